@@ -1,0 +1,51 @@
+# Every target sets up what it needs in .venv; nothing has to be activated.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+UV     := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(READY) ## create .venv with everything in it
+
+# The stamp is written last, so an interrupted set-up is done again.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "linkedbandits needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+ifneq ($(UV),)
+	@test -d $(VENV) || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+	@echo "Setting up $(VENV) (once)..."
+	@$(UV) pip install --quiet --python $(BIN)/python -e '.[dev]'
+else
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (once, about a minute)..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+endif
+	@touch $@
+
+demo: $(READY) ## which policy finds the best of ten options soonest?
+	@$(BIN)/linkedbandits compare --scenario one-sparse --arms 10 --delta 0.1 --trials 1000 --seed 7
+
+test: $(READY) ## all tests, on all cores
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+lint: $(READY) ## ruff and mypy --strict
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(READY) ## let ruff rewrite the code
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## the measured claims: ratios within one run
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and the caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

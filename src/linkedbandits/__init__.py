@@ -1,0 +1,70 @@
+"""Which option is best, when you try options in order and stop at the first that works.
+
+>>> import linkedbandits as lb
+>>> runs = lb.simulate([0.1, 0.4, 0.2], lb.LinkedEGE(delta=0.1, gap=0.2), trials=100, seed=1)
+>>> runs.error_rate()
+0.0
+"""
+
+from linkedbandits import scenarios
+from linkedbandits.errors import (
+    ConflictingTell,
+    DamagedSave,
+    ExperimentFinished,
+    HitNotInPlay,
+    InvalidLabels,
+    InvalidMeans,
+    InvalidNeeds,
+    InvalidParameter,
+    LinkageMismatch,
+    LinkedBanditError,
+    NewerSave,
+    UnknownName,
+    UnknownPlay,
+)
+from linkedbandits.experiment import Estimate, Experiment, Play
+from linkedbandits.linkage import next_play
+from linkedbandits.model import Verdict
+from linkedbandits.policies import (
+    LilUCB,
+    LinkedEGE,
+    MaximalSampling,
+    MedianElimination,
+    SuffixUCB,
+    UniformSampling,
+)
+from linkedbandits.runs import Runs, Summary
+from linkedbandits.simulation import simulate
+from linkedbandits.version import __version__
+
+__all__ = [
+    "ConflictingTell",
+    "DamagedSave",
+    "Estimate",
+    "Experiment",
+    "ExperimentFinished",
+    "HitNotInPlay",
+    "InvalidLabels",
+    "InvalidMeans",
+    "InvalidNeeds",
+    "InvalidParameter",
+    "LilUCB",
+    "LinkageMismatch",
+    "LinkedBanditError",
+    "LinkedEGE",
+    "MaximalSampling",
+    "MedianElimination",
+    "NewerSave",
+    "Play",
+    "Runs",
+    "SuffixUCB",
+    "Summary",
+    "UniformSampling",
+    "UnknownName",
+    "UnknownPlay",
+    "Verdict",
+    "__version__",
+    "next_play",
+    "scenarios",
+    "simulate",
+]

@@ -1,0 +1,401 @@
+"""Ask and tell: a live experiment, one lane of the same loop that simulation runs.
+
+``ask`` hands out the next play of the policy's current request, ``tell`` fills it in; when the request is
+fulfilled the policy sees its counts and states the next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linkedbandits.answers import NO_HIT, WAITING, Answers
+from linkedbandits.errors import (
+    ConflictingTell,
+    DamagedSave,
+    ExperimentFinished,
+    HitNotInPlay,
+    UnknownName,
+    UnknownPlay,
+)
+from linkedbandits.labels import check_labels, listed
+from linkedbandits.linkage import Linkage, find_linkage
+from linkedbandits.live import Tape, begin, resume
+from linkedbandits.model import IntArray, Label, Verdict
+from linkedbandits.policies import describe_policy, make_policy
+from linkedbandits.policy import AnyPolicy, check_linkage, check_whole
+from linkedbandits.saving import seal, unseal
+from linkedbandits.simulation import check_max_plays, leading_arm
+from linkedbandits.streams import LaneStreams
+
+Receipt = Literal["counted", "spare", "late", "repeated"]
+Role = Literal["current", "spare", "abandoned"]
+
+
+class Play(NamedTuple):
+    """A play to make: try the arms from left to right until the first success, then tell."""
+
+    id: int
+    arms: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample."""
+
+    arm: Label
+    samples: int
+    successes: int
+    mean: float | None
+    still_in: bool
+
+
+class _Ticket(NamedTuple):
+    """A play that is out."""
+
+    arms: IntArray
+    role: Role
+
+
+class _Spare(NamedTuple):
+    """A play handed out beyond what its time's request needed; ``reached`` is None while it is out."""
+
+    arms: IntArray
+    reached: int | None
+    hit: bool
+
+
+class Experiment:
+    """Find the best of some labelled arms, by asking what to play and telling what happened.
+
+    Labels are text, numbers or booleans. Any number of plays may be out at once. ``max_plays`` ends the experiment
+    after so many answers if the policy has not stopped by then. ``seed`` is for policies that draw.
+
+    >>> import linkedbandits as lb
+    >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
+    >>> exp.ask()
+    Play(id=0, arms=('north', 'east'))
+    >>> exp.tell(0, hit="north")
+    'counted'
+    >>> while not exp.done:
+    ...     play = exp.ask()
+    ...     _ = exp.tell(play.id, hit="north" if "north" in play.arms else None)
+    >>> exp.recommend()
+    Verdict(arm='north', status='budget', plays=4, error_bound=None)
+    """
+
+    def __init__(
+        self,
+        arms: Iterable[Label],
+        policy: AnyPolicy,
+        *,
+        linkage: str | Linkage = "ordered",
+        seed: int = 0,
+        max_plays: int | None = None,
+    ) -> None:
+        self._labels = check_labels(arms)
+        self._index = {label: index for index, label in enumerate(self._labels)}
+        self._policy = policy
+        self._linkage = find_linkage(linkage)
+        check_linkage(policy, self._linkage)
+        check_whole("seed", seed, least=0)
+        self._seed = seed
+        self._max_plays = check_max_plays(max_plays)
+
+        count = len(self._labels)
+        self._answers = Answers()
+        self._tickets: dict[int, _Ticket] = {}
+        self._spares: dict[int, _Spare] = {}
+        self._tape: Tape = {}
+        self._plays = 0
+        self._abandoned = 0
+        self._late = 0
+        # Samples of finished requests and of plays that no request has used; the current request has the rest.
+        self._samples = np.zeros(count, dtype=np.int64)
+        self._successes = np.zeros(count, dtype=np.int64)
+        self._verdict: Verdict | None = None
+        self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
+
+        self._state = policy.start(1, count, LaneStreams(seed, count, range(1)).policy_seeds())
+        self._request = begin(policy.request(self._state), count, self._linkage, self._tape)
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The labels, in order."""
+        return self._labels
+
+    @property
+    def policy(self) -> AnyPolicy:
+        """The policy that decides."""
+        return self._policy
+
+    @property
+    def linkage(self) -> str:
+        """The name of the linkage."""
+        return self._linkage.name
+
+    @property
+    def plays(self) -> int:
+        """Plays told so far."""
+        return self._plays
+
+    @property
+    def in_flight(self) -> int:
+        """Plays asked and neither told nor abandoned."""
+        return len(self._tickets) - self._abandoned
+
+    @property
+    def late(self) -> int:
+        """Plays told after they could still count for the decision. They are part of the estimates."""
+        return self._late
+
+    @property
+    def done(self) -> bool:
+        """Is there a verdict?"""
+        return self._verdict is not None
+
+    def ask(self) -> Play:
+        """The next play to make. Asking alone changes nothing that the policy sees."""
+        if self._verdict is not None:
+            raise ExperimentFinished(
+                f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
+            )
+        if self._plays + self.in_flight >= self._max_plays:
+            raise ExperimentFinished(
+                f"all {self._max_plays} plays of the budget are out; tell() the {self.in_flight} that are in flight"
+            )
+        arms = self._request.hand_out()
+        play = self._answers.open_play()
+        if arms is not None:
+            self._tickets[play] = _Ticket(arms, "current")
+        else:
+            arms = self._request.spare_play()
+            self._tickets[play] = _Ticket(arms, "spare")
+            self._spares[play] = _Spare(arms, None, False)
+        return Play(play, self._labels_of(arms))
+
+    def tell(self, play_id: int, hit: Label | None) -> Receipt:
+        """Say how a play ended: the label of the arm that succeeded, or None.
+
+        Returns what became of the answer: ``"counted"`` in the current request; ``"spare"``, kept for the requests
+        that follow; ``"late"``, for an abandoned play or one told after the verdict, which enters the estimates but
+        can no longer enter the decision; or ``"repeated"``, for the same answer told before.
+        """
+        answer = self._known(play_id)
+        hit_arm = NO_HIT if hit is None else self._index_of(hit)
+        if answer != WAITING:
+            return self._check_repeated(play_id, answer, hit, hit_arm)
+        ticket = self._tickets[play_id]
+        arms = ticket.arms
+        if hit is None:
+            reached = arms.size
+        else:
+            positions = (arms == hit_arm).nonzero()[0]
+            if not positions.size:
+                raise HitNotInPlay(
+                    f"play {play_id} did not try {hit!r}; its arms were {listed(self._labels_of(arms))}, "
+                    "or tell hit=None if none succeeded"
+                )
+            reached = int(positions[0]) + 1
+
+        del self._tickets[play_id]
+        self._answers.record(play_id, hit_arm)
+        self._plays += 1
+        if ticket.role == "current" and self._verdict is None:
+            self._request.bring(arms, reached, hit is not None)
+            receipt: Receipt = "counted"
+            if self._request.fulfilled:
+                self._advance()
+        else:
+            self._samples[arms[:reached]] += 1
+            if hit is not None:
+                self._successes[hit_arm] += 1
+            if ticket.role == "spare" and self._verdict is None:
+                self._spares[play_id] = _Spare(arms, reached, hit is not None)
+                receipt = "spare"
+            else:
+                self._late += 1
+                receipt = "late"
+        if ticket.role == "abandoned":
+            self._abandoned -= 1
+        if self._verdict is None and self._plays >= self._max_plays:
+            self._verdict = self._leading()
+        return receipt
+
+    def abandon(self, play_id: int) -> None:
+        """Say that a play will not be answered, so that what it was asked for is asked again.
+
+        An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
+        plays are given up may depend on how they would have ended. Abandoning twice, or a play already told, is
+        harmless.
+        """
+        if self._known(play_id) != WAITING or self._tickets[play_id].role == "abandoned":
+            return
+        ticket = self._tickets[play_id]
+        self._tickets[play_id] = ticket._replace(role="abandoned")
+        self._abandoned += 1
+        if ticket.role == "spare":
+            del self._spares[play_id]
+        elif self._verdict is None:
+            self._request.take_back(ticket.arms)
+
+    def recommend(self) -> Verdict:
+        """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
+        return self._verdict if self._verdict is not None else self._leading()
+
+    def estimates(self) -> list[Estimate]:
+        """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""
+        samples, successes = self._totals()
+        still_in = self._state.still_in[0].tolist()
+        return [
+            Estimate(label, seen, won, won / seen if seen else None, kept)
+            for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
+        ]
+
+    def to_json(self) -> str:
+        """Everything, as text that :meth:`from_json` goes on from exactly."""
+        return seal(
+            {
+                "labels": list(self._labels),
+                "policy": describe_policy(self._policy),
+                "linkage": self._linkage.name,
+                "seed": self._seed,
+                "max_plays": self._max_plays,
+                "answers": self._answers.to_text(),
+                "tickets": [[play, ticket.arms.tolist(), ticket.role] for play, ticket in self._tickets.items()],
+                "spares": [
+                    [play, spare.arms.tolist(), spare.reached, spare.hit] for play, spare in self._spares.items()
+                ],
+                "tape": [[arm, list(outcomes)] for arm, outcomes in self._tape.items()],
+                "plays": self._plays,
+                "late": self._late,
+                "samples": self._samples.tolist(),
+                "successes": self._successes.tolist(),
+                "verdict": None
+                if self._verdict is None
+                else [self._index[self._verdict.arm], self._verdict.status, self._verdict.plays],
+                "state": self._state.to_json(),
+                "request": self._request.to_json(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None) -> Experiment:
+        """The experiment that :meth:`to_json` saved.
+
+        A policy that the library does not ship has to be passed again, with the same parameters.
+        """
+        content = unseal(text)
+        try:
+            return cls._read(content, policy)
+        except UnknownName as error:
+            raise UnknownName(f"{error}; for a policy of your own, pass it as from_json(text, policy=...)") from error
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
+
+    @classmethod
+    def _read(cls, content: dict[str, Any], policy: AnyPolicy | None) -> Experiment:
+        if policy is None:
+            policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
+        elif describe_policy(policy) != content["policy"]:
+            raise DamagedSave(f"the experiment was saved with {content['policy']}, not {describe_policy(policy)}")
+        exp = cls(
+            content["labels"],
+            policy,
+            linkage=content["linkage"],
+            seed=content["seed"],
+            max_plays=content["max_plays"],
+        )
+        exp._answers = Answers.from_text(content["answers"])
+        exp._tickets = {play: _Ticket(np.array(arms, dtype=np.int64), role) for play, arms, role in content["tickets"]}
+        exp._abandoned = sum(ticket.role == "abandoned" for ticket in exp._tickets.values())
+        exp._spares = {
+            play: _Spare(np.array(arms, dtype=np.int64), reached, hit) for play, arms, reached, hit in content["spares"]
+        }
+        exp._tape = {arm: deque(outcomes) for arm, outcomes in content["tape"]}
+        exp._plays = content["plays"]
+        exp._late = content["late"]
+        exp._samples = np.array(content["samples"], dtype=np.int64)
+        exp._successes = np.array(content["successes"], dtype=np.int64)
+        exp._state = type(exp._state).from_json(content["state"])
+        exp._request = resume(content["request"], exp._linkage)
+        if content["verdict"] is not None:
+            arm, status, plays = content["verdict"]
+            bound = policy.error_bound if status == "confident" else None
+            exp._verdict = Verdict(exp._labels[arm], status, plays, bound)
+        return exp
+
+    def _advance(self) -> None:
+        """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
+        while self._request.fulfilled:
+            counts = self._request.counts()
+            self._samples += counts.samples[0]
+            self._successes += counts.successes[0]
+            self._policy.observe(self._state, counts)
+            if self._state.stopped[0]:
+                status = self._policy.status_at_stop
+                bound = self._policy.error_bound if status == "confident" else None
+                arm = self._labels[int(self._state.arm[0])]
+                self._verdict = Verdict(arm, status, self._plays, bound)
+                return
+            self._begin_next()
+
+    def _begin_next(self) -> None:
+        request = self._policy.request(self._state)
+        self._request = begin(request, len(self._labels), self._linkage, self._tape)
+        for play, spare in list(self._spares.items()):
+            if self._request.offer(spare.arms, spare.reached, spare.hit, self._tape):
+                del self._spares[play]
+                if spare.reached is None:
+                    self._tickets[play] = self._tickets[play]._replace(role="current")
+        # What the request took over is its own to count; it was in the totals since it was told.
+        counts = self._request.counts()
+        self._samples -= counts.samples[0]
+        self._successes -= counts.successes[0]
+
+    def _totals(self) -> tuple[IntArray, IntArray]:
+        if self._verdict is not None and self._state.stopped[0]:
+            return self._samples, self._successes
+        counts = self._request.counts()
+        return self._samples + counts.samples[0], self._successes + counts.successes[0]
+
+    def _leading(self) -> Verdict:
+        samples, successes = self._totals()
+        arm = leading_arm(samples[np.newaxis], successes[np.newaxis], self._state.still_in)
+        return Verdict(self._labels[int(arm[0])], "budget", self._plays, None)
+
+    def _known(self, play_id: int) -> int:
+        if not isinstance(play_id, int) or not 0 <= play_id < len(self._answers):
+            raise UnknownPlay(
+                f"no play {play_id!r} was asked; ids run from 0 to {len(self._answers) - 1}"
+                if len(self._answers)
+                else f"no play {play_id!r} was asked, nor any other yet; ask() first"
+            )
+        return self._answers[play_id]
+
+    def _check_repeated(self, play_id: int, answer: int, hit: Label | None, hit_arm: int) -> Receipt:
+        if answer != hit_arm:
+            known = None if answer == NO_HIT else self._labels[answer]
+            raise ConflictingTell(
+                f"play {play_id} was told hit={known!r} before and now hit={hit!r}; the first answer stands"
+            )
+        return "repeated"
+
+    def _index_of(self, label: Label) -> int:
+        try:
+            return self._index[label]
+        except (KeyError, TypeError):
+            raise HitNotInPlay(f"{label!r} is no arm; the arms are {listed(self._labels)}") from None
+
+    def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
+        known, labels = self._shown
+        if arms is not known:
+            chosen = itemgetter(*arms.tolist())(self._labels)
+            labels = chosen if arms.size > 1 else (chosen,)
+            self._shown = (arms, labels)
+        return labels

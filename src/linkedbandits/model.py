@@ -1,0 +1,158 @@
+"""The words of the problem as data: what a policy asks for, what comes back, and the verdict.
+
+Everything that a policy and the outside world exchange has the *lane* axis first: one row for each of many
+independent problems that run side by side (a Monte-Carlo trial, a pixel). A live experiment is one lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.errors import InvalidMeans, InvalidNeeds
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+Label = Hashable
+Status = Literal["confident", "budget"]
+
+COUNT_LIMIT = 2**62
+"""No run uses more plays than this; a need that saturates here can never be met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Ask for exactly ``samples[lane, arm]`` samples of every arm, in whatever plays the linkage allows."""
+
+    samples: IntArray
+
+    def take(self, lanes: npt.NDArray[Any]) -> Needs:
+        """Keep only the given lanes (an index array or a mask)."""
+        return Needs(self.samples[lanes])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Ask for one tuple of arms, ``order[lane]``, to be played exactly ``times[lane]`` times.
+
+    Tuples may differ in length between lanes; ``-1`` after the last arm fills up the row.
+    """
+
+    order: IntArray
+    times: IntArray
+
+    def take(self, lanes: npt.NDArray[Any]) -> Repeats:
+        """Keep only the given lanes (an index array or a mask)."""
+        return Repeats(self.order[lanes], self.times[lanes])
+
+
+Request = Needs | Repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a request brought in: samples and successes of every arm."""
+
+    samples: IntArray
+    successes: IntArray
+
+    def take(self, lanes: npt.NDArray[Any]) -> Counts:
+        """Keep only the given lanes (an index array or a mask)."""
+        return Counts(self.samples[lanes], self.successes[lanes])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to "which arm is best?".
+
+    ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first
+    (or still go on). ``error_bound`` is the proved bound on the probability that ``arm`` is not the best, or
+    None where there is no proof.
+    """
+
+    arm: Label
+    status: Status
+    plays: int
+    error_bound: float | None
+
+
+def check_means(means: npt.ArrayLike) -> FloatArray:
+    """Return the means as a float vector, or say what is wrong with them.
+
+    >>> check_means([0.1, 0.05])
+    array([0.1 , 0.05])
+    >>> check_means([0.1, 1.5])
+    Traceback (most recent call last):
+    ...
+    linkedbandits.errors.InvalidMeans: mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities
+    """
+    try:
+        vector = np.array(means, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidMeans(f"means {means!r} are not numbers; pass a list of success probabilities") from error
+    if vector.ndim != 1:
+        raise InvalidMeans(f"means have shape {vector.shape}; pass one flat list, a number for each arm")
+    if vector.size < 2:
+        raise InvalidMeans(f"{vector.size} mean(s) given; a choice needs at least two arms")
+    wrong = np.flatnonzero(~((vector >= 0) & (vector <= 1)))
+    if wrong.size:
+        first = int(wrong[0])
+        raise InvalidMeans(
+            f"mean {float(vector[first])!r} of arm {first} is outside [0, 1]; means are success probabilities"
+        )
+    return vector
+
+
+def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
+    """Return a vector of needs as whole numbers, or say what is wrong with it.
+
+    >>> check_needs([3, 0, 2.0])
+    array([3, 0, 2])
+    >>> check_needs([3, -1])
+    Traceback (most recent call last):
+    ...
+    linkedbandits.errors.InvalidNeeds: need -1 of arm 1 is negative; ask for 0 samples to leave an arm out
+    """
+    try:
+        vector = np.array(needs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidNeeds(f"needs {needs!r} are not numbers; pass a list of sample counts") from error
+    if vector.ndim != 1:
+        raise InvalidNeeds(f"needs have shape {vector.shape}; pass one flat list, a count for each arm")
+    if arms is not None and vector.size != arms:
+        raise InvalidNeeds(f"{vector.size} needs for {arms} arms; give one for each arm (0 leaves it out)")
+    for arm in np.flatnonzero(~((vector >= 0) & (vector == np.floor(vector)) & (vector < COUNT_LIMIT))):
+        value = float(vector[arm])
+        if value < 0:
+            reason = "is negative; ask for 0 samples to leave an arm out"
+        elif value >= COUNT_LIMIT:
+            reason = f"is too large; a count stays below 2**62 ({COUNT_LIMIT})"
+        else:
+            reason = "is not a whole number; round it up to ask for enough"
+        raise InvalidNeeds(f"need {value:.12g} of arm {arm} {reason}")
+    return np.array(needs).astype(np.int64)
+
+
+def as_count(amount: npt.ArrayLike) -> IntArray:
+    """Round sample sizes up to whole numbers, saturating where no counter could hold them."""
+    return np.minimum(np.ceil(amount), float(COUNT_LIMIT)).astype(np.int64)
+
+
+def empirical_means(samples: IntArray, successes: IntArray) -> FloatArray:
+    """Successes over samples, and 0 where there are no samples yet.
+
+    >>> empirical_means(np.array([4, 0]), np.array([3, 0]))
+    array([0.75, 0.  ])
+    """
+    return successes / np.maximum(samples, 1)
+
+
+def best_arm(scores: FloatArray, among: BoolArray) -> IntArray:
+    """The arm with the highest score of each lane, among those marked; the first of equals."""
+    return np.asarray(np.where(among, scores, -np.inf).argmax(axis=1), dtype=np.int64)

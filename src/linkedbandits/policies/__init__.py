@@ -1,0 +1,68 @@
+"""The policies, one a file, and how to find them by name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from linkedbandits.errors import InvalidParameter, UnknownName
+from linkedbandits.policies.lil_ucb import LilUCB
+from linkedbandits.policies.linked_ege import LinkedEGE
+from linkedbandits.policies.maximal_sampling import MaximalSampling
+from linkedbandits.policies.median_elimination import MedianElimination
+from linkedbandits.policies.suffix_ucb import SuffixUCB
+from linkedbandits.policies.uniform_sampling import UniformSampling
+from linkedbandits.policy import AnyPolicy
+
+__all__ = [
+    "POLICIES",
+    "LilUCB",
+    "LinkedEGE",
+    "MaximalSampling",
+    "MedianElimination",
+    "SuffixUCB",
+    "UniformSampling",
+    "describe_policy",
+    "make_policy",
+    "policy_class",
+]
+
+POLICIES: dict[str, Any] = {
+    policy.name: policy
+    for policy in (MaximalSampling, UniformSampling, LinkedEGE, MedianElimination, LilUCB, SuffixUCB)
+}
+
+
+def policy_class(name: str) -> Any:
+    """The policy that the command line and saved experiments call ``name``."""
+    try:
+        return POLICIES[name]
+    except KeyError:
+        raise UnknownName(f"unknown policy {name!r}; choose one of {', '.join(POLICIES)}") from None
+
+
+def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
+    """The policy of that name with these parameters.
+
+    >>> make_policy("linked-ege", {"delta": 0.1, "gap": 0.05})
+    LinkedEGE(delta=0.1, gap=0.05, median='reuse')
+    """
+    cls = policy_class(name)
+    known = [field.name for field in fields(cls)]
+    for parameter in parameters:
+        if parameter not in known:
+            raise InvalidParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
+    try:
+        policy: AnyPolicy = cls(**parameters)
+    except TypeError as error:
+        raise InvalidParameter(f"{name} cannot be made of {parameters}: {error}") from error
+    return policy
+
+
+def describe_policy(policy: AnyPolicy) -> dict[str, Any]:
+    """Name and parameters, so that :func:`make_policy` makes the same policy.
+
+    >>> describe_policy(LinkedEGE(delta=0.1))
+    {'name': 'linked-ege', 'parameters': {'delta': 0.1, 'gap': None, 'median': 'reuse'}}
+    """
+    return {"name": policy.name, "parameters": asdict(policy)}  # type: ignore[call-overload]

@@ -1,0 +1,132 @@
+"""What a policy is: it says what is needed next, who is out, and when to stop.
+
+A policy is a frozen dataclass of its parameters. Everything that changes during a run is in a *state*, a
+dataclass of arrays with the lane axis first, so that a run can be shown, saved, resumed, and thinned as lanes
+finish. A policy is deterministic given what it saw; one that draws derives its draws from the lane's seed and the
+step it is at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.errors import InvalidParameter, LinkageMismatch
+from linkedbandits.linkage import Asks, Linkage
+from linkedbandits.model import BoolArray, Counts, IntArray, Request, Status
+
+SeedArray = npt.NDArray[np.uint64]
+
+
+@dataclass
+class LaneState:
+    """The part of a policy's state that everybody may read.
+
+    ``still_in[lane, arm]`` are the arms that can still be the answer, ``stopped[lane]`` says that the policy has
+    finished by its own rule, and ``arm[lane]`` is then its answer.
+    """
+
+    still_in: BoolArray
+    stopped: BoolArray
+    arm: IntArray
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name)[lanes])
+
+    def to_json(self) -> dict[str, Any]:
+        """All arrays, by name, as plain data that survives JSON exactly."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: {"dtype": str(array.dtype), "values": array.tolist()} for name, array in arrays.items()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The state that :meth:`to_json` wrote."""
+        return cls(
+            **{
+                field.name: np.array(data[field.name]["values"], dtype=data[field.name]["dtype"])
+                for field in fields(cls)
+            }
+        )
+
+
+StateT = TypeVar("StateT", bound=LaneState)
+
+
+def open_lanes(lanes: int, arms: int) -> dict[str, Any]:
+    """The shared fields of a state in which nothing has happened yet."""
+    return {
+        "still_in": np.ones((lanes, arms), dtype=np.bool_),
+        "stopped": np.zeros(lanes, dtype=np.bool_),
+        "arm": np.zeros(lanes, dtype=np.int64),
+    }
+
+
+class Policy(Protocol[StateT]):
+    """The protocol of all policies; ``linkedbandits.testing.check_policy`` checks one against it."""
+
+    name: ClassVar[str]
+    """What the command line and saved experiments call it, in kebab case."""
+    asks: ClassVar[Asks]
+    """The kind of requests it makes."""
+
+    @property
+    def status_at_stop(self) -> Status:
+        """``"confident"`` if it stops by a rule of confidence, ``"budget"`` if it just uses what it was given."""
+        ...
+
+    @property
+    def error_bound(self) -> float | None:
+        """The proved bound on the probability of a wrong answer at its stop, or None without a proof."""
+        ...
+
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> StateT:
+        """The state before anything was played. ``seeds`` has one number a lane, for policies that draw."""
+        ...
+
+    def request(self, state: StateT) -> Request:
+        """What it wants next, in every lane; the state does not change."""
+        ...
+
+    def observe(self, state: StateT, counts: Counts) -> None:
+        """Take in what the request brought, and decide."""
+        ...
+
+
+AnyPolicy = Policy[Any]
+
+
+def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
+    """Refuse a policy whose requests cannot be played under the linkage."""
+    if not linkage.allows(policy.asks):
+        raise LinkageMismatch(
+            f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; "
+            + (
+                "use linkage 'free'"
+                if policy.asks == "tuples"
+                else "use linkage 'ordered' or 'free', or a policy that asks for needs, such as UniformSampling"
+            )
+        )
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse a ``delta`` or the like outside (0, 1)."""
+    if not (isinstance(value, int | float) and 0 < value < 1):
+        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
+
+
+def check_whole(name: str, value: int, least: int = 1) -> None:
+    """Refuse a count that is not a whole number of at least ``least``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}")
+
+
+def check_positive(name: str, value: float, most: float = np.inf) -> None:
+    """Refuse a number that is not in (0, most]."""
+    if not (isinstance(value, int | float) and 0 < value <= most):
+        limit = "positive" if most == np.inf else f"in (0, {most:g}]"
+        raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")

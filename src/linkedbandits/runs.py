@@ -1,0 +1,71 @@
+"""What a simulation brings back: one row a trial, and the figures people ask of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.intervals import share_interval
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of a set of runs. Intervals are at 95 %."""
+
+    trials: int
+    plays_mean: float
+    plays_standard_error: float
+    plays_median: float
+    plays_90: float
+    samples_mean: float
+    error_rate: float
+    error_interval: tuple[float, float]
+    confident: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The trials of one simulation: answer, plays, samples of every arm, and how each ended."""
+
+    means: FloatArray
+    arm: IntArray
+    plays: IntArray
+    samples: IntArray
+    confident: BoolArray
+
+    @property
+    def status(self) -> npt.NDArray[np.str_]:
+        """``"confident"`` or ``"budget"``, a trial each."""
+        return np.where(self.confident, "confident", "budget")
+
+    @property
+    def correct(self) -> BoolArray:
+        """Did the trial name a best arm? Any of several equal ones is right."""
+        return np.asarray(self.means[self.arm] == self.means.max())
+
+    def error_rate(self) -> float:
+        """The share of trials with a wrong answer."""
+        return float(1 - self.correct.mean())
+
+    def summary(self) -> Summary:
+        """Plays, errors and their intervals."""
+        trials = self.arm.size
+        return Summary(
+            trials=trials,
+            plays_mean=float(self.plays.mean(dtype=np.float64)),
+            plays_standard_error=float(self.plays.std(dtype=np.float64) / np.sqrt(trials)),
+            plays_median=float(np.median(self.plays)),
+            plays_90=float(np.quantile(self.plays, 0.9)),
+            samples_mean=float(self.samples.sum(axis=1, dtype=np.float64).mean()),
+            error_rate=self.error_rate(),
+            error_interval=share_interval(int(trials - self.correct.sum()), trials),
+            confident=float(self.confident.mean()),
+        )

@@ -1,0 +1,1 @@
+"""Rules that say when enough has been seen."""

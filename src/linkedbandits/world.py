@@ -1,0 +1,68 @@
+"""Who answers: the other side of a play.
+
+A world knows how often arms succeed and nothing of policies or of what a play may be. It answers in counts,
+because the counts of a batch are all that anybody sees of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.model import FloatArray, IntArray
+from linkedbandits.streams import LaneStreams
+
+
+class World(Protocol):
+    """What a linkage needs of whoever answers."""
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """How often every arm succeeds in so many samples of it: (lanes, arms) to (lanes, arms)."""
+        ...
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """The same for one arm a lane: (lanes,) and (lanes,) to (lanes,)."""
+        ...
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Where the plays of a tuple end when it is played so often: (lanes, width) to (lanes, width)."""
+        ...
+
+
+class CoinFlips:
+    """Independent Bernoulli arms with known means, answered by exact draws of the counts."""
+
+    def __init__(self, means: FloatArray, streams: LaneStreams) -> None:
+        """Take ``means`` of shape (lanes, arms); a row repeated by broadcasting costs no memory."""
+        self._means = means
+        self._streams = streams
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+        self._streams.keep(lanes)
+        if self._means.strides[0] == 0:
+            count = int(np.count_nonzero(lanes)) if lanes.dtype == np.bool_ else lanes.size
+            self._means = np.broadcast_to(self._means[0], (count, self._means.shape[1]))
+        else:
+            self._means = self._means[lanes]
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """Binomial counts of every arm."""
+        return self._streams.binomial(samples, self._means)
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """Binomial counts of one arm a lane."""
+        return self._streams.binomial(samples, self._means[np.arange(arms.size), arms])
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Multinomial counts over the positions of the tuple; the rest of the plays had no hit."""
+        chance = np.take_along_axis(self._means, np.maximum(order, 0), axis=1)
+        chance[order < 0] = 0.0
+        reached = np.cumprod(1.0 - chance, axis=1)
+        ends = np.empty((order.shape[0], order.shape[1] + 1))
+        ends[:, 0] = chance[:, 0]
+        ends[:, 1:-1] = chance[:, 1:] * reached[:, :-1]
+        ends[:, -1] = reached[:, -1]
+        return self._streams.multinomial(times, ends)[:, :-1]
