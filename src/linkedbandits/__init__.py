@@ -8,6 +8,7 @@
 
 from linkedbandits import scenarios
 from linkedbandits.errors import (
+    CannotWrite,
     ConflictingTell,
     DamagedSave,
     ExperimentFinished,
@@ -38,6 +39,7 @@ from linkedbandits.simulation import simulate
 from linkedbandits.version import __version__
 
 __all__ = [
+    "CannotWrite",
     "ConflictingTell",
     "DamagedSave",
     "Estimate",

@@ -54,6 +54,10 @@ class ExperimentFinished(LinkedBanditError, RuntimeError):
     """A question to an experiment that has its verdict."""
 
 
+class CannotWrite(LinkedBanditError, OSError):
+    """A file that could not be written."""
+
+
 class DamagedSave(LinkedBanditError, ValueError):
     """A saved experiment that cannot be read back as it was written."""
 

@@ -74,7 +74,7 @@ class Ordered:
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and tuples that follow the order."""
-        return asks != "tuples"
+        return asks in ("needs", "ordered tuples")
 
     def plan(self, needs: IntArray) -> Plan:
         """All arms, in order, until every need is met."""
@@ -84,12 +84,19 @@ class Ordered:
 
     def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
         """Draw each arm's successes at once; the plays follow from them exactly."""
-        # Where even the worst luck stays within the limit there is nothing to look out for.
-        if (needs.sum(axis=1, dtype=np.float64) <= limit).all():
-            successes = world.successes(needs)
-            met = np.ones(needs.shape[0], dtype=np.bool_)
-            return Fulfilment(Counts(needs, successes), ordered_plays(needs, successes), met)
-        return play_in_turn(self.plan(needs).order, needs, limit, world)
+        tight = may_pass(limit, needs)
+        if not tight.any():
+            return self._fulfil_at_once(needs, world)
+        # Lane by lane, so that what one lane draws does not depend on the budgets of the lanes beside it.
+        at_once = self._fulfil_at_once(np.where(tight[:, np.newaxis], 0, needs), world)
+        needs_in_turn = np.where(tight[:, np.newaxis], needs, 0)
+        in_turn = play_in_turn(self.plan(needs).order, needs_in_turn, np.where(tight, limit, 0), world)
+        return at_once.combine(in_turn)
+
+    def _fulfil_at_once(self, needs: IntArray, world: World) -> Fulfilment:
+        successes = world.successes(needs)
+        met = np.ones(needs.shape[0], dtype=np.bool_)
+        return Fulfilment(Counts(needs, successes), ordered_plays(needs, successes), met)
 
 
 class Free:
@@ -104,8 +111,8 @@ class Free:
     share_between_sorts = 0.25
 
     def allows(self, asks: Asks) -> bool:
-        """Everything."""
-        return True
+        """Needs, and any tuple."""
+        return asks in ("needs", "ordered tuples", "tuples")
 
     def plan(self, needs: IntArray) -> Plan:
         """Longest remaining need first, for a share of that need."""
@@ -148,12 +155,14 @@ class Single:
 
     def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
         """A play for every sample."""
-        if (needs.sum(axis=1, dtype=np.float64) <= limit).all():
-            samples, met = needs, np.ones(needs.shape[0], dtype=np.bool_)
-        else:
-            samples = _first_samples(needs, limit)
-            met = (samples == needs).all(axis=1)
+        samples = _first_samples(needs, limit) if may_pass(limit, needs).any() else needs
+        met = np.asarray((samples == needs).all(axis=1))
         return Fulfilment(Counts(samples, world.successes(samples)), samples.sum(axis=1), met)
+
+
+def may_pass(limit: IntArray, needs: IntArray) -> BoolArray:
+    """In which lanes could the needs, with the worst of luck, take more plays than the limit?"""
+    return np.asarray(needs.sum(axis=1, dtype=np.float64) > limit)
 
 
 def _first_samples(needs: IntArray, limit: IntArray) -> IntArray:

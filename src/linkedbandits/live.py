@@ -89,17 +89,20 @@ class NeedsInProgress:
         return self._open
 
     def _settle_next_play(self) -> bool:
-        arms = self._order[self._free[self._order] > 0]
-        if self._plan_plays == 0 or not arms.size:
+        arms = self._planned_arms() if self._plan_plays else self._order[:0]
+        if not arms.size:
             if not self._free.any():
                 return False
             plan = self._linkage.plan(self._free[np.newaxis])
             self._order, self._plan_plays = plan.order[0], int(plan.plays[0])
-            arms = self._order[self._free[self._order] > 0]
+            arms = self._planned_arms()
         if not np.array_equal(arms, self._open):  # the same array tells the caller that it is the same play
             self._open = arms
         self._sure = min(int(self._free[arms].min()), self._plan_plays)
         return True
+
+    def _planned_arms(self) -> IntArray:
+        return np.asarray(self._order[self._free[self._order] > 0])
 
     def spare_play(self) -> IntArray:
         """The plan for what has not come back yet."""

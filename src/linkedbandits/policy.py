@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import BoolArray, Counts, IntArray, Request, Status
+from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, IntArray, Request, Status
 
 SeedArray = npt.NDArray[np.uint64]
 
@@ -101,7 +101,9 @@ AnyPolicy = Policy[Any]
 
 
 def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
-    """Refuse a policy whose requests cannot be played under the linkage."""
+    """Refuse what is no policy, and a policy whose requests cannot be played under the linkage."""
+    if not hasattr(policy, "asks") or isinstance(policy, type):
+        raise InvalidParameter(f"{policy!r} is no policy; pass one such as UniformSampling(delta=0.05)")
     if not linkage.allows(policy.asks):
         raise LinkageMismatch(
             f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; "
@@ -120,13 +122,15 @@ def check_probability(name: str, value: float) -> None:
 
 
 def check_whole(name: str, value: int, least: int = 1) -> None:
-    """Refuse a count that is not a whole number of at least ``least``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}")
+    """Refuse a count that is not a whole number from ``least`` to where counters end."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}; give one, as an int")
+    if value > COUNT_LIMIT:
+        raise InvalidParameter(f"{name}={value!r} is too large; counters end at 2**62")
 
 
 def check_positive(name: str, value: float, most: float = np.inf) -> None:
     """Refuse a number that is not in (0, most]."""
-    if not (isinstance(value, int | float) and 0 < value <= most):
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most):
         limit = "positive" if most == np.inf else f"in (0, {most:g}]"
         raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")

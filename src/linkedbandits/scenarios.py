@@ -18,7 +18,7 @@ def one_sparse(n: int, best: int = 0) -> FloatArray:
     array([0.05, 0.05, 0.1 , 0.05])
     """
     check_whole("n", n, least=2)
-    if not 0 <= best < n:
+    if not (isinstance(best, int) and 0 <= best < n):
         raise InvalidParameter(f"best={best!r} is no arm of {n}; choose 0 to {n - 1}")
     means = np.full(n, 0.05)
     means[best] = 0.1

@@ -64,12 +64,20 @@ def simulate(
     """
     vector = check_means(means)
     check_whole("trials", trials)
+    if not isinstance(seed, np.random.SeedSequence):
+        check_whole("seed", seed, least=0)
     limit = check_max_plays(max_plays)
     if memory_limit <= 0:
         raise InvalidParameter(f"memory_limit={memory_limit!r} is not a number of bytes; try {WORKING_MEMORY}")
     link = find_linkage(linkage)
     check_linkage(policy, link)
-    board = _Board(trials, vector.size)
+    try:
+        board = _Board(trials, vector.size)
+    except MemoryError:
+        gigabytes = trials * vector.size * 8 / 1e9
+        raise InvalidParameter(
+            f"trials={trials} need {gigabytes:.3g} GB for their results; run fewer at a time, with a seed for each"
+        ) from None
     block = block_lanes(vector.size)
     side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * vector.size * block)) * block
     for start in range(0, trials, side_by_side):
@@ -159,3 +167,6 @@ def _run_lanes(
         policy.observe(state, counts)
         if state.stopped.any():
             write_down(state.stopped, state.arm, policy.status_at_stop == "confident")
+        out_of_plays = tally.plays >= max_plays
+        if out_of_plays.any():
+            write_down(out_of_plays, leading_arm(tally.samples, tally.successes, state.still_in), confident=False)

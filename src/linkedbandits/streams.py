@@ -64,7 +64,7 @@ class LaneStreams:
     def policy_seeds(self) -> npt.NDArray[np.uint64]:
         """One seed a lane for policies that draw, apart from the streams that answer them."""
         parts = [
-            seed.spawn(1)[0].generate_state(int(count), np.uint64)
+            np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0)).generate_state(int(count), np.uint64)
             for seed, count in zip(self._seeds, np.bincount(self._block_of_lane), strict=True)
         ]
         return np.concatenate(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from linkedbandits.errors import InvalidParameter, UnknownName
@@ -52,10 +52,10 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
     for parameter in parameters:
         if parameter not in known:
             raise InvalidParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
-    try:
-        policy: AnyPolicy = cls(**parameters)
-    except TypeError as error:
-        raise InvalidParameter(f"{name} cannot be made of {parameters}: {error}") from error
+    for field in fields(cls):
+        if field.name not in parameters and field.default is MISSING:
+            raise InvalidParameter(f"{name} needs its parameter {field.name!r}; write {name}:{field.name}=0.1")
+    policy: AnyPolicy = cls(**parameters)
     return policy
 
 

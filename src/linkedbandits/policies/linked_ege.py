@@ -89,8 +89,12 @@ class LinkedEGE:
 
     @property
     def rounds(self) -> float:
-        """The cap on rounds, line 3: ceil(log2(1/gap)), and at least one."""
-        return np.inf if self.gap is None else max(1, ceil(log2(1 / self.gap)))
+        """The cap on rounds, line 3: ceil(log2(1/gap)), and at least one.
+
+        A gap that is a difference of two floats may miss a power of two by a rounding error; that is no reason
+        for another round.
+        """
+        return np.inf if self.gap is None else max(1, ceil(log2(1 / self.gap) - 1e-9))
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedEGEState:
         """Line 2: S_1 = [n], r = 1."""

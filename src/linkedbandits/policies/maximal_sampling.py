@@ -59,8 +59,7 @@ class MaximalSampling:
         check_one_of(self, "delta", "plays")
         if self.plays is not None:
             check_whole("plays", self.plays)
-        if self.delta is not None:
-            LilRule(self.delta, self.calibration)
+        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
 
     @property
     def status_at_stop(self) -> Status:

@@ -66,8 +66,7 @@ class UniformSampling:
         check_one_of(self, "delta", "samples")
         if self.samples is not None:
             check_whole("samples", self.samples)
-        if self.delta is not None:
-            LilRule(self.delta, self.calibration)
+        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
 
     @property
     def status_at_stop(self) -> Status:

@@ -1,0 +1,125 @@
+"""``linkedbandits simulate``: many runs of one policy."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from linkedbandits.cli import figures
+from linkedbandits.cli import options as opt
+from linkedbandits.cli.progress import progress_bar
+from linkedbandits.errors import CannotWrite
+from linkedbandits.policies import describe_policy
+from linkedbandits.runs import Runs
+from linkedbandits.simulation import simulate as run_simulation
+
+
+def simulate(
+    scenario: opt.Scenario = None,
+    arms: opt.Arms = 10,
+    best: opt.Best = 0,
+    means: opt.Means = None,
+    policy: Annotated[
+        str, typer.Option(help="The policy, with parameters after a colon: uniform-sampling:samples=500")
+    ] = "uniform-sampling",
+    delta: opt.Delta = 0.1,
+    gap: opt.Gap = "true",
+    linkage: opt.LinkageName = "ordered",
+    trials: opt.Trials = 1000,
+    seed: opt.SeedOption = 0,
+    max_plays: opt.MaxPlays = None,
+    as_json: opt.Json = False,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Also write every trial as a row of this file.")
+    ] = None,
+) -> None:
+    """Run one policy many times: what it answers, how often it is wrong, where its samples go."""
+    instance = opt.read_instance(scenario, arms, best, means)
+    made = opt.read_policy(policy, delta, opt.read_gap(gap, instance))
+    if csv_file is not None:
+        _check_writable(csv_file)
+    with progress_bar(trials, "trials") as advance:
+        runs = run_simulation(
+            instance.means,
+            made,
+            linkage=linkage,
+            trials=trials,
+            seed=seed,
+            max_plays=max_plays,
+            progress=lambda finished: advance(policy, finished),
+        )
+    if csv_file is not None:
+        _write_csv(csv_file, runs)
+    if as_json:
+        data = {
+            "instance": {"name": instance.name, "means": instance.means.tolist(), "gap": instance.gap},
+            "linkage": linkage,
+            "max_plays": max_plays,
+            "seed": seed,
+            **describe_policy(made),
+            **runs.summary().to_dict(),
+            "error_bound": made.error_bound,
+            "samples_by_arm": runs.samples.mean(axis=0).tolist(),
+            "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
+        }
+        typer.echo(json.dumps(data))
+    else:
+        _print(instance, policy, runs)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse before the work is done, not after."""
+    try:
+        path.touch()
+    except OSError as error:
+        raise CannotWrite(
+            f"--csv {path} cannot be written ({error.strerror}); name a file in an existing folder"
+        ) from error
+
+
+def _write_csv(path: Path, runs: Runs) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["trial", "arm", "status", "plays", *(f"samples_{arm}" for arm in range(runs.means.size))])
+        for trial, (arm, status, plays, samples) in enumerate(
+            zip(runs.arm, runs.status, runs.plays, runs.samples, strict=True)
+        ):
+            writer.writerow([trial, arm, status, plays, *samples])
+
+
+def _print(instance: opt.Instance, policy: str, runs: Runs, most_arms: int = 20) -> None:
+    console = Console()
+    summary = runs.summary()
+    low, high = summary.error_interval
+    console.print(
+        f"{policy} on {instance.name}: {figures.count(summary.plays_mean)} plays on average "
+        f"(standard error {figures.count(summary.plays_standard_error)}, median {figures.count(summary.plays_median)}, "
+        f"90 % within {figures.count(summary.plays_90)}); "
+        f"wrong in {figures.percent(summary.error_rate)} of {summary.trials:,} trials "
+        f"(95 % interval {figures.percent(low)} to {figures.percent(high)})."
+    )
+    if summary.confident < 1:
+        console.print(f"{figures.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("arm", "mean", "samples, mean", "samples a play", "named best"):
+        table.add_column(heading, justify="right")
+    shown = instance.means.argsort()[::-1][:most_arms]
+    for arm in sorted(shown.tolist()):
+        samples = float(runs.samples[:, arm].mean())
+        table.add_row(
+            str(arm),
+            f"{instance.means[arm]:.4g}",
+            figures.count(samples),
+            f"{samples / summary.plays_mean:.3f}",
+            figures.percent(float((runs.arm == arm).mean())),
+        )
+    console.print(table)
+    if instance.means.size > most_arms:
+        console.print(f"The {most_arms} best of {instance.means.size:,} arms are shown; --json has them all.")

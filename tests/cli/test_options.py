@@ -1,0 +1,154 @@
+"""What the commands have in common: instances, policies, bad input, help, and what is imported when."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import linkedbandits as lb
+from command_line import environment, refusal, run, run_json
+from linkedbandits.cli.options import read_gap, read_instance, read_policy
+
+
+def instance(*arguments: str) -> dict:
+    return run_json("simulate", "--policy", "uniform-sampling:samples=1", "--trials", "1", *arguments)["instance"]
+
+
+def test_one_sparse_with_ten_arms_is_what_you_get_by_default():
+    assert instance()["means"] == lb.scenarios.one_sparse(10).tolist()
+
+
+def test_a_scenario_has_the_size_and_best_arm_it_is_told():
+    made = instance("--scenario", "one-sparse", "--arms", "4", "--best", "2")
+    assert made == {"name": "one-sparse, 4 arms", "means": [0.05, 0.05, 0.1, 0.05], "gap": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "means"), [("decreasing", lb.scenarios.decreasing(6)), ("increasing", lb.scenarios.increasing(6))]
+)
+def test_every_scenario_has_a_name(scenario, means):
+    made = read_instance(scenario, 6, 0, None)
+    assert made.means.tolist() == means.tolist()
+    assert made.name == f"{scenario}, 6 arms"
+
+
+def test_means_may_be_written_out():
+    made = read_instance(None, 10, 0, "0.1, 0.05,1")
+    assert made.means.tolist() == [0.1, 0.05, 1.0]
+    assert made.gap == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("text", "gap"), [("true", 0.25), ("none", None), ("0.05", 0.05)])
+def test_policies_are_told_the_true_gap_another_or_none(text, gap):
+    assert read_gap(text, read_instance(None, 10, 0, "0.25,0.5")) == gap
+    data = run_json("simulate", "--means", "0.25,0.5", "--trials", "2", "--policy", "linked-ege", "--gap", text)
+    assert data["parameters"]["gap"] == gap
+
+
+def test_a_tie_has_no_gap_to_tell():
+    assert read_gap("true", read_instance(None, 10, 0, "0.5,0.5,0.1")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("lil-ucb", lb.LilUCB(delta=0.2)),
+        ("lil-ucb:delta=0.01", lb.LilUCB(delta=0.01)),
+        ("linked-ege", lb.LinkedEGE(delta=0.2, gap=0.05)),
+        ("linked-ege: median = fresh , gap=none", lb.LinkedEGE(delta=0.2, median="fresh")),
+        ("median-elimination", lb.MedianElimination(epsilon=0.05, delta=0.2)),
+        ("median-elimination:epsilon=1", lb.MedianElimination(epsilon=1, delta=0.2)),
+        ("maximal-sampling:plays=30", lb.MaximalSampling(plays=30)),
+        ("uniform-sampling:calibration=plain", lb.UniformSampling(delta=0.2, calibration="plain")),
+    ],
+)
+def test_a_policy_takes_delta_and_gap_unless_they_are_written_out(text, policy):
+    assert read_policy(text, delta=0.2, gap=0.05) == policy
+
+
+@pytest.mark.parametrize("command", ["compare", "simulate"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--means 0.1,1.5", "mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities"),
+        ("--means 0.1,nan", "mean nan of arm 1 is outside [0, 1]; means are success probabilities"),
+        ("--delta 1", "delta=1.0 is not between 0 and 1; try delta=0.05"),
+        ("--policy magic", "unknown policy 'magic'; choose one of maximal-sampling, uniform-sampling,"),
+        ("--linkage sideways", "unknown linkage 'sideways'; choose one of ordered, free, single"),
+        ("--trials 0", "trials=0 is not a whole number of at least 1"),
+    ],
+)
+def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
+    assert refusal(command, *arguments.split()).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--means 0.1", "1 mean(s) given; a choice needs at least two arms"),
+        ("--means 0.1;0.2", "--means '0.1;0.2' is no list of numbers; write --means 0.1,0.05"),
+        ("--means 0.1,0.2 --scenario increasing", "both --scenario increasing and --means were given; leave one out"),
+        ("--scenario flat", "unknown scenario 'flat'; choose one of one-sparse, decreasing, increasing"),
+        ("--arms 1", "n=1 is not a whole number of at least 2"),
+        ("--arms 4 --best 4", "best=4 is no arm of 4; choose 0 to 3"),
+        ("--scenario increasing --best 2", "--best 2 goes with --scenario one-sparse alone; leave it out for incr"),
+        ("--policy linked-ege --gap 0", "gap=0.0 is not in (0, 1]; give a number that is"),
+        ("--policy linked-ege --gap wide", "--gap 'wide' is no number; write --gap 0.05, --gap true or --gap none"),
+        ("--policy linked-ege:median", "'median' in --policy 'linked-ege:median' is no key=value; write --policy"),
+        ("--policy linked-ege:median=half", "median='half' is unknown; choose 'reuse' or 'fresh'"),
+        ("--policy lil-ucb:gap=0.1", "lil-ucb has no parameter 'gap'; it has delta"),
+        ("--policy uniform-sampling:samples=0", "samples=0 is not a whole number of at least 1"),
+        ("--policy uniform-sampling:samples=5,delta=0.1", "UniformSampling takes either delta or samples; got delta"),
+        (
+            "--policy median-elimination --gap none",
+            "median-elimination needs its parameter 'epsilon'; write",
+        ),
+        ("--max-plays 0", "max_plays=0 is not a whole number of at least 1"),
+        ("--seed -1", "seed=-1 is not a whole number of at least 0"),
+        ("--policy uniform-sampling:samples=99999999999999999999", "samples=99999999999999999999 is too large"),
+        ("--trials 99999999999999", "trials=99999999999999 need 8e+06 GB"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line_that_names_value_and_remedy(arguments, said):
+    assert refusal("simulate", *arguments.split()).startswith(said)
+
+
+@pytest.mark.parametrize("arguments", ["--trials many", "--colour red", "surplus"])
+def test_options_that_cannot_be_read_are_refused_without_a_traceback(arguments):
+    result = run("simulate", *arguments.split())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert arguments.split()[0] in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_names_the_commands_and_their_options():
+    assert all(command in run("--help").stdout for command in ("compare", "simulate"))
+    shown = run("compare", "--help").stdout
+    for option in ("scenario", "arms", "best", "means", "policy", "delta", "gap", "linkage", "trials", "seed", "json"):
+        assert f"--{option}" in shown
+
+
+def test_version():
+    assert run("--version").stdout == f"linkedbandits {lb.__version__}\n"
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, env=environment()
+    )
+
+
+def test_without_typer_the_command_line_says_what_to_install():
+    result = python(
+        "import runpy, sys; sys.modules['typer'] = None; runpy.run_module('linkedbandits', run_name='__main__')"
+    )
+    assert result.returncode == 1
+    assert result.stderr == "the command line needs typer; install it with: pip install 'linkedbandits[cli]'\n"
+
+
+def test_the_library_alone_imports_none_of_the_extras():
+    extras = {"typer", "rich", "matplotlib", "polars", "numba", "fastapi", "pytest"}
+    result = python(f"import sys, linkedbandits; print(sorted({extras!r} & set(sys.modules)))")
+    assert (result.stdout, result.stderr) == ("[]\n", "")

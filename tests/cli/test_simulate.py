@@ -1,0 +1,113 @@
+"""``linkedbandits simulate``, end to end."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import pty
+import subprocess
+
+import pytest
+
+import linkedbandits as lb
+from command_line import COMMAND, environment, refusal, run, run_json
+
+EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
+
+
+def test_the_report_is_a_sentence_and_a_table_of_arms():
+    result = run("simulate", *EASY, "--policy", "uniform-sampling:samples=40")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("uniform-sampling:samples=40 on 3 arms: ")
+    assert "of 50 trials (95 % interval" in result.stdout
+    rows = [line.split() for line in result.stdout.splitlines() if line.strip()]
+    assert [row[:3] for row in rows if row[0] in {"0", "1", "2"}] == [
+        ["0", "0.2", "40"],
+        ["1", "0.6", "40"],
+        ["2", "0.3", "40"],
+    ]
+
+
+def test_of_many_arms_the_best_are_shown():
+    result = run("simulate", "--scenario", "increasing", "--arms", "30", "--trials", "2", "--policy", "linked-ege")
+    assert "The 20 best of 30 arms are shown; --json has them all." in result.stdout
+    shown = [line.split()[0] for line in result.stdout.splitlines() if line[:6].strip().isdigit()]
+    assert shown == [str(arm) for arm in range(10, 30)]
+
+
+def test_json_has_the_figures_of_the_runs():
+    data = run_json("simulate", *EASY, "--seed", "4", "--linkage", "free", "--delta", "0.2")
+    runs = lb.simulate([0.2, 0.6, 0.3], lb.UniformSampling(delta=0.2), linkage="free", trials=50, seed=4)
+    assert data["plays_mean"] == runs.plays.mean()
+    assert data["samples_by_arm"] == runs.samples.mean(axis=0).tolist()
+    assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
+    assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
+    assert data["parameters"] == {"delta": 0.2, "samples": None, "calibration": "proved"}
+
+
+def test_the_same_seed_gives_the_same_output_and_another_seed_another():
+    first, again, other = (run("simulate", *EASY, "--seed", seed).stdout for seed in ("4", "4", "5"))
+    assert first == again != other
+
+
+def test_csv_has_a_row_a_trial(tmp_path):
+    path = tmp_path / "runs.csv"
+    run_json("simulate", *EASY, "--seed", "4", "--csv", str(path), "--max-plays", "400")
+    runs = lb.simulate([0.2, 0.6, 0.3], lb.UniformSampling(delta=0.1), trials=50, seed=4, max_plays=400)
+    with path.open(newline="", encoding="utf-8") as file:
+        heading, *rows = csv.reader(file)
+    assert heading == ["trial", "arm", "status", "plays", "samples_0", "samples_1", "samples_2"]
+    assert [int(row[0]) for row in rows] == list(range(50))
+    assert [row[2] for row in rows] == runs.status.tolist()
+    assert [[int(row[1]), *map(int, row[3:])] for row in rows] == [
+        [arm, plays, *samples]
+        for arm, plays, samples in zip(runs.arm.tolist(), runs.plays.tolist(), runs.samples.tolist(), strict=True)
+    ]
+
+
+def test_trials_that_ran_out_of_plays_are_reported():
+    result = run("simulate", "--means", "0.3,0.3", "--trials", "20", "--max-plays", "500")
+    assert "100 % of the trials ended with their budget, undecided." in result.stdout
+
+
+def read_terminal(end: int) -> str:
+    """All that was written to the other end of a terminal until its last user left."""
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux reports the end as an input/output error
+        while part := os.read(end, 4096):
+            shown += part
+    os.close(end)
+    return shown.decode()
+
+
+def test_a_progress_bar_shows_on_a_terminal_and_leaves_standard_output_alone():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "simulate", *EASY, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env=environment(TERM="xterm"),
+    )
+    os.close(theirs)
+    shown = read_terminal(ours)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "50/50" in shown
+    assert "trials" in shown
+    assert output.startswith("{")
+    assert output.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_is_named():
+    said = refusal("simulate", *EASY, "--csv", "/no/such/folder/runs.csv")
+    assert "/no/such/folder/runs.csv" in said
+
+
+@pytest.mark.slow
+def test_the_demo_instance_runs_with_every_policy():
+    for policy in ("maximal-sampling", "linked-ege:median=fresh", "median-elimination", "lil-ucb", "suffix-ucb"):
+        data = run_json("simulate", "--arms", "5", "--best", "3", "--trials", "20", "--policy", policy)
+        assert data["confident"] == 1
+        assert data["answers_by_arm"][3] >= 18

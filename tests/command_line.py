@@ -1,0 +1,40 @@
+"""The real command line, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+COMMAND = [sys.executable, "-m", "linkedbandits"]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This environment, without what would change how text is laid out."""
+    shape = {"FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+    return {name: value for name, value in os.environ.items() if name not in shape} | {"COLUMNS": "200"} | extra
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``linkedbandits`` in pipes."""
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment()
+    )
+
+
+def run_json(*arguments: str) -> Any:
+    """The JSON that a command prints; nothing else may come out of it."""
+    result = run(*arguments, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def refusal(*arguments: str) -> str:
+    """The one line with which a command refuses its arguments."""
+    result = run(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    line, end = result.stderr.removeprefix("linkedbandits: ").split("\n")
+    assert end == ""
+    return line

@@ -1,0 +1,22 @@
+"""One of every policy, in every mode: what the contract suites run over."""
+
+import linkedbandits as lb
+
+EVERY_POLICY = [
+    lb.MaximalSampling(delta=0.1),
+    lb.MaximalSampling(delta=0.1, calibration="plain"),
+    lb.MaximalSampling(plays=60),
+    lb.UniformSampling(delta=0.1),
+    lb.UniformSampling(samples=40),
+    lb.MedianElimination(epsilon=0.5, delta=0.1),
+    lb.LinkedEGE(delta=0.1, gap=0.3),
+    lb.LinkedEGE(delta=0.1),
+    lb.LinkedEGE(delta=0.1, gap=0.3, median="fresh"),
+    lb.LilUCB(delta=0.1),
+    lb.SuffixUCB(delta=0.1),
+]
+
+
+def policy_id(policy: object) -> str:
+    """A readable name for a parametrised test."""
+    return repr(policy).replace("'", "")

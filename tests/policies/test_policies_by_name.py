@@ -1,0 +1,44 @@
+"""Policies by name, for the command line and for saved experiments."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import linkedbandits as lb
+from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.policies import POLICIES, describe_policy, make_policy, policy_class
+
+
+def test_every_policy_has_a_name_in_kebab_case():
+    assert {type(policy) for policy in EVERY_POLICY} == set(POLICIES.values())
+    for name, cls in POLICIES.items():
+        assert name == cls.name
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
+        assert getattr(lb, cls.__name__) is cls
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_a_description_makes_the_same_policy_again_even_through_json(policy):
+    description = json.loads(json.dumps(describe_policy(policy)))
+    assert make_policy(description["name"], description["parameters"]) == policy
+
+
+def test_an_unknown_name_is_answered_with_the_ones_there_are():
+    with pytest.raises(lb.UnknownName, match="unknown policy 'magic'; choose one of maximal-sampling, uniform-"):
+        policy_class("magic")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "said"),
+    [
+        ("lil-ucb", {"delta": 0.1, "gap": 0.2}, "lil-ucb has no parameter 'gap'; it has delta"),
+        ("linked-ege", {"delta": 3}, "delta=3 is not between 0 and 1"),
+        ("median-elimination", {"delta": 0.1}, "median-elimination needs its parameter 'epsilon'"),
+    ],
+)
+def test_bad_parameters_are_named(name, parameters, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        make_policy(name, parameters)

@@ -1,0 +1,90 @@
+"""Live and simulated are the same experiment: equal in distribution, for every policy and linkage."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import fisher_exact, ks_2samp
+
+import linkedbandits as lb
+from coin_flips import run_live
+from linkedbandits.linkage import LINKAGES
+
+ALARM = 1e-4
+"""False-alarm probability of each comparison; at most 1 % for all of them together."""
+
+MEANS = [0.1, 0.75, 0.15]
+MOST_PLAYS = 3000
+"""Ends the rare very long run, live and simulated alike."""
+
+CASES = [
+    (lb.MaximalSampling(plays=12), 300),
+    (lb.UniformSampling(samples=10), 300),
+    (lb.MaximalSampling(delta=0.2, calibration="plain"), 200),
+    (lb.UniformSampling(delta=0.2, calibration="plain"), 200),
+    (lb.LilUCB(delta=0.2), 200),
+    (lb.SuffixUCB(delta=0.2, calibration="plain"), 100),
+    (lb.LinkedEGE(delta=0.5, gap=0.5), 60),
+    (lb.MedianElimination(epsilon=1.0, delta=0.5), 60),
+]
+
+
+def cases():
+    for policy, trials in CASES:
+        for linkage in LINKAGES.values():
+            if linkage.allows(policy.asks):
+                yield pytest.param(policy, linkage.name, trials, id=f"{policy!r}-{linkage.name}")
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "linkage", "trials"), list(cases()))
+def test_plays_and_verdicts_agree(policy, linkage, trials):
+    live = [run_live(MEANS, policy, linkage, seed, MOST_PLAYS).recommend() for seed in range(trials)]
+    runs = lb.simulate(MEANS, policy, linkage=linkage, trials=20 * trials, seed=1, max_plays=MOST_PLAYS)
+    plays = ks_2samp([verdict.plays for verdict in live], runs.plays)
+    right = sum(verdict.arm == 1 for verdict in live)
+    verdicts = fisher_exact([[right, trials - right], [int(runs.correct.sum()), int((~runs.correct).sum())]])
+    assert plays.pvalue > ALARM
+    assert verdicts.pvalue > ALARM
+    ended = sum(verdict.status == "confident" for verdict in live)
+    statuses = fisher_exact([[ended, trials - ended], [int(runs.confident.sum()), int((~runs.confident).sum())]])
+    assert statuses.pvalue > ALARM
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_they_agree_for_the_proved_linked_ege_whose_runs_are_long(linkage):
+    """Five live runs of some 100,000 plays each, inside the simulated range widened by its own width."""
+    policy = lb.LinkedEGE(delta=0.9, gap=0.6, median="fresh")
+    means = [0.1, 0.75]
+    live = [run_live(means, policy, linkage, seed).recommend() for seed in range(5)]
+    runs = lb.simulate(means, policy, linkage=linkage, trials=2000, seed=1)
+    low, high = int(runs.plays.min()), int(runs.plays.max())
+    assert all(2 * low - high <= verdict.plays <= 2 * high - low for verdict in live)
+    assert all(verdict.arm == 1 and verdict.status == "confident" for verdict in live)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_they_agree_where_the_budget_ends_them(linkage):
+    """Cut off in the middle of a request: the same samples, the same leader."""
+    policy = lb.UniformSampling(samples=30)
+    means, budget, trials = [0.3, 0.6, 0.5], 40, 400
+    live = [run_live(means, policy, linkage, seed, max_plays=budget) for seed in range(trials)]
+    runs = lb.simulate(means, policy, linkage=linkage, trials=8000, seed=2, max_plays=budget)
+    assert all(exp.recommend().plays <= budget for exp in live)
+    for arm in range(3):
+        samples = [exp.estimates()[arm].samples for exp in live]
+        assert ks_2samp(samples, runs.samples[:, arm]).pvalue > ALARM
+    named = [[sum(exp.recommend().arm == arm for exp in live), int((runs.arm == arm).sum())] for arm in (0, 1)]
+    assert fisher_exact(named).pvalue > ALARM
+
+
+@pytest.mark.statistical
+def test_the_comparison_notices_a_different_law():
+    """The power of the test above: means that differ by a tenth are told apart."""
+    policy = lb.UniformSampling(samples=10)
+    live = [run_live(MEANS, policy, "ordered", seed).recommend().plays for seed in range(300)]
+    runs = lb.simulate([0.1, 0.65, 0.15], policy, trials=6000, seed=1)
+    assert ks_2samp(live, runs.plays).pvalue < ALARM

@@ -1,0 +1,48 @@
+"""What the documents show is run, so that it stays true."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from linkedbandits.testing import check_policy
+
+ROOT = Path(__file__).parent.parent
+
+
+def python_blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_readme_examples_run_and_find_the_best_arm():
+    names: dict[str, object] = {}
+    for block in python_blocks("README.md"):
+        exec(block, names)
+    assert names["exp"].recommend().arm == "east"
+    assert names["exp"].recommend().error_bound == 0.05
+
+
+def test_the_ask_and_tell_example_is_short():
+    code = [line for line in python_blocks("README.md")[0].splitlines() if line.strip()]
+    assert len(code) <= 15
+
+
+def test_the_skeleton_to_copy_is_a_sound_policy(tmp_path, monkeypatch):
+    (tmp_path / "every_other.py").write_text(python_blocks("CONTRIBUTING.md")[0], encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    check_policy(importlib.import_module("every_other").EveryOther(delta=0.1))
+
+
+def test_the_commands_of_the_readme_run():
+    commands = re.findall(r"^linkedbandits (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(commands) >= 2
+    for command in commands:
+        subprocess.run(
+            [sys.executable, "-m", "linkedbandits", *command.split(), "--trials", "20"],
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )

@@ -1,0 +1,50 @@
+"""One tree of errors, without dead entries."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits import errors
+from linkedbandits.testing.policies import PolicyCheckFailed
+
+BUILT_IN = {
+    lb.InvalidMeans: ValueError,
+    lb.InvalidParameter: ValueError,
+    lb.InvalidNeeds: ValueError,
+    lb.InvalidLabels: ValueError,
+    lb.UnknownName: KeyError,
+    lb.LinkageMismatch: ValueError,
+    lb.UnknownPlay: KeyError,
+    lb.HitNotInPlay: ValueError,
+    lb.ConflictingTell: ValueError,
+    lb.ExperimentFinished: RuntimeError,
+    lb.CannotWrite: OSError,
+    lb.DamagedSave: ValueError,
+    lb.NewerSave: ValueError,
+    PolicyCheckFailed: AssertionError,
+}
+
+
+@pytest.mark.parametrize(("error", "built_in"), BUILT_IN.items(), ids=lambda error: error.__name__)
+def test_every_error_is_ours_and_the_one_its_users_expect(error, built_in):
+    assert issubclass(error, lb.LinkedBanditError)
+    assert issubclass(error, built_in)
+    assert str(error("means and remedy")) == "means and remedy"  # a KeyError would add quotes
+
+
+def test_the_tree_is_whole_and_exported():
+    defined = {error for _, error in inspect.getmembers(errors, inspect.isclass)}
+    assert defined == set(BUILT_IN) - {PolicyCheckFailed} | {lb.LinkedBanditError}
+    assert {error.__name__ for error in defined} <= set(lb.__all__)
+
+
+def test_every_error_is_raised_somewhere():
+    package = Path(lb.__file__).parent
+    source = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    raised = set(re.findall(r"raise (\w+)", source))
+    assert {error.__name__ for error in BUILT_IN} <= raised

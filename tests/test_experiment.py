@@ -1,0 +1,370 @@
+"""Ask and tell: tickets, plays in flight, repeated and late answers, saving and going on."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
+
+import linkedbandits as lb
+from coin_flips import CoinFlipper, run_live
+from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.linkage import LINKAGES
+from linkedbandits.saving import seal, unseal
+
+POINTS = ("north", "east", "south")
+
+
+def ask(exp: lb.Experiment, times: int) -> list[lb.Play]:
+    return [exp.ask() for _ in range(times)]
+
+
+def samples(exp: lb.Experiment) -> list[int]:
+    return [estimate.samples for estimate in exp.estimates()]
+
+
+def test_a_whole_experiment():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=2))
+    assert exp.ask() == lb.Play(id=0, arms=POINTS)
+    assert exp.tell(0, hit="east") == "counted"
+    assert exp.tell(exp.ask().id, hit=None) == "counted"
+    assert exp.ask().arms == ("south",)  # the others have their two samples
+    assert not exp.done
+    exp.tell(2, hit=None)
+    assert exp.done
+    assert exp.recommend() == lb.Verdict(arm="east", status="budget", plays=3, error_bound=None)
+    assert exp.estimates()[1] == lb.Estimate("east", samples=2, successes=1, mean=0.5, still_in=True)
+
+
+def test_a_confident_verdict_carries_its_proved_bound():
+    exp = run_live([0.05, 0.9], lb.UniformSampling(delta=0.05), "ordered", seed=1)
+    assert exp.recommend().status == "confident"
+    assert exp.recommend().error_bound == 0.05
+
+
+def test_before_the_end_the_leader_is_recommended_without_a_bound():
+    exp = lb.Experiment(POINTS, lb.LinkedEGE(delta=0.1))
+    exp.tell(exp.ask().id, hit="south")
+    assert exp.recommend() == lb.Verdict("south", "budget", plays=1, error_bound=None)
+    assert exp.estimates()[0].mean == 0.0
+
+
+def test_no_more_plays_speak_for_an_arm_than_it_needs():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=2))
+    first, second, third = ask(exp, 3)
+    assert first.arms == second.arms == POINTS
+    assert exp.tell(third.id, None) == "spare"  # everything needed was out already
+    exp.tell(first.id, "north")
+    assert exp.ask().arms == ("east", "south")  # what the first play did not reach
+    assert exp.in_flight == 2
+
+
+def test_a_spare_play_serves_the_next_request_in_the_order_asked_not_told():
+    policy = lb.LinkedEGE(delta=0.9, gap=0.4)
+    exp = lb.Experiment(["a", "b"], policy)
+    need = int(policy.request(exp._state).samples[0, 0])
+    current = ask(exp, need)
+    spares = ask(exp, 3)
+    assert exp.tell(spares[2].id, "a") == "spare"
+    for play in current:
+        exp.tell(play.id, None)  # both means are 0: nobody is dropped, a second round follows
+    assert exp.tell(spares[0].id, None) == "counted"
+    assert exp.tell(spares[1].id, None) == "counted"
+    assert samples(exp) == [need + 3, need + 2]
+
+
+def test_samples_that_nobody_needs_now_wait_for_a_request_that_does():
+    exp = lb.Experiment(["a", "b"], lb.LilUCB(delta=0.1))
+    first = exp.ask()
+    spares = ask(exp, 4)
+    for play in spares:
+        assert exp.tell(play.id, None) == "spare"
+    assert exp.plays == 4
+    assert samples(exp) == [4, 4]
+    exp.tell(first.id, None)
+    assert samples(exp) == [5, 5]
+    # The tape serves the requests that follow, so the policy has seen all ten samples by now.
+    assert exp._state.samples.sum() == 10
+
+
+def test_an_abandoned_play_is_asked_again_and_late_if_told():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    lost = exp.ask()
+    exp.abandon(lost.id)
+    exp.abandon(lost.id)
+    assert exp.in_flight == 0
+    again = exp.ask()
+    assert again.arms == lost.arms
+    assert exp.tell(lost.id, "north") == "late"
+    assert exp.late == 1
+    assert samples(exp) == [1, 0, 0]
+    exp.tell(again.id, None)
+    assert exp.done
+    assert exp.recommend().arm == "north"  # by estimate; the decision itself saw no success
+    assert exp.estimates()[0] == lb.Estimate("north", 2, 1, 0.5, still_in=True)
+
+
+def test_a_play_told_after_the_verdict_is_late_and_kept():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    play, extra = ask(exp, 2)
+    exp.tell(play.id, None)
+    verdict = exp.recommend()
+    assert exp.tell(extra.id, "south") == "late"
+    assert exp.recommend() == verdict
+    assert samples(exp) == [2, 2, 2]
+    assert exp.late == 1
+
+
+def test_telling_the_same_twice_is_harmless_and_a_conflict_is_refused():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, "east")
+    before = exp.to_json()
+    assert exp.tell(0, "east") == "repeated"
+    with pytest.raises(lb.ConflictingTell, match="play 0 was told hit='east' before and now hit=None; the first"):
+        exp.tell(0, None)
+    assert exp.to_json() == before
+
+
+@pytest.mark.parametrize(
+    ("play", "hit", "error", "said"),
+    [
+        (7, None, lb.UnknownPlay, "no play 7 was asked; ids run from 0 to 0"),
+        (-1, None, lb.UnknownPlay, "no play -1"),
+        ("0", None, lb.UnknownPlay, "no play '0'"),
+        (0, "up", lb.HitNotInPlay, "'up' is no arm; the arms are 'north', 'east', 'south'"),
+        (0, ["east"], lb.HitNotInPlay, r"\['east'\] is no arm"),
+        (0, "north", lb.HitNotInPlay, "play 0 did not try 'north'; its arms were 'east', 'south'"),
+    ],
+)
+def test_a_bad_answer_changes_nothing(play, hit, error, said):
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    exp._request._free[0] = 0  # as if north were spoken for
+    assert exp.ask().arms == ("east", "south")
+    before = exp.to_json()
+    with pytest.raises(error, match=said):
+        exp.tell(play, hit)
+    assert exp.to_json() == before
+
+
+def test_unknown_plays_are_key_errors_and_bad_hits_value_errors():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    with pytest.raises(KeyError, match="nor any other yet; ask"):
+        exp.tell(0, None)
+    exp.ask()
+    with pytest.raises(ValueError, match="no arm"):
+        exp.tell(0, "up")
+
+
+def test_asking_after_the_verdict_says_where_it_is():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    exp.tell(exp.ask().id, None)
+    with pytest.raises(lb.ExperimentFinished, match=r"done after 1 plays; recommend\(\)"):
+        exp.ask()
+
+
+def test_the_budget_counts_what_is_out():
+    exp = lb.Experiment(POINTS, lb.LinkedEGE(delta=0.1), max_plays=3)
+    plays = ask(exp, 3)
+    with pytest.raises(lb.ExperimentFinished, match="all 3 plays of the budget are out"):
+        exp.ask()
+    for play in plays:
+        exp.tell(play.id, "south")
+    assert exp.done
+    assert exp.recommend() == lb.Verdict("south", "budget", plays=3, error_bound=None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["a", "b", "a"], "label 'a' stands for 2 arms"),
+        ([1, True], "label 1 stands for 2 arms"),
+        (["a"], "at least two"),
+        (["a", None], "label None is no text, number or boolean"),
+        (["a", ("b", "c")], "use one that JSON can hold"),
+        (["a", float("nan")], "label nan"),
+        (["a", ["b"]], "label"),
+    ],
+)
+def test_bad_labels_are_named(labels, said):
+    with pytest.raises(lb.InvalidLabels, match=said):
+        lb.Experiment(labels, lb.UniformSampling(samples=1))
+
+
+def test_labels_of_every_kind_survive_saving():
+    labels = ["text", 7, 2.5, False, ""]
+    exp = lb.Experiment(labels, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, 2.5)
+    read = lb.Experiment.from_json(exp.to_json())
+    assert read.arms == tuple(labels)
+    assert [type(label) for label in read.arms] == [type(label) for label in labels]
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_a_saved_experiment_goes_on_exactly_where_it_stopped(policy, linkage):
+    if not LINKAGES[linkage].allows(policy.asks):
+        with pytest.raises(lb.LinkageMismatch):
+            lb.Experiment(range(3), policy, linkage=linkage)
+        return
+    means = [0.2, 0.7, 0.4]
+    exp = lb.Experiment(range(3), policy, linkage=linkage, seed=4)
+    coins, out = CoinFlipper(means, 5), []
+    for step in range(120):
+        if exp.done:
+            break
+        out.append(exp.ask())
+        if step % 3:  # a third of the plays stay out for a while
+            play = out.pop(0)
+            exp.tell(play.id, coins.answer(play))
+    text = exp.to_json()
+    read = lb.Experiment.from_json(text)
+    assert read.to_json() == text
+    assert read.recommend() == exp.recommend()
+    if not exp.done:
+        assert [play.arms for play in ask(read, 5)] == [play.arms for play in ask(exp, 5)]
+
+
+def sealed(content_change=None, envelope_change=None) -> str:
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, "east")
+    envelope = json.loads(exp.to_json())
+    envelope["content"].update(content_change or {})
+    envelope.update(envelope_change or {})
+    return json.dumps(envelope)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        (sealed()[:-20], lb.DamagedSave, "is not JSON"),
+        ("[]", lb.DamagedSave, "no saved experiment"),
+        (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
+        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
+        (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
+        (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
+    ],
+)
+def test_a_damaged_or_newer_save_is_refused(text, error, said):
+    with pytest.raises(error, match=said) as caught:
+        lb.Experiment.from_json(text)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("missing", ["labels", "state", "request", "answers", "tickets", "policy"])
+def test_a_save_with_a_part_missing_is_damaged_even_if_its_checksum_is_right(missing):
+    content = unseal(lb.Experiment(POINTS, lb.UniformSampling(samples=3)).to_json())
+    del content[missing]
+    with pytest.raises(lb.DamagedSave, match="cannot be read"):
+        lb.Experiment.from_json(seal(content))
+
+
+def test_a_policy_of_ones_own_is_passed_again():
+    class Own(lb.UniformSampling):
+        name = "own"
+
+    text = lb.Experiment(POINTS, Own(samples=3)).to_json()
+    with pytest.raises(lb.UnknownName, match=r"unknown policy 'own'.*from_json\(text, policy=...\)"):
+        lb.Experiment.from_json(text)
+    assert lb.Experiment.from_json(text, policy=Own(samples=3)).ask().arms == POINTS
+    with pytest.raises(lb.DamagedSave, match="was saved with"):
+        lb.Experiment.from_json(text, policy=Own(samples=4))
+
+
+class LiveUse(RuleBasedStateMachine):
+    """Many plays in flight, answered in any order, twice, late or never, with restarts in between.
+
+    Whatever happens, the totals are those of the plays told, and nothing is counted twice.
+    """
+
+    plays = Bundle("plays")
+
+    @initialize(linkage=st.sampled_from(list(LINKAGES)), seed=st.integers(0, 5))
+    def begin(self, linkage, seed):
+        self.exp = lb.Experiment(range(4), lb.UniformSampling(delta=0.3, calibration="plain"), linkage=linkage)
+        self.coins = CoinFlipper([0.2, 0.5, 0.3, 0.4], seed)
+        self.told: dict[int, tuple[lb.Play, object]] = {}
+        self.abandoned: set[int] = set()
+        self.asked = 0
+
+    @rule(target=plays)
+    @precondition(lambda self: not self.exp.done)
+    def ask(self):
+        self.asked += 1
+        return self.exp.ask()
+
+    @rule(play=consumes(plays))
+    def tell(self, play):
+        hit = self.coins.answer(play)
+        receipt = self.exp.tell(play.id, hit)
+        assert (receipt == "late") == (play.id in self.abandoned or (self.finished_before(play)))
+        self.told[play.id] = (play, hit)
+
+    def finished_before(self, play):
+        return self.exp.done and self.exp.recommend().plays <= len(self.told)
+
+    @rule(play=plays)
+    def abandon(self, play):
+        self.exp.abandon(play.id)
+        self.abandoned.add(play.id)
+
+    @rule()
+    @precondition(lambda self: self.told)
+    def tell_again(self):
+        play, hit = self.told[max(self.told)]
+        assert self.exp.tell(play.id, hit) == "repeated"
+
+    @rule()
+    def restart(self):
+        self.exp = lb.Experiment.from_json(self.exp.to_json())
+
+    @invariant()
+    def totals_are_those_of_the_plays_told(self):
+        if not hasattr(self, "exp"):
+            return
+        expected = np.zeros((4, 2), dtype=int)
+        for play, hit in self.told.values():
+            reached = play.arms if hit is None else play.arms[: play.arms.index(hit) + 1]
+            expected[list(reached), 0] += 1
+            if hit is not None:
+                expected[hit, 1] += 1
+        assert [[e.samples, e.successes] for e in self.exp.estimates()] == expected.tolist()
+        assert self.exp.plays == len(self.told)
+        gone = len(self.abandoned - self.told.keys())
+        assert self.exp.in_flight == self.asked - len(self.told) - gone
+
+
+TestLiveUse = LiveUse.TestCase
+TestLiveUse.settings = settings(max_examples=60, stateful_step_count=60)
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_slow_failures_do_not_bias_what_the_policy_sees(linkage):
+    """Successes are told at once and failures much later, with eight plays out: the counts stay binomial.
+
+    300 runs with 60 samples of an arm of mean 0.5: the share of successes has a standard error of 0.0037, and a
+    limit of five of them has a false alarm below 1e-6. Counting answers as they come gives 0.6 and more.
+    """
+    shares = []
+    for seed in range(300):
+        coins = CoinFlipper([0.5, 0.5], seed)
+        policy = lb.UniformSampling(samples=60)
+        exp = lb.Experiment(range(2), policy, linkage=linkage)
+        waiting: list[tuple[lb.Play, int | None]] = []
+        while not exp.done:
+            play = exp.ask()
+            hit = coins.answer(play)
+            if hit is None:
+                waiting.append((play, hit))
+            else:
+                exp.tell(play.id, hit)
+            if len(waiting) > 8 and not exp.done:
+                late, nothing = waiting.pop(0)
+                exp.tell(late.id, nothing)
+        shares.append(exp._state.successes.sum() / 120)
+    assert abs(np.mean(shares) - 0.5) < 5 * 0.0037

@@ -1,0 +1,189 @@
+"""Linkages: the plays a need costs, by formula, by counts and play by play."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from brute_force import fewest_plays, plays_for_needs, suffix_sample
+from linkedbandits.linkage import LINKAGES, Free, Ordered, Single, find_linkage, ordered_plays, play_in_turn
+from linkedbandits.live import NeedsInProgress
+from linkedbandits.model import IntArray
+from linkedbandits.streams import LaneStreams
+from linkedbandits.world import CoinFlips
+
+
+@st.composite
+def needs_and_tapes(draw, most_arms=6, most_need=8, spare=0):
+    """Needs of a few arms, and for each arm the outcomes its samples will have."""
+    needs = draw(st.lists(st.integers(0, most_need), min_size=2, max_size=most_arms).filter(any))
+    tapes = [draw(st.lists(st.integers(0, 1), min_size=need + spare, max_size=need + spare)) for need in needs]
+    return needs, tapes
+
+
+class TapeWorld:
+    """A world whose arms succeed exactly as their tapes say."""
+
+    def __init__(self, tapes):
+        self.tapes = tapes
+        self.used = [0] * len(tapes)
+
+    def successes(self, samples):
+        return np.array([[self._next(arm, int(count)) for arm, count in enumerate(samples[0])]])
+
+    def successes_of(self, arms, samples):
+        return np.array([self._next(int(arms[0]), int(samples[0]))])
+
+    def _next(self, arm, count):
+        start = self.used[arm]
+        self.used[arm] += count
+        return sum(self.tapes[arm][start : start + count])
+
+
+@given(needs_and_tapes())
+def test_ordered_plays_are_counted_exactly_by_the_formula(problem):
+    needs, tapes = problem
+    plays, samples = plays_for_needs(needs, tapes)
+    successes = np.array([[sum(tape) for tape in tapes]])
+    assert samples == needs
+    assert ordered_plays(np.array([needs]), successes)[0] == plays
+
+
+@given(needs_and_tapes(most_arms=3, most_need=3, spare=2))
+def test_no_ordered_rule_takes_the_samples_in_fewer_plays(problem):
+    needs, tapes = problem
+    plays, _ = plays_for_needs(needs, tapes)
+    assert fewest_plays(needs, tapes) == plays
+
+
+@given(st.integers(2, 6), st.integers(1, 8), st.data())
+def test_equal_needs_are_suffix_sample(arms, samples, data):
+    """Each arm exactly t samples, and T = t + X_1 + ... + X_{n-1}."""
+    tapes = [data.draw(st.lists(st.integers(0, 1), min_size=samples, max_size=samples)) for _ in range(arms)]
+    plays, used = suffix_sample(arms, samples, tapes)
+    assert used == [samples] * arms
+    assert plays == samples + sum(sum(tape) for tape in tapes[:-1])
+    assert plays == plays_for_needs([samples] * arms, tapes)[0]
+
+
+@given(needs_and_tapes(), st.sampled_from(list(LINKAGES)), st.integers(1, 30))
+def test_counts_and_play_by_play_agree_under_any_limit(problem, name, limit):
+    """The same tapes give the same samples, successes, plays and 'met', whether played or counted."""
+    needs, tapes = problem
+    linkage = find_linkage(name)
+    counted = linkage.fulfil(np.array([needs]), np.array([limit]), TapeWorld(tapes))
+    live = NeedsInProgress(np.array(needs), linkage)
+    used = [0] * len(needs)
+    plays = 0
+    while not live.fulfilled and plays < limit:
+        arms = live.hand_out()
+        reached, hit = 0, False
+        for arm in arms:
+            hit = bool(tapes[arm][used[arm]])
+            used[arm] += 1
+            reached += 1
+            if hit:
+                break
+        live.bring(arms, reached, hit)
+        plays += 1
+    brought = live.counts()
+    assert counted.plays[0] == plays
+    assert counted.met[0] == live.fulfilled
+    assert counted.counts.samples.tolist() == brought.samples.tolist()
+    assert counted.counts.successes.tolist() == brought.successes.tolist()
+
+
+@given(needs_and_tapes())
+def test_single_takes_a_play_for_every_sample(problem):
+    needs, tapes = problem
+    result = Single().fulfil(np.array([needs]), np.array([10**9]), TapeWorld(tapes))
+    assert result.plays[0] == sum(needs)
+
+
+def free_plays(needs: IntArray, means: np.ndarray, share: float, trials: int, seed: int) -> float:
+    linkage = Free()
+    linkage.share_between_sorts = share
+    world = CoinFlips(np.broadcast_to(means, (trials, means.size)), LaneStreams(seed, means.size, range(trials)))
+    result = linkage.fulfil(np.tile(needs, (trials, 1)), np.full(trials, 2**60), world)
+    return float(result.plays.mean())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("needs", "means"),
+    [
+        (np.full(10, 400), lb.scenarios.one_sparse(10)),
+        (np.full(8, 400), lb.scenarios.increasing(8)),
+        (np.array([900, 20, 300, 300, 5]), np.array([0.1, 0.9, 0.3, 0.2, 0.7])),
+    ],
+)
+def test_free_is_near_the_first_order_optimum_and_sorting_seldom_costs_nothing(needs, means):
+    """The optimum is the largest, over prefixes by decreasing need, of sum(mu m) / (1 - prod(1 - mu)).
+
+    The mean of 400 trials has a standard error below 0.2 %; a limit of 1 % is five of them (false alarm < 1e-6).
+    Playing in the fixed order instead costs 14 %, 1 % and 10 % more.
+    """
+    order = np.argsort(-needs, kind="stable")
+    reached = 1 - np.cumprod(1 - means[order])
+    optimum = max((np.cumsum(means[order] * needs[order]) / reached).max(), needs.max())
+    assert free_plays(needs, means, Free.share_between_sorts, 400, seed=1) == pytest.approx(optimum, rel=0.01)
+
+
+def test_a_limit_ends_the_plays_in_the_lanes_that_reach_it():
+    needs = np.array([[5, 5], [100, 100]])
+    world = CoinFlips(np.broadcast_to(np.array([0.5, 0.5]), (2, 2)), LaneStreams(1, 2, range(2)))
+    result = Ordered().fulfil(needs, np.array([50, 50]), world)
+    assert result.met.tolist() == [True, False]
+    assert result.plays[1] == 50
+    assert result.counts.samples[0].tolist() == [5, 5]
+    assert result.counts.samples[1, 0] == 50
+
+
+def test_needs_too_large_for_a_counter_use_up_the_limit_without_overflow():
+    needs = np.full((1, 3), lb.model.COUNT_LIMIT)
+    limit = np.array([lb.model.COUNT_LIMIT])
+    for linkage in (Ordered(), Single()):
+        world = CoinFlips(np.full((1, 3), 0.5), LaneStreams(1, 3, range(1)))
+        result = linkage.fulfil(needs, limit, world)
+        assert not result.met[0]
+        assert result.plays[0] == lb.model.COUNT_LIMIT
+        assert (result.counts.samples >= 0).all()
+
+
+def test_plays_of_nothing_are_none():
+    world = TapeWorld([[], []])
+    result = play_in_turn(np.array([[0, 1]]), np.array([[0, 0]]), np.array([7]), world)
+    assert result.plays[0] == 0
+    assert result.met[0]
+
+
+@pytest.mark.parametrize(("linkage", "expected"), [("ordered", (0, 2, 3)), ("free", (3, 0, 2)), ("single", (0,))])
+def test_next_play_tries_what_is_still_needed(linkage, expected):
+    assert lb.next_play([2, 0, 2, 5], linkage) == expected
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"),
+    [
+        ([1, -2], "need -2 of arm 1 is negative"),
+        ([1, 0.5], "need 0.5 of arm 1 is not a whole number"),
+        ([1, float("nan")], "need nan of arm 1"),
+        ([1, float("inf")], "need inf of arm 1 is too large"),
+        ([[1, 2]], "shape"),
+        (["many"], "not numbers"),
+        ([0, 0], "every need is met"),
+    ],
+)
+def test_bad_needs_are_named(needs, said):
+    with pytest.raises(lb.InvalidNeeds, match=said):
+        lb.next_play(needs)
+
+
+def test_an_unknown_linkage_is_named_with_the_ones_there_are():
+    with pytest.raises(lb.UnknownName, match="unknown linkage 'sideways'; choose one of ordered, free, single"):
+        lb.simulate([0.1, 0.2], lb.UniformSampling(samples=1), linkage="sideways")
+    with pytest.raises(KeyError):
+        find_linkage("sideways")

@@ -1,0 +1,59 @@
+"""The figures people ask of a set of runs, computed by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.intervals import share_interval
+
+
+@pytest.fixture
+def runs():
+    """Ten trials of three arms, two of which are equally good; one trial is wrong and two ran out."""
+    return lb.Runs(
+        means=np.array([0.5, 0.2, 0.5]),
+        arm=np.array([0, 2, 0, 1, 0, 2, 0, 0, 2, 0]),
+        plays=np.arange(10, 110, 10),
+        samples=np.tile([3, 2, 1], (10, 1)),
+        confident=np.array([True] * 8 + [False] * 2),
+    )
+
+
+def test_status_tells_confidence_from_an_exhausted_budget(runs):
+    assert runs.status.tolist() == ["confident"] * 8 + ["budget"] * 2
+
+
+def test_any_of_several_best_arms_is_right(runs):
+    assert np.flatnonzero(~runs.correct).tolist() == [3]
+    assert runs.error_rate() == pytest.approx(0.1)
+
+
+def test_the_summary_has_the_figures_of_the_runs(runs):
+    summary = runs.summary()
+    assert summary.trials == 10
+    assert summary.plays_mean == 55
+    assert summary.plays_standard_error == pytest.approx(np.sqrt(825 / 10))
+    assert summary.plays_median == 55
+    assert summary.plays_90 == pytest.approx(91)
+    assert summary.samples_mean == 6
+    assert summary.error_rate == pytest.approx(0.1)
+    assert summary.error_interval == share_interval(1, 10)
+    assert summary.confident == 0.8
+
+
+def test_the_summary_becomes_plain_json(runs):
+    data = json.loads(json.dumps(runs.summary().to_dict()))
+    assert data["plays_mean"] == 55
+    assert data["error_interval"] == list(share_interval(1, 10))
+
+
+def test_plays_near_the_largest_count_do_not_overflow():
+    many = np.full(100, 2**62)
+    runs = lb.Runs(np.array([0.1, 0.1]), np.zeros(100, int), many, np.tile(many[:, None], 2), many > 0)
+    summary = runs.summary()
+    assert summary.plays_mean == 2.0**62
+    assert summary.samples_mean == 2.0**63

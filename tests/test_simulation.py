@@ -1,0 +1,139 @@
+"""Simulation: same seed same runs, bounded memory, lanes that end at different times, budgets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.model import COUNT_LIMIT
+from linkedbandits.streams import block_lanes
+
+MEANS = [0.1, 0.6, 0.3, 0.3]
+
+
+def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("arm", "plays", "samples", "confident")
+    )
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_the_memory_limit_does_not_change_the_runs(policy):
+    trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
+    whole = lb.simulate(MEANS, policy, trials=trials, seed=3, max_plays=10_000)
+    piecewise = lb.simulate(MEANS, policy, trials=trials, seed=3, max_plays=10_000, memory_limit=1)
+    assert same_runs(whole, piecewise)
+
+
+def test_the_whole_blocks_of_a_shorter_run_begin_a_longer_one():
+    block = block_lanes(4)
+    policy = lb.UniformSampling(delta=0.1)
+    shorter = lb.simulate(MEANS, policy, trials=block, seed=3)
+    longer = lb.simulate(MEANS, policy, trials=3 * block, seed=3)
+    assert np.array_equal(shorter.plays, longer.plays[:block])
+
+
+def test_another_seed_gives_other_runs():
+    policy = lb.UniformSampling(samples=50)
+    assert not same_runs(lb.simulate(MEANS, policy, seed=1), lb.simulate(MEANS, policy, seed=2))
+
+
+def test_a_spawned_seed_sequence_is_a_seed():
+    children = np.random.SeedSequence(5).spawn(2)
+    policy = lb.UniformSampling(samples=50)
+    first, again, second = (lb.simulate(MEANS, policy, seed=seed) for seed in (children[0], children[0], children[1]))
+    assert same_runs(first, again)
+    assert not same_runs(first, second)
+
+
+MILLION = """
+import resource
+import linkedbandits as lb
+from every_policy import EVERY_POLICY
+for policy in EVERY_POLICY:
+    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=1_000_000, seed=1, max_plays=8)
+    assert runs.samples.shape == (1_000_000, 10)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_a_million_trials_of_any_policy_stay_under_two_gigabytes():
+    """The working set does not depend on how long a run is, so runs are cut off early to keep the test short."""
+    run = subprocess.run(
+        [sys.executable, "-c", MILLION],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
+        timeout=500,
+    )
+    kilobytes = int(run.stdout)
+    assert kilobytes < 2 * 2**20
+
+
+@given(st.integers(1, 300), st.sampled_from(["ordered", "free", "single"]))
+def test_no_run_passes_its_budget(budget, linkage):
+    runs = lb.simulate([0.5, 0.5, 0.2], lb.UniformSampling(samples=60), linkage=linkage, trials=20, max_plays=budget)
+    assert (runs.plays <= budget).all()
+    used_up = ~(runs.samples == 60).all(axis=1)
+    assert (runs.plays[used_up] == budget).all()
+    assert (runs.status[used_up] == "budget").all()
+
+
+def test_two_equal_best_arms_end_with_the_budget():
+    runs = lb.simulate([0.5, 0.5], lb.UniformSampling(delta=0.01), trials=50, max_plays=5000)
+    assert (runs.status == "budget").all()
+    assert (runs.plays == 5000).all()
+
+
+@pytest.mark.parametrize("policy", [lb.UniformSampling(delta=0.01), lb.MaximalSampling(delta=0.01), lb.LinkedEGE(0.01)])
+def test_without_a_budget_a_run_ends_where_counters_do(policy):
+    runs = lb.simulate([0.5, 0.5], policy, trials=3, seed=1)
+    assert (runs.plays[~runs.confident] == COUNT_LIMIT).all()
+    assert not runs.confident.all()
+
+
+def test_the_budget_ends_a_run_with_the_arm_that_leads():
+    runs = lb.simulate([0.2, 0.8], lb.UniformSampling(samples=500), trials=200, seed=1, max_plays=300)
+    assert (runs.status == "budget").all()
+    assert runs.error_rate() < 0.05
+
+
+def test_progress_counts_every_trial_once():
+    seen: list[int] = []
+    lb.simulate(MEANS, lb.UniformSampling(delta=0.1), trials=3000, progress=seen.append, memory_limit=1)
+    assert sum(seen) == 3000
+
+
+def test_ten_billion_plays_cost_what_ten_do():
+    runs = lb.simulate(MEANS, lb.UniformSampling(samples=6_000_000_000), trials=10)
+    assert runs.plays.min() > 10**10
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"means": [0.1, 1.5]}, lb.InvalidMeans, r"mean 1.5 of arm 1 is outside \[0, 1\]"),
+        ({"means": [0.1, float("nan")]}, lb.InvalidMeans, "mean nan of arm 1"),
+        ({"means": [0.1]}, lb.InvalidMeans, "at least two arms"),
+        ({"trials": 0}, lb.InvalidParameter, "trials=0"),
+        ({"max_plays": 0}, lb.InvalidParameter, "max_plays=0"),
+        ({"max_plays": 2.5}, lb.InvalidParameter, "max_plays=2.5"),
+        ({"memory_limit": 0}, lb.InvalidParameter, "memory_limit=0"),
+        ({"policy": lb.SuffixUCB(0.1), "linkage": "single"}, lb.LinkageMismatch, "use linkage 'ordered' or 'free'"),
+    ],
+)
+def test_bad_input_is_named_with_the_remedy(change, error, said):
+    arguments = {"means": MEANS, "policy": lb.UniformSampling(samples=1), **change}
+    with pytest.raises(error, match=said) as caught:
+        lb.simulate(**arguments)
+    assert isinstance(caught.value, ValueError)
