@@ -282,9 +282,13 @@ class LiveUse(RuleBasedStateMachine):
 
     plays = Bundle("plays")
 
-    @initialize(linkage=st.sampled_from(list(LINKAGES)), seed=st.integers(0, 5))
-    def begin(self, linkage, seed):
-        self.exp = lb.Experiment(range(4), lb.UniformSampling(delta=0.3, calibration="plain"), linkage=linkage)
+    @initialize(
+        linkage=st.sampled_from(list(LINKAGES)),
+        policy=st.sampled_from([lb.UniformSampling(delta=0.3, calibration="plain"), lb.LilUCB(delta=0.3)]),
+        seed=st.integers(0, 5),
+    )
+    def begin(self, linkage, policy, seed):
+        self.exp = lb.Experiment(range(4), policy, linkage=linkage)
         self.coins = CoinFlipper([0.2, 0.5, 0.3, 0.4], seed)
         self.told: dict[int, tuple[lb.Play, object]] = {}
         self.abandoned: set[int] = set()
@@ -333,6 +337,9 @@ class LiveUse(RuleBasedStateMachine):
                 expected[hit, 1] += 1
         assert [[e.samples, e.successes] for e in self.exp.estimates()] == expected.tolist()
         assert self.exp.plays == len(self.told)
+        request = self.exp._request
+        assert (request._free >= 0).all()
+        assert (request._free <= request._remaining).all()
         gone = len(self.abandoned - self.told.keys())
         assert self.exp.in_flight == self.asked - len(self.told) - gone
 

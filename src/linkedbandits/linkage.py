@@ -188,7 +188,8 @@ def ordered_plays(needs: IntArray, successes: IntArray) -> IntArray:
     before = np.cumsum(successes, axis=1)
     before -= successes
     before += needs
-    before[needs == 0] = 0
+    # An arm without a need does not count, but it need not be left out: no more plays were ended before it than the
+    # last needed arm before it accounts for.
     plays: IntArray = before.max(axis=1)
     return plays
 
