@@ -3,6 +3,10 @@
 import linkedbandits as lb
 
 EVERY_POLICY = [
+    lb.LinkedElimination(delta=0.1),
+    lb.LinkedElimination(delta=0.1, k=2),
+    lb.LinkedElimination(delta=0.1, epsilon=0.1),
+    lb.LinkedTrackAndStop(delta=0.1),
     lb.MaximalSampling(delta=0.1),
     lb.MaximalSampling(delta=0.1, calibration="plain"),
     lb.MaximalSampling(plays=60),

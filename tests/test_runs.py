@@ -16,7 +16,7 @@ def runs():
     """Ten trials of three arms, two of which are equally good; one trial is wrong and two ran out."""
     return lb.Runs(
         means=np.array([0.5, 0.2, 0.5]),
-        arm=np.array([0, 2, 0, 1, 0, 2, 0, 0, 2, 0]),
+        top=np.array([[0, 2, 0, 1, 0, 2, 0, 0, 2, 0]]).T,
         plays=np.arange(10, 110, 10),
         samples=np.tile([3, 2, 1], (10, 1)),
         confident=np.array([True] * 8 + [False] * 2),
@@ -53,7 +53,21 @@ def test_the_summary_becomes_plain_json(runs):
 
 def test_plays_near_the_largest_count_do_not_overflow():
     many = np.full(100, 2**62)
-    runs = lb.Runs(np.array([0.1, 0.1]), np.zeros(100, int), many, np.tile(many[:, None], 2), many > 0)
+    runs = lb.Runs(np.array([0.1, 0.1]), np.zeros((100, 1), int), many, np.tile(many[:, None], 2), many > 0)
     summary = runs.summary()
     assert summary.plays_mean == 2.0**62
     assert summary.samples_mean == 2.0**63
+
+
+def test_the_k_best_are_right_as_a_set_in_any_order():
+    means = np.array([0.9, 0.5, 0.5, 0.1])
+    top = np.array([[0, 1], [2, 0], [1, 2], [0, 3]])
+    runs = lb.Runs(means, top, np.ones(4, int), np.ones((4, 4), int), np.ones(4, bool))
+    assert runs.correct.tolist() == [True, True, True, False]
+    assert runs.arm.tolist() == [0, 2, 1, 0]
+
+
+def test_within_the_tolerance_is_right():
+    means = np.array([0.5, 0.4, 0.39])
+    runs = lb.Runs(means, np.array([[0], [1], [2]]), np.ones(3, int), np.ones((3, 3), int), np.ones(3, bool), 0.1)
+    assert runs.correct.tolist() == [True, True, False]

@@ -29,6 +29,8 @@ from linkedbandits.model import Verdict
 from linkedbandits.policies import (
     LilUCB,
     LinkedEGE,
+    LinkedElimination,
+    LinkedTrackAndStop,
     MaximalSampling,
     MedianElimination,
     SuffixUCB,
@@ -54,6 +56,8 @@ __all__ = [
     "LinkageMismatch",
     "LinkedBanditError",
     "LinkedEGE",
+    "LinkedElimination",
+    "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
     "NewerSave",

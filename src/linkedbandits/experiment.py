@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -26,11 +26,11 @@ from linkedbandits.errors import (
 from linkedbandits.labels import check_labels, listed
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import Tape, begin, resume
-from linkedbandits.model import IntArray, Label, Verdict
+from linkedbandits.model import IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
-from linkedbandits.policy import AnyPolicy, check_linkage, check_whole
+from linkedbandits.policy import AnyPolicy, check_linkage, check_whole, under
 from linkedbandits.saving import seal, unseal
-from linkedbandits.simulation import check_max_plays, leading_arm
+from linkedbandits.simulation import answer_of, check_max_plays, leading_arms
 from linkedbandits.streams import LaneStreams
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
@@ -100,9 +100,9 @@ class Experiment:
     ) -> None:
         self._labels = check_labels(arms)
         self._index = {label: index for index, label in enumerate(self._labels)}
-        self._policy = policy
         self._linkage = find_linkage(linkage)
         check_linkage(policy, self._linkage)
+        self._policy = policy = under(policy, self._linkage)
         check_whole("seed", seed, least=0)
         self._seed = seed
         self._max_plays = check_max_plays(max_plays)
@@ -278,7 +278,11 @@ class Experiment:
                 "successes": self._successes.tolist(),
                 "verdict": None
                 if self._verdict is None
-                else [self._index[self._verdict.arm], self._verdict.status, self._verdict.plays],
+                else [
+                    [self._index[arm] for arm in self._verdict.top or (self._verdict.arm,)],
+                    self._verdict.status,
+                    self._verdict.plays,
+                ],
                 "state": self._state.to_json(),
                 "request": self._request.to_json(),
             }
@@ -325,9 +329,9 @@ class Experiment:
         exp._state = type(exp._state).from_json(content["state"])
         exp._request = resume(content["request"], exp._linkage)
         if content["verdict"] is not None:
-            arm, status, plays = content["verdict"]
+            top, status, plays = content["verdict"]
             bound = policy.error_bound if status == "confident" else None
-            exp._verdict = Verdict(exp._labels[arm], status, plays, bound)
+            exp._verdict = replace(exp._verdict_of(np.array([top]), status, bound), plays=plays)
         return exp
 
     def _advance(self) -> None:
@@ -340,8 +344,7 @@ class Experiment:
             if self._state.stopped[0]:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None
-                arm = self._labels[int(self._state.arm[0])]
-                self._verdict = Verdict(arm, status, self._plays, bound)
+                self._verdict = self._verdict_of(answer_of(self._state), status, bound)
                 return
             self._begin_next()
 
@@ -366,8 +369,13 @@ class Experiment:
 
     def _leading(self) -> Verdict:
         samples, successes = self._totals()
-        arm = leading_arm(samples[np.newaxis], successes[np.newaxis], self._state.still_in)
-        return Verdict(self._labels[int(arm[0])], "budget", self._plays, None)
+        k = getattr(self._policy, "k", 1)
+        top = leading_arms(samples[np.newaxis], successes[np.newaxis], self._state.still_in, k)
+        return self._verdict_of(top, "budget", None)
+
+    def _verdict_of(self, top: IntArray, status: Status, bound: float | None) -> Verdict:
+        arms = tuple(self._labels[arm] for arm in top[0].tolist())
+        return Verdict(arms[0], status, self._plays, bound, top=arms if len(arms) > 1 else ())
 
     def _known(self, play_id: int) -> int:
         if not isinstance(play_id, int) or not 0 <= play_id < len(self._answers):

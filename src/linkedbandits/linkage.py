@@ -9,6 +9,7 @@ A linkage knows nothing of statistics. It turns a request into plays in one of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -16,11 +17,25 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.errors import InvalidNeeds, UnknownName
-from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, IntArray, Needs, Repeats, Request, check_needs
+from linkedbandits.model import (
+    COUNT_LIMIT,
+    BoolArray,
+    Counts,
+    FloatArray,
+    IntArray,
+    Needs,
+    Repeats,
+    Request,
+    check_needs,
+)
 from linkedbandits.world import World
 
 Asks = Literal["needs", "ordered tuples", "tuples"]
 """What a policy may ask for: needs alone, tuples in the fixed order of the arms, or tuples in any order."""
+
+
+Price = Callable[[FloatArray, FloatArray], FloatArray]
+"""The plays that needs cost, to first order, if the arms have these means: (lanes, arms) twice to (lanes,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,11 @@ class Linkage(Protocol):
         """Can such requests be played at all?"""
         ...
 
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """See :data:`Price`."""
+        ...
+
     def plan(self, needs: IntArray) -> Plan:
         """How to go on towards the needs that are left (at least one positive in every lane)."""
         ...
@@ -75,6 +95,15 @@ class Ordered:
     def allows(self, asks: Asks) -> bool:
         """Needs, and tuples that follow the order."""
         return asks in ("needs", "ordered tuples")
+
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """The largest, over arms, of an arm's need and the hits expected before it."""
+        hits = means * needs
+        plays = np.cumsum(hits, axis=1)
+        plays -= hits
+        plays += needs
+        return np.asarray(plays.max(axis=1))
 
     def plan(self, needs: IntArray) -> Plan:
         """All arms, in order, until every need is met."""
@@ -114,6 +143,17 @@ class Free:
         """Needs, and any tuple."""
         return asks in ("needs", "ordered tuples", "tuples")
 
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """The largest, over prefixes by decreasing need, of the hits expected over the chance that a play has one."""
+        order = np.argsort(-needs, axis=1)
+        needs = np.take_along_axis(needs, order, axis=1)
+        means = np.take_along_axis(means, order, axis=1)
+        hits = np.cumsum(means * needs, axis=1)
+        chance = 1 - np.cumprod(1 - means, axis=1)
+        rates = np.divide(hits, chance, out=np.zeros_like(hits), where=chance > 0)
+        return np.asarray(np.maximum(rates.max(axis=1), needs[:, 0]))
+
     def plan(self, needs: IntArray) -> Plan:
         """Longest remaining need first, for a share of that need."""
         longest = needs.max(axis=1)
@@ -147,6 +187,11 @@ class Single:
     def allows(self, asks: Asks) -> bool:
         """Needs alone: a tuple has more than one arm."""
         return asks == "needs"
+
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """A play for every sample."""
+        return np.asarray(needs.sum(axis=1))
 
     def plan(self, needs: IntArray) -> Plan:
         """The first arm with a need, until it is met."""

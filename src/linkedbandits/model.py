@@ -7,7 +7,7 @@ independent problems that run side by side (a Monte-Carlo trial, a pixel). A liv
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -73,13 +73,14 @@ class Verdict:
 
     ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first
     (or still go on). ``error_bound`` is the proved bound on the probability that ``arm`` is not the best, or
-    None where there is no proof.
+    None where there is no proof. ``top`` has the k best arms, best first, where a policy was asked for more than one.
     """
 
     arm: Label
     status: Status
     plays: int
     error_bound: float | None
+    top: tuple[Label, ...] = field(default=(), repr=False)
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:

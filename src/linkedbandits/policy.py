@@ -8,7 +8,7 @@ step it is at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -17,6 +17,9 @@ import numpy.typing as npt
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, IntArray, Request, Status
+
+SMALLEST_DELTA = 1e-200
+"""Evidence is kept as a plain number, which has to have room for 1/delta."""
 
 SeedArray = npt.NDArray[np.uint64]
 
@@ -98,6 +101,7 @@ class Policy(Protocol[StateT]):
 
 
 AnyPolicy = Policy[Any]
+PolicyT = TypeVar("PolicyT", bound=AnyPolicy)
 
 
 def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
@@ -115,10 +119,30 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         )
 
 
+def under(policy: PolicyT, linkage: Linkage) -> PolicyT:
+    """The policy as it runs under a linkage: one that weighs what samples cost is given the linkage's price."""
+    if any(field.name == "price" for field in fields(policy)):  # type: ignore[arg-type]
+        return replace(policy, price=linkage.price)  # type: ignore[type-var]
+    return policy
+
+
 def check_probability(name: str, value: float) -> None:
     """Refuse a ``delta`` or the like outside (0, 1)."""
     if not (isinstance(value, int | float) and 0 < value < 1):
         raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
+
+
+def check_evidence_level(delta: float) -> None:
+    """Refuse a ``delta`` that evidence kept as a plain number cannot reach."""
+    check_probability("delta", delta)
+    if delta < SMALLEST_DELTA:
+        raise InvalidParameter(f"delta={delta!r} is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it")
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a number outside [0, 1)."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1):
+        raise InvalidParameter(f"{name}={value!r} is not at least 0 and below 1; give a number that is")
 
 
 def check_whole(name: str, value: int, least: int = 1) -> None:

@@ -33,13 +33,23 @@ class Summary:
 
 @dataclass(frozen=True)
 class Runs:
-    """The trials of one simulation: answer, plays, samples of every arm, and how each ended."""
+    """The trials of one simulation: answer, plays, samples of every arm, and how each ended.
+
+    ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how far
+    below the k-th best mean an arm may be and still count as right.
+    """
 
     means: FloatArray
-    arm: IntArray
+    top: IntArray
     plays: IntArray
     samples: IntArray
     confident: BoolArray
+    tolerance: float = 0.0
+
+    @property
+    def arm(self) -> IntArray:
+        """The answer of each trial; the first of them where it has several arms."""
+        return np.asarray(self.top[:, 0])
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
@@ -48,8 +58,10 @@ class Runs:
 
     @property
     def correct(self) -> BoolArray:
-        """Did the trial name a best arm? Any of several equal ones is right."""
-        return np.asarray(self.means[self.arm] == self.means.max())
+        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerance."""
+        least = np.sort(self.means)[-self.top.shape[1]] - self.tolerance
+        rounding = 1e-12 if self.tolerance else 0.0
+        return np.asarray((self.means[self.top] >= least - rounding).all(axis=1))
 
     def error_rate(self) -> float:
         """The share of trials with a wrong answer."""
@@ -57,7 +69,7 @@ class Runs:
 
     def summary(self) -> Summary:
         """Plays, errors and their intervals."""
-        trials = self.arm.size
+        trials = self.plays.size
         return Summary(
             trials=trials,
             plays_mean=float(self.plays.mean(dtype=np.float64)),

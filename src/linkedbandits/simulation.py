@@ -19,17 +19,16 @@ from linkedbandits.model import (
     BoolArray,
     FloatArray,
     IntArray,
-    best_arm,
     check_means,
     empirical_means,
 )
-from linkedbandits.policy import AnyPolicy, check_linkage, check_whole
+from linkedbandits.policy import AnyPolicy, LaneState, check_linkage, check_whole, under
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips
 
-WORKING_MEMORY = 64 * 2**20
-"""Default bytes for the arrays of the lanes that run side by side."""
+WORKING_MEMORY = 8 * 2**20
+"""Default bytes for the arrays of the lanes that run side by side: about what a core's cache holds."""
 
 _ARRAYS_PER_CELL = 32
 """How many 8-byte numbers a lane holds for each arm at the busiest moment, with room to spare."""
@@ -71,8 +70,9 @@ def simulate(
         raise InvalidParameter(f"memory_limit={memory_limit!r} is not a number of bytes; try {WORKING_MEMORY}")
     link = find_linkage(linkage)
     check_linkage(policy, link)
+    policy = under(policy, link)
     try:
-        board = _Board(trials, vector.size)
+        board = _Board(trials, vector.size, getattr(policy, "k", 1))
     except MemoryError:
         gigabytes = trials * vector.size * 8 / 1e9
         raise InvalidParameter(
@@ -84,7 +84,8 @@ def simulate(
         lanes = range(start, min(start + side_by_side, trials))
         shared = np.broadcast_to(vector, (len(lanes), vector.size))
         _run_lanes(lanes, shared, policy, link, LaneStreams(seed, vector.size, lanes), limit, board, progress)
-    return Runs(vector, board.arm, board.plays, board.samples, board.confident)
+    tolerance = float(getattr(policy, "epsilon", 0.0))
+    return Runs(vector, board.top, board.plays, board.samples, board.confident, tolerance)
 
 
 def check_max_plays(max_plays: int | None) -> int:
@@ -98,8 +99,8 @@ def check_max_plays(max_plays: int | None) -> int:
 class _Board:
     """Where the lanes of a run leave their results."""
 
-    def __init__(self, trials: int, arms: int) -> None:
-        self.arm = np.zeros(trials, dtype=np.int64)
+    def __init__(self, trials: int, arms: int, k: int) -> None:
+        self.top = np.zeros((trials, k), dtype=np.int64)
         self.plays = np.zeros(trials, dtype=np.int64)
         self.samples = np.zeros((trials, arms), dtype=np.int64)
         self.confident = np.zeros(trials, dtype=np.bool_)
@@ -121,10 +122,19 @@ class _Tally:
         self.successes = self.successes[lanes]
 
 
-def leading_arm(samples: IntArray, successes: IntArray, still_in: BoolArray) -> IntArray:
-    """The best guess of every lane before its policy has decided: the highest mean among the arms still in."""
-    seen = still_in & (samples > 0)
-    return best_arm(empirical_means(samples, successes), np.where(seen.any(axis=1, keepdims=True), seen, still_in))
+def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k: int) -> IntArray:
+    """The best guess of every lane before its policy has decided: the k highest means, best first.
+
+    Arms that are still in come before those that are not, and arms with samples before those without.
+    """
+    standing = 2.0 * still_in + (samples > 0) + empirical_means(samples, successes) / 2
+    return np.asarray(np.argsort(-standing, axis=1, kind="stable")[:, :k])
+
+
+def answer_of(state: LaneState) -> IntArray:
+    """The arms that a policy answers with, (lanes, k), best first."""
+    top: IntArray | None = getattr(state, "top", None)
+    return state.arm[:, np.newaxis] if top is None else top
 
 
 def _run_lanes(
@@ -143,9 +153,9 @@ def _run_lanes(
     world = CoinFlips(means, streams)
     tally = _Tally(lanes, arms)
 
-    def write_down(done: BoolArray, arm: IntArray, confident: bool) -> None:
+    def write_down(done: BoolArray, top: IntArray, confident: bool) -> None:
         rows = tally.lane[done]
-        board.arm[rows] = arm[done]
+        board.top[rows] = top[done]
         board.plays[rows] = tally.plays[done]
         board.samples[rows] = tally.samples[done]
         board.confident[rows] = confident
@@ -153,6 +163,9 @@ def _run_lanes(
             progress(rows.size)
         for part in (state, world, tally):
             part.keep(~done)
+
+    def leading() -> IntArray:
+        return leading_arms(tally.samples, tally.successes, state.still_in, board.top.shape[1])
 
     while tally.lane.size:
         request = policy.request(state)
@@ -162,11 +175,13 @@ def _run_lanes(
         tally.samples += counts.samples
         tally.successes += counts.successes
         if not step.met.all():
-            write_down(~step.met, leading_arm(tally.samples, tally.successes, state.still_in), confident=False)
+            write_down(~step.met, leading(), confident=False)
             counts = counts.take(step.met)
+            if not tally.lane.size:
+                return
         policy.observe(state, counts)
         if state.stopped.any():
-            write_down(state.stopped, state.arm, policy.status_at_stop == "confident")
+            write_down(state.stopped, answer_of(state), policy.status_at_stop == "confident")
         out_of_plays = tally.plays >= max_plays
         if out_of_plays.any():
-            write_down(out_of_plays, leading_arm(tally.samples, tally.successes, state.still_in), confident=False)
+            write_down(out_of_plays, leading(), confident=False)

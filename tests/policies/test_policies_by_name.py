@@ -27,7 +27,7 @@ def test_a_description_makes_the_same_policy_again_even_through_json(policy):
 
 
 def test_an_unknown_name_is_answered_with_the_ones_there_are():
-    with pytest.raises(lb.UnknownName, match="unknown policy 'magic'; choose one of maximal-sampling, uniform-"):
+    with pytest.raises(lb.UnknownName, match="unknown policy 'magic'; choose one of linked-elimination, linked-"):
         policy_class("magic")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import typer
 
 from linkedbandits.errors import InvalidMeans, InvalidParameter
 from linkedbandits.model import FloatArray, check_means
-from linkedbandits.policies import make_policy, policy_class
+from linkedbandits.policies import make_policy, parameter_names, policy_class
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.scenarios import SCENARIOS, find_scenario, one_sparse
 
@@ -92,7 +92,7 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
         if not equals:
             raise InvalidParameter(f"{part!r} in --policy {text!r} is no key=value; write --policy {name}:key=value")
         parameters[key.strip()] = _read_value(value.strip())
-    known = {field.name for field in fields(policy_class(name))}
+    known = parameter_names(policy_class(name))
     effort_is_given = parameters.keys() & {"plays", "samples"}
     if "delta" in known and not effort_is_given:
         parameters.setdefault("delta", delta)

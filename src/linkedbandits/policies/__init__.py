@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.policies.lil_ucb import LilUCB
 from linkedbandits.policies.linked_ege import LinkedEGE
+from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
 from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
 from linkedbandits.policies.suffix_ucb import SuffixUCB
@@ -18,18 +20,30 @@ __all__ = [
     "POLICIES",
     "LilUCB",
     "LinkedEGE",
+    "LinkedElimination",
+    "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
     "SuffixUCB",
     "UniformSampling",
     "describe_policy",
     "make_policy",
+    "parameter_names",
     "policy_class",
 ]
 
 POLICIES: dict[str, Any] = {
     policy.name: policy
-    for policy in (MaximalSampling, UniformSampling, LinkedEGE, MedianElimination, LilUCB, SuffixUCB)
+    for policy in (
+        LinkedElimination,
+        LinkedTrackAndStop,
+        MaximalSampling,
+        UniformSampling,
+        LinkedEGE,
+        MedianElimination,
+        LilUCB,
+        SuffixUCB,
+    )
 }
 
 
@@ -48,12 +62,12 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
     LinkedEGE(delta=0.1, gap=0.05, median='reuse')
     """
     cls = policy_class(name)
-    known = [field.name for field in fields(cls)]
+    known = parameter_names(cls)
     for parameter in parameters:
         if parameter not in known:
             raise InvalidParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
     for field in fields(cls):
-        if field.name not in parameters and field.default is MISSING:
+        if field.name in known and field.name not in parameters and field.default is MISSING:
             raise InvalidParameter(f"{name} needs its parameter {field.name!r}; write {name}:{field.name}=0.1")
     policy: AnyPolicy = cls(**parameters)
     return policy
@@ -65,4 +79,9 @@ def describe_policy(policy: AnyPolicy) -> dict[str, Any]:
     >>> describe_policy(LinkedEGE(delta=0.1))
     {'name': 'linked-ege', 'parameters': {'delta': 0.1, 'gap': None, 'median': 'reuse'}}
     """
-    return {"name": policy.name, "parameters": asdict(policy)}  # type: ignore[call-overload]
+    return {"name": policy.name, "parameters": {name: getattr(policy, name) for name in parameter_names(type(policy))}}
+
+
+def parameter_names(cls: type) -> list[str]:
+    """The parameters that make a policy what it is; not what it is given by the linkage it runs under."""
+    return [field.name for field in fields(cls) if field.metadata.get("saved", True)]

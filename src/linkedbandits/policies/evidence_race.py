@@ -1,0 +1,308 @@
+"""What LinkedElimination and LinkedTrackAndStop share: bet against every arm, drop those the bets refute.
+
+The k arms with the highest predictions lead. Every other arm is a rival of each leader: capital is bet, pair by pair,
+against "the rival is at least as good as this leader" (:mod:`linkedbandits.stopping.evidence`). A rival is dropped when
+the capital of all its k pairs has reached k/delta since the leaders last changed. The policies differ only in how many
+samples they ask of whom.
+
+*The answer is wrong with probability at most delta.* Let a be one of the true k best. While a is no leader, some leader
+is at most as good as a; follow the capital of that pair. At a change of leaders every pair of a is set to the least of
+them, so what we follow never jumps up: with its reserve it is a nonnegative supermartingale from 1, and reaches k/delta
+with probability at most delta/k. To drop a, all its pairs must have. There are k such arms a; and if none is dropped,
+they are the answer. No union over the other arms is needed, and for k = 1 the rule is a single test.
+
+*Every run ends* where the k best are unique, with finitely many plays in the mean: a dropped arm is never in again, but
+it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if
+a best arm was dropped by bad luck, it returns as the challenger of the rest, and the evidence against those grows.
+
+*With a tolerance* epsilon > 0, half of delta goes to dropping, half to finishing: within an *epoch*, a stretch without a
+change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In epoch e it has
+to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each leader is refuted
+in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for a rival that is
+ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.linkage import Price
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.prediction import PRIOR, predict
+from linkedbandits.stopping.evidence import grow, place_bets, reserve
+
+GROWTH = 0.03
+"""A block asks for this share of the samples a rival has had."""
+LOOKS = 4
+"""One prediction and one bet serve so many blocks, once the first few are over;"""
+EARLY_BLOCKS = 16
+"""before that, every block has its own."""
+FIRST_SUCCESSES = 0.3
+"""A block is not shorter than it takes the leader to have so many successes, or a quarter of what was seen."""
+RECALL = 2.0
+"""A dropped arm is sampled again when N kl(mean, leader's) falls below this times log(level / N)."""
+
+
+@dataclass
+class RaceState(LaneState):
+    """Counts, predictions, the bets of the present block, and the capital they have made.
+
+    Arrays of pairs are (lanes, k, arms). ``level`` is the samples that a rival which was always asked has had.
+    """
+
+    samples: FloatArray
+    successes: FloatArray
+    prediction: FloatArray
+    mixture: FloatArray
+    leaders: IntArray
+    top: IntArray
+    recalled: BoolArray
+    needs: IntArray
+    level: FloatArray
+    step: FloatArray
+    block: IntArray
+    epoch: IntArray
+    own: FloatArray
+    rival: FloatArray
+    sure: FloatArray
+    capital: FloatArray
+    refuted: BoolArray
+    near_own: FloatArray
+    near_rival: FloatArray
+    near_sure: FloatArray
+    near_capital: FloatArray
+    near_refuted: BoolArray
+
+
+class EvidenceRace:
+    """A policy but for its allocation of samples; see the module's text."""
+
+    delta: float
+    k: int
+    epsilon: float
+    price: Price
+
+    @property
+    def status_at_stop(self) -> Status:
+        """It stops with its guarantee."""
+        return "confident"
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta``, proved."""
+        return self.delta
+
+    def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
+        """Samples to ask of every arm in a block, in units of ``state.step``; at least 1 somewhere."""
+        raise NotImplementedError
+
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> RaceState:
+        """One sample of every arm, without a bet."""
+        if self.k >= arms:
+            raise InvalidParameter(f"k={self.k} best of {arms} arms leaves nothing to decide; choose k below {arms}")
+        pairs = np.zeros((lanes, self.k, arms))
+        near_pairs = pairs if self.epsilon > 0 else np.zeros((lanes, 0, 0))
+        leaders = np.tile(np.arange(self.k), (lanes, 1))
+        return RaceState(
+            **open_lanes(lanes, arms),
+            samples=np.zeros((lanes, arms)),
+            successes=np.zeros((lanes, arms)),
+            prediction=np.full((lanes, arms), 0.5),
+            mixture=np.tile(PRIOR, (lanes, 1)),
+            leaders=leaders,
+            top=leaders.copy(),
+            recalled=np.zeros((lanes, arms), dtype=np.bool_),
+            needs=np.ones((lanes, arms), dtype=np.int64),
+            level=np.zeros(lanes),
+            step=np.ones(lanes),
+            block=np.zeros(lanes, dtype=np.int64),
+            epoch=np.zeros(lanes, dtype=np.int64),
+            own=pairs.copy(),
+            rival=pairs.copy(),
+            sure=pairs.copy(),
+            capital=pairs.copy(),
+            refuted=pairs > 0,
+            near_own=near_pairs.copy(),
+            near_rival=near_pairs.copy(),
+            near_sure=near_pairs.copy(),
+            near_capital=near_pairs.copy(),
+            near_refuted=near_pairs > 0,
+        )
+
+    def request(self, state: RaceState) -> Needs:
+        """The block that was planned when the last one came in."""
+        return Needs(state.needs)
+
+    def observe(self, state: RaceState, counts: Counts) -> None:
+        """Settle the bets, drop what they refute, and plan the next block."""
+        state.block = state.block + 1
+        block = int(state.block[0])  # lanes start together and take one block a step
+        if block > 1:
+            self._settle(state, counts.successes, block - 1)
+        state.samples = state.samples + counts.samples
+        state.successes = state.successes + counts.successes
+        state.level = state.level + state.step
+        self._answer(state)
+        if state.stopped.all():
+            return
+        if block < EARLY_BLOCKS or block % LOOKS == 0:
+            self._plan(state)
+
+    def _settle(self, state: RaceState, successes: IntArray, block: int) -> None:
+        leaders_successes = np.take_along_axis(successes, state.leaders, axis=1)
+        share = self.delta if self.epsilon == 0 else self.delta / 2
+        entries, log_factor = _log_factors(state.own, state.rival, state.sure, successes, leaders_successes)
+        state.capital += reserve(block - 1) - reserve(block)
+        flat = state.capital.reshape(-1)
+        grown = grow(flat[entries], log_factor)
+        flat[entries] = grown
+        crossed = entries[grown + reserve(block) >= self.k / share]
+        if crossed.size:
+            state.refuted.reshape(-1)[crossed] = True
+            in_lead = leading_arms(state)
+            state.still_in = state.still_in & ~(state.refuted.all(axis=1) & ~in_lead)
+            self._stop_asking(state, in_lead)
+        if self.epsilon > 0:
+            entries, log_factor = _log_factors(
+                state.near_own, state.near_rival, state.near_sure, successes, leaders_successes
+            )
+            # Reserve is for a stream that starts with the run; these start anew with every epoch, whole.
+            flat = state.near_capital.reshape(-1)
+            flat[entries] += log_factor
+            epoch = state.epoch[:, np.newaxis, np.newaxis]
+            state.near_refuted |= state.near_capital >= np.log(self.k / share * (epoch + 1.0) * (epoch + 2.0))
+
+    def _stop_asking(self, state: RaceState, in_lead: BoolArray) -> None:
+        """Arms that were just dropped are asked for no more within this bet."""
+        gone = ~(state.still_in | state.recalled | in_lead) & (state.needs > 0)
+        if gone.any():
+            state.needs = np.where(gone, 0, state.needs)
+            lanes, arms = gone.nonzero()
+            state.own[lanes, :, arms] = 0.0
+            if self.epsilon > 0:
+                state.near_own[lanes, :, arms] = 0.0
+
+    def _answer(self, state: RaceState) -> None:
+        """Stop where k arms are left or every pair is refuted; rank by prediction."""
+        state.stopped = state.still_in.sum(axis=1) <= self.k
+        if self.epsilon > 0:
+            decided = (state.refuted | state.near_refuted).all(axis=1) | ~state.still_in | leading_arms(state)
+            finished = decided.all(axis=1) & ~state.stopped
+            state.stopped = state.stopped | finished
+            preferred = np.where(finished[:, np.newaxis], leading_arms(state), state.still_in)
+        else:
+            preferred = state.still_in
+        if state.stopped.any():
+            score = state.prediction + 2.0 * preferred
+            state.top = np.argsort(-score, axis=1, kind="stable")[:, : self.k]
+            state.arm = state.top[:, 0].copy()
+
+    def _plan(self, state: RaceState) -> None:
+        """Predict, find the leaders, and fix needs and bets from what is known now."""
+        state.prediction, state.mixture = predict(state.samples, state.successes, state.mixture)
+        self._find_leaders(state)
+        in_lead = leading_arms(state)
+        leader_prediction = np.take_along_axis(state.prediction, state.leaders, axis=1)
+        state.recalled = _recalled(state, leader_prediction.min(axis=1))
+        open_pairs = (state.still_in & ~in_lead)[:, np.newaxis, :] & ~state.refuted
+        if self.epsilon > 0:
+            open_pairs &= ~state.near_refuted
+        rivals = open_pairs.any(axis=1) | (state.recalled & ~in_lead)
+        leading = np.zeros_like(in_lead)
+        np.put_along_axis(leading, state.leaders, open_pairs.any(axis=2), axis=1)
+
+        first = np.minimum(FIRST_SUCCESSES / leader_prediction.max(axis=1), state.level / 4)
+        state.step = np.maximum(np.maximum(1.0, GROWTH * state.level), first)
+        amounts = self.allocate(state, rivals, leading) * state.step[:, np.newaxis]
+        state.needs = np.ceil(amounts).astype(np.int64)
+        self._place(state, leader_prediction)
+
+    def _find_leaders(self, state: RaceState) -> None:
+        """The k arms of highest prediction; with a tolerance, a leader stays until it is epsilon/2 behind."""
+        if self.k == 1 and self.epsilon == 0:
+            # Everything is kept at a change: with one leader, any challenger will do.
+            state.leaders = state.prediction.argmax(axis=1)[:, np.newaxis]
+            state.refuted = ~state.still_in[:, np.newaxis, :]
+            return
+        score = state.prediction + leading_arms(state) * (self.epsilon / 2 + 1e-12)
+        leaders = np.sort(np.argsort(-score, axis=1, kind="stable")[:, : self.k], axis=1)
+        changed = (leaders != state.leaders).any(axis=1)
+        if changed.any():
+            state.capital[changed] = state.capital[changed].min(axis=1, keepdims=True)
+            state.refuted[changed] = False
+            state.epoch = state.epoch + changed
+            if self.epsilon > 0:
+                state.near_capital[changed] = 0.0
+                state.near_refuted[changed] = False
+            state.leaders = leaders
+
+    def _place(self, state: RaceState, leader_prediction: FloatArray) -> None:
+        asked = state.needs > 0
+        leaders_asked = np.take_along_axis(state.needs, state.leaders, axis=1)
+        rivals = (asked & ~leading_arms(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
+        below = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis]
+        state.own, state.rival, state.sure = _bets(state, rivals & below, leader_prediction, leaders_asked, 0.0)
+        if self.epsilon > 0:
+            near = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.epsilon
+            state.near_own, state.near_rival, state.near_sure = _bets(
+                state, rivals & near, leader_prediction, leaders_asked, self.epsilon
+            )
+
+
+def leading_arms(state: RaceState) -> BoolArray:
+    """The leaders, as marks on the arms."""
+    marks = np.zeros_like(state.still_in)
+    np.put_along_axis(marks, state.leaders, True, axis=1)
+    return marks
+
+
+def _log_factors(
+    own: FloatArray, rival: FloatArray, sure: FloatArray, successes: IntArray, leaders_successes: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """The pairs with a bet on them, by flat index, and the logarithm of what each bet brought."""
+    entries = np.flatnonzero(own)
+    pair_row, arm = np.divmod(entries, own.shape[2])
+    lane = pair_row // own.shape[1] if own.shape[1] > 1 else pair_row
+    value = own.reshape(-1)[entries] * successes[lane, arm]
+    value += rival.reshape(-1)[entries] * leaders_successes.reshape(-1)[pair_row]
+    value += sure.reshape(-1)[entries]
+    return entries, value
+
+
+def _bets(
+    state: RaceState, pairs: BoolArray, leader_prediction: FloatArray, leaders_asked: IntArray, shift: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bets on the marked pairs; 0 elsewhere."""
+    own, rival, sure = np.zeros((3, *pairs.shape))
+    lane, leader, arm = pairs.nonzero()
+    placed = place_bets(
+        state.prediction[lane, arm],
+        leader_prediction[lane, leader],
+        state.needs[lane, arm].astype(np.float64),
+        leaders_asked[lane, leader].astype(np.float64),
+        shift,
+    )
+    own[pairs], rival[pairs], sure[pairs] = placed.own, placed.rival, placed.sure
+    return own, rival, sure
+
+
+def _recalled(state: RaceState, leader_prediction: FloatArray) -> BoolArray:
+    """Dropped arms that have had too few samples, for the length of the run, to be so surely behind the leaders."""
+    recalled = np.zeros_like(state.still_in)
+    lane, arm = (~state.still_in).nonzero()
+    if lane.size:
+        samples = state.samples[lane, arm]
+        bar = leader_prediction[lane]
+        mean = np.minimum((state.successes[lane, arm] + 0.5) / (samples + 1.0), bar)
+        patience = RECALL * np.log(np.maximum(state.level[lane] / samples, 1.0))
+        recalled[lane, arm] = samples * divergence(mean, bar) < patience
+    return recalled
+
+
+def divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Kullback-Leibler divergence between Bernoulli laws, for p and q strictly between 0 and 1."""
+    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))

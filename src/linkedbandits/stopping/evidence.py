@@ -1,0 +1,117 @@
+"""Evidence against an arm, as money won by betting against it (a test supermartingale).
+
+Samples come in blocks. Before a block, and from the past alone, fix a prediction of every arm's mean and a
+*challenger* c that arm i is compared with. The block brings n_i samples of i with x_i successes, and n_c of c with
+x_c. Where the prediction p_c lies above p_i, the capital bet against "i is at least as good as c" is multiplied by
+
+    (p_c/q)^x_c ((1-p_c)/(1-q))^(n_c-x_c) * (p_i/q)^x_i ((1-p_i)/(1-q))^(n_i-x_i),   q = (n_i p_i + n_c p_c)/(n_i + n_c)
+
+If mu_c <= mu_i, this factor's mean given the past is at most 1, whatever the predictions were: with equal means l it is
+f_c(l)^n_c f_i(l)^n_i, where f_k(l) = 1 + (l - q)(p_k - q)/(q(1 - q)); the weighted arithmetic mean of f_c and f_i is 1 by
+the choice of q, so their weighted geometric mean is at most 1; and f_c grows in l while f_i falls, which covers
+mu_c < mu_i. (The factor is the e-variable of Turner, Ly and Grünwald for two Bernoulli streams.)
+
+With a *shift* e the same is done for the claim mu_i >= mu_c + e: take q_i = q_c + e and choose p_c so that the logarithm
+of the mean, which is concave along mu_i = mu_c + e, has its maximum 0 at (q_i, q_c).
+
+Capital starts at 1 and enters the bets bit by bit: of a *reserve* Q_t = R/(R + t), the part Q_{t-1} - Q_t is put in
+before block t. Capital and reserve together are again a nonnegative supermartingale from 1, so by Ville's inequality they
+ever reach 1/delta with probability at most delta; and early bets on poor predictions can lose only what was put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkedbandits.model import FloatArray
+
+RESERVE = 2.0
+"""R: about how many blocks the capital takes to enter the bets."""
+
+_MOST_CAPITAL = 1e220
+_MOST_LOG_FACTOR = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bets:
+    """The logarithm of each factor as a linear function of what the block brings: own x_i + rival x_c + sure."""
+
+    own: FloatArray
+    rival: FloatArray
+    sure: FloatArray
+
+    def log_factor(self, successes: FloatArray, challenger_successes: FloatArray) -> FloatArray:
+        """What the capital is multiplied by, as a logarithm."""
+        value = self.own * successes
+        value += self.rival * challenger_successes
+        value += self.sure
+        return value
+
+
+def place_bets(
+    prediction: FloatArray,
+    challenger_prediction: FloatArray,
+    samples: FloatArray,
+    challenger_samples: FloatArray,
+    shift: float = 0.0,
+) -> Bets:
+    """Bets against "arm i is at least ``shift`` better than its challenger", for positive sample counts.
+
+    Predictions must satisfy p_i < p_c + shift, and lie strictly between 0 and 1.
+
+    >>> bets = place_bets(np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([1.0]))
+    >>> float(np.exp(bets.log_factor(np.array([0.0]), np.array([1.0])))[0])  # the challenger alone succeeds
+    1.523809523809524
+    """
+    p, c = prediction, challenger_prediction
+    if shift == 0:
+        null = null_c = (samples * p + challenger_samples * c) / (samples + challenger_samples)
+    else:
+        null, null_c, p, c = _shifted(p, c, samples, challenger_samples, shift)
+    fail, fail_c = np.log((1 - p) / (1 - null)), np.log((1 - c) / (1 - null_c))
+    return Bets(
+        own=np.log(p / null) - fail,
+        rival=np.log(c / null_c) - fail_c,
+        sure=samples * fail + challenger_samples * fail_c,
+    )
+
+
+def _shifted(
+    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, shift: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The null point (q_i, q_c) and the predictions to bet with, for a shifted claim.
+
+    Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept where
+    both null values are probabilities and q_i lies above p_i. A bet that would put p_c above 1 is made smaller.
+    """
+    weight = samples / np.maximum(p * (1 - p), 1e-4)
+    weight_c = challenger_samples / np.maximum(c * (1 - c), 1e-4)
+    null_c = (weight * (p - shift) + weight_c * c) / (weight + weight_c)
+    highest = 1 - shift - 1e-6
+    null_c = np.clip(null_c, np.minimum(np.maximum(1e-6, p - shift + 1e-9), highest), highest)
+    null = null_c + shift
+    slope = samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null))
+    lean = np.maximum(null - p, 0.0)
+    lean = np.minimum(lean, 0.999 * (1 - null_c) / np.maximum(slope, 1e-300))
+    return null, null_c, null - lean, null_c + slope * lean
+
+
+def reserve(block: int) -> float:
+    """Q_t: what has not entered the bets before block t + 1.
+
+    >>> reserve(0), reserve(2)
+    (1.0, 0.5)
+    """
+    return RESERVE / (RESERVE + block)
+
+
+def grow(capital: FloatArray, log_factor: FloatArray) -> FloatArray:
+    """The capital after its bets are settled.
+
+    Capping the capital and the factor only lowers them, which keeps the supermartingale.
+    """
+    grown = np.minimum(capital, _MOST_CAPITAL)
+    grown *= np.exp(np.minimum(log_factor, _MOST_LOG_FACTOR))
+    return grown
