@@ -106,6 +106,39 @@ class Forgets(Sound):
         state.stopped = state.samples > 300
 
 
+@dataclass(frozen=True)
+class AsksForNothing(Sound):
+    name = "asks-for-nothing"
+
+    def request(self, state):
+        return Needs(np.zeros(state.still_in.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class AsksForHalves(Sound):
+    name = "asks-for-halves"
+
+    def request(self, state):
+        return Needs(np.full(state.still_in.shape, 2.5))
+
+
+@dataclass(frozen=True)
+class AsksBackwards(Sound):
+    name = "asks-backwards"
+
+    def request(self, state):
+        return Needs(np.full(state.still_in.shape, -1))
+
+
+@dataclass(frozen=True)
+class NamesNobody(Sound):
+    name = "names-nobody"
+
+    def observe(self, state, counts):
+        super().observe(state, counts)
+        state.arm = np.full_like(state.arm, -1)
+
+
 @pytest.mark.parametrize("policy", [Sound(samples=20), Drawing(samples=1)], ids=policy_id)
 def test_a_users_own_policy_can_keep_it(policy):
     check_policy(policy)
@@ -116,6 +149,10 @@ def test_a_users_own_policy_can_keep_it(policy):
     [
         (DrawsFromNowhere(samples=1), "same seed|same twice"),
         (ChangesWhenAsked(samples=1), "must not change the state|same twice"),
+        (AsksForNothing(samples=1), "asked for nothing in lane 0; it has to ask or to stop"),
+        (AsksForHalves(samples=1), "amounts of type float64"),
+        (AsksBackwards(samples=1), "asked for -1 samples"),
+        (NamesNobody(samples=1), "the answer must be one of the arms"),
         (MixesLanes(delta=0.1), "alone as beside others"),
         (Forgets(delta=0.1), "alone as beside others|exactly where it stopped|same answers"),
     ],

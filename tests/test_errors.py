@@ -24,6 +24,7 @@ BUILT_IN = {
     lb.ConflictingTell: ValueError,
     lb.ExperimentFinished: RuntimeError,
     lb.CannotWrite: OSError,
+    lb.TooManyInFlight: RuntimeError,
     lb.DamagedSave: ValueError,
     lb.NewerSave: ValueError,
     PolicyCheckFailed: AssertionError,

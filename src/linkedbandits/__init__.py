@@ -20,6 +20,7 @@ from linkedbandits.errors import (
     LinkageMismatch,
     LinkedBanditError,
     NewerSave,
+    TooManyInFlight,
     UnknownName,
     UnknownPlay,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "Runs",
     "SuffixUCB",
     "Summary",
+    "TooManyInFlight",
     "UniformSampling",
     "UnknownName",
     "UnknownPlay",

@@ -54,6 +54,10 @@ class ExperimentFinished(LinkedBanditError, RuntimeError):
     """A question to an experiment that has its verdict."""
 
 
+class TooManyInFlight(LinkedBanditError, RuntimeError):
+    """A question while as many plays are out as were allowed."""
+
+
 class CannotWrite(LinkedBanditError, OSError):
     """A file that could not be written."""
 

@@ -6,7 +6,6 @@ fulfilled the policy sees its counts and states the next.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -14,23 +13,25 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linkedbandits.answer import answer_of, leading_arms
 from linkedbandits.answers import NO_HIT, WAITING, Answers
+from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import (
     ConflictingTell,
     DamagedSave,
     ExperimentFinished,
     HitNotInPlay,
+    TooManyInFlight,
     UnknownName,
     UnknownPlay,
 )
 from linkedbandits.labels import check_labels, listed
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live import Tape, begin, resume
-from linkedbandits.model import IntArray, Label, Status, Verdict
+from linkedbandits.live import InProgress, Spare, begin, resume
+from linkedbandits.model import IntArray, Label, Status, Verdict, check_request
 from linkedbandits.policies import describe_policy, make_policy
-from linkedbandits.policy import AnyPolicy, check_linkage, check_whole, under
+from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.saving import seal, unseal
-from linkedbandits.simulation import answer_of, check_max_plays, leading_arms
 from linkedbandits.streams import LaneStreams
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
@@ -56,25 +57,22 @@ class Estimate:
 
 
 class _Ticket(NamedTuple):
-    """A play that is out."""
+    """A play that is out; ``claimed`` are the arms it speaks for, if it was spare and speaks for some of them only."""
 
     arms: IntArray
     role: Role
-
-
-class _Spare(NamedTuple):
-    """A play handed out beyond what its time's request needed; ``reached`` is None while it is out."""
-
-    arms: IntArray
-    reached: int | None
-    hit: bool
+    claimed: IntArray | None = None
 
 
 class Experiment:
     """Find the best of some labelled arms, by asking what to play and telling what happened.
 
-    Labels are text, numbers or booleans. Any number of plays may be out at once. ``max_plays`` ends the experiment
-    after so many answers if the policy has not stopped by then. ``seed`` is for policies that draw.
+    Labels are text, numbers or booleans. ``max_plays`` ends the experiment after so many answers if the policy has not
+    stopped by then. ``seed`` is for policies that draw.
+
+    Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time to
+    keep so many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter the
+    evidence only when they are told.
 
     >>> import linkedbandits as lb
     >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
@@ -97,12 +95,16 @@ class Experiment:
         linkage: str | Linkage = "ordered",
         seed: int = 0,
         max_plays: int | None = None,
+        parallel: int | None = None,
     ) -> None:
         self._labels = check_labels(arms)
         self._index = {label: index for index, label in enumerate(self._labels)}
         self._linkage = find_linkage(linkage)
         check_linkage(policy, self._linkage)
-        self._policy = policy = under(policy, self._linkage)
+        if parallel is not None:
+            check_whole("parallel", parallel)
+        self._parallel = parallel
+        self._policy = policy = fitted(policy, self._linkage, parallel or 1)
         check_whole("seed", seed, least=0)
         self._seed = seed
         self._max_plays = check_max_plays(max_plays)
@@ -110,8 +112,7 @@ class Experiment:
         count = len(self._labels)
         self._answers = Answers()
         self._tickets: dict[int, _Ticket] = {}
-        self._spares: dict[int, _Spare] = {}
-        self._tape: Tape = {}
+        self._spares: dict[int, Spare] = {}
         self._plays = 0
         self._abandoned = 0
         self._late = 0
@@ -122,7 +123,7 @@ class Experiment:
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
 
         self._state = policy.start(1, count, LaneStreams(seed, count, range(1)).policy_seeds())
-        self._request = begin(policy.request(self._state), count, self._linkage, self._tape)
+        self._request = self._begin()
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -166,8 +167,12 @@ class Experiment:
                 f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
             )
         if self._plays + self.in_flight >= self._max_plays:
-            raise ExperimentFinished(
+            raise TooManyInFlight(
                 f"all {self._max_plays} plays of the budget are out; tell() the {self.in_flight} that are in flight"
+            )
+        if self._parallel is not None and self.in_flight >= self._parallel:
+            raise TooManyInFlight(
+                f"{self.in_flight} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
             )
         arms = self._request.hand_out()
         play = self._answers.open_play()
@@ -176,7 +181,7 @@ class Experiment:
         else:
             arms = self._request.spare_play()
             self._tickets[play] = _Ticket(arms, "spare")
-            self._spares[play] = _Spare(arms, None, False)
+            self._spares[play] = Spare(arms.tolist(), None, False, set(arms.tolist()))
         return Play(play, self._labels_of(arms))
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
@@ -206,21 +211,22 @@ class Experiment:
         del self._tickets[play_id]
         self._answers.record(play_id, hit_arm)
         self._plays += 1
-        if ticket.role == "current" and self._verdict is None:
-            self._request.bring(arms, reached, hit is not None)
-            receipt: Receipt = "counted"
+        receipt: Receipt = "late"
+        if self._verdict is not None or ticket.role == "abandoned":
+            self._late += 1
+            self._add_to_totals(arms[:reached], hit_arm)
+        elif ticket.role == "spare":
+            receipt = "spare"
+            self._spares[play_id].come_back(reached, hit is not None)
+            self._add_to_totals(arms[:reached], hit_arm)
+        else:
+            receipt = "counted"
+            if ticket.claimed is None:
+                self._request.bring(arms, reached, hit is not None)
+            else:
+                self._bring_claimed(play_id, ticket.claimed, arms, reached, hit_arm)
             if self._request.fulfilled:
                 self._advance()
-        else:
-            self._samples[arms[:reached]] += 1
-            if hit is not None:
-                self._successes[hit_arm] += 1
-            if ticket.role == "spare" and self._verdict is None:
-                self._spares[play_id] = _Spare(arms, reached, hit is not None)
-                receipt = "spare"
-            else:
-                self._late += 1
-                receipt = "late"
         if ticket.role == "abandoned":
             self._abandoned -= 1
         if self._verdict is None and self._plays >= self._max_plays:
@@ -231,18 +237,18 @@ class Experiment:
         """Say that a play will not be answered, so that what it was asked for is asked again.
 
         An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
-        plays are given up may depend on how they would have ended. Abandoning twice, or a play already told, is
-        harmless.
+        plays are given up may depend on how they would have ended. For the same reason the guarantee holds only if
+        plays are given up for reasons that have nothing to do with their outcome: give up failures, and only
+        successes count. Abandoning twice, or a play already told, is harmless.
         """
         if self._known(play_id) != WAITING or self._tickets[play_id].role == "abandoned":
             return
         ticket = self._tickets[play_id]
         self._tickets[play_id] = ticket._replace(role="abandoned")
         self._abandoned += 1
-        if ticket.role == "spare":
-            del self._spares[play_id]
-        elif self._verdict is None:
-            self._request.take_back(ticket.arms)
+        self._spares.pop(play_id, None)
+        if ticket.role == "current" and self._verdict is None:
+            self._request.take_back(ticket.arms if ticket.claimed is None else ticket.claimed)
 
     def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
@@ -266,12 +272,21 @@ class Experiment:
                 "linkage": self._linkage.name,
                 "seed": self._seed,
                 "max_plays": self._max_plays,
+                "parallel": self._parallel,
                 "answers": self._answers.to_text(),
-                "tickets": [[play, ticket.arms.tolist(), ticket.role] for play, ticket in self._tickets.items()],
-                "spares": [
-                    [play, spare.arms.tolist(), spare.reached, spare.hit] for play, spare in self._spares.items()
+                "tickets": [
+                    [
+                        play,
+                        ticket.arms.tolist(),
+                        ticket.role,
+                        None if ticket.claimed is None else ticket.claimed.tolist(),
+                    ]
+                    for play, ticket in self._tickets.items()
                 ],
-                "tape": [[arm, list(outcomes)] for arm, outcomes in self._tape.items()],
+                "spares": [
+                    [play, spare.arms, spare.reached, spare.hit, sorted(spare.unclaimed)]
+                    for play, spare in self._spares.items()
+                ],
                 "plays": self._plays,
                 "late": self._late,
                 "samples": self._samples.tolist(),
@@ -289,21 +304,25 @@ class Experiment:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None) -> Experiment:
+    def from_json(
+        cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None
+    ) -> Experiment:
         """The experiment that :meth:`to_json` saved.
 
-        A policy that the library does not ship has to be passed again, with the same parameters.
+        A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
         """
         content = unseal(text)
         try:
-            return cls._read(content, policy)
+            return cls._read(content, policy, linkage)
         except UnknownName as error:
-            raise UnknownName(f"{error}; for a policy of your own, pass it as from_json(text, policy=...)") from error
+            raise UnknownName(
+                f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
+            ) from error
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
 
     @classmethod
-    def _read(cls, content: dict[str, Any], policy: AnyPolicy | None) -> Experiment:
+    def _read(cls, content: dict[str, Any], policy: AnyPolicy | None, linkage: Linkage | None) -> Experiment:
         if policy is None:
             policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
         elif describe_policy(policy) != content["policy"]:
@@ -311,17 +330,20 @@ class Experiment:
         exp = cls(
             content["labels"],
             policy,
-            linkage=content["linkage"],
+            linkage=linkage or content["linkage"],
             seed=content["seed"],
             max_plays=content["max_plays"],
+            parallel=content["parallel"],
         )
         exp._answers = Answers.from_text(content["answers"])
-        exp._tickets = {play: _Ticket(np.array(arms, dtype=np.int64), role) for play, arms, role in content["tickets"]}
+        exp._tickets = {
+            play: _Ticket(np.array(arms, dtype=np.int64), role, None if claimed is None else np.array(claimed))
+            for play, arms, role, claimed in content["tickets"]
+        }
         exp._abandoned = sum(ticket.role == "abandoned" for ticket in exp._tickets.values())
         exp._spares = {
-            play: _Spare(np.array(arms, dtype=np.int64), reached, hit) for play, arms, reached, hit in content["spares"]
+            play: Spare(arms, reached, hit, set(unclaimed)) for play, arms, reached, hit, unclaimed in content["spares"]
         }
-        exp._tape = {arm: deque(outcomes) for arm, outcomes in content["tape"]}
         exp._plays = content["plays"]
         exp._late = content["late"]
         exp._samples = np.array(content["samples"], dtype=np.int64)
@@ -349,17 +371,39 @@ class Experiment:
             self._begin_next()
 
     def _begin_next(self) -> None:
-        request = self._policy.request(self._state)
-        self._request = begin(request, len(self._labels), self._linkage, self._tape)
+        """State the next request, and let it claim what earlier spare plays have brought or will bring."""
+        self._request = self._begin()
         for play, spare in list(self._spares.items()):
-            if self._request.offer(spare.arms, spare.reached, spare.hit, self._tape):
+            claimed = self._request.claim(spare)
+            if claimed:
+                self._tickets[play] = self._tickets[play]._replace(role="current", claimed=np.array(claimed))
+            if not spare.unclaimed and (claimed or spare.reached is not None):
                 del self._spares[play]
-                if spare.reached is None:
-                    self._tickets[play] = self._tickets[play]._replace(role="current")
         # What the request took over is its own to count; it was in the totals since it was told.
         counts = self._request.counts()
         self._samples -= counts.samples[0]
         self._successes -= counts.successes[0]
+
+    def _begin(self) -> InProgress:
+        request = self._policy.request(self._state)
+        check_request(request)
+        return begin(request, len(self._labels), self._linkage)
+
+    def _bring_claimed(self, play_id: int, claimed: IntArray, arms: IntArray, reached: int, hit_arm: int) -> None:
+        """The request counts the arms it claimed; samples of the others wait in their place for a later request."""
+        tried = arms[:reached]
+        self._add_to_totals(tried[~np.isin(tried, claimed)], hit_arm)
+        self._request.bring_claimed(claimed, arms, reached, hit_arm != NO_HIT)
+        spare = self._spares.get(play_id)
+        if spare is not None:
+            spare.come_back(reached, hit_arm != NO_HIT)
+            if not spare.unclaimed:
+                del self._spares[play_id]
+
+    def _add_to_totals(self, tried: IntArray, hit_arm: int) -> None:
+        self._samples[tried] += 1
+        if hit_arm in tried:
+            self._successes[hit_arm] += 1
 
     def _totals(self) -> tuple[IntArray, IntArray]:
         if self._verdict is not None and self._state.stopped[0]:

@@ -4,13 +4,14 @@ The plays in flight are *spoken for*: a request never hands out more plays of an
 it, and it is fulfilled only when all of them are back. So no answer can be left out because it was slow, which
 matters where slow answers tend to be the failures.
 
-Somebody who wants more plays in flight than that gets *spare* plays. They belong to the requests that follow,
-in the order in which they were handed out, whatever the order of their answers; see :meth:`NeedsInProgress.offer`.
+Somebody who wants more plays in flight than that gets *spare* plays. They serve the requests that follow: when a
+request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
+handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,8 +19,28 @@ import numpy as np
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import Counts, IntArray, Needs, Repeats, Request
 
-Tape = dict[int, deque[int]]
-"""Outcomes of samples that no request has needed yet, oldest first, by arm."""
+
+@dataclass(slots=True)
+class Spare:
+    """A play that was handed out beyond what its time's request needed.
+
+    ``reached`` arms were tried, the last of them the ``hit`` if there was one; None while the play is out.
+    ``unclaimed`` are the arms whose sample no request has taken or spoken for yet.
+    """
+
+    arms: list[int]
+    reached: int | None
+    hit: bool
+    unclaimed: set[int]
+
+    def come_back(self, reached: int, hit: bool) -> None:
+        """Write down the answer; arms that were not tried have no sample to claim."""
+        self.reached, self.hit = reached, hit
+        self.unclaimed.intersection_update(self.arms[:reached])
+
+    def outcome(self, arm: int) -> int:
+        """The reward of an arm that was tried."""
+        return int(self.hit and self.reached is not None and self.arms[self.reached - 1] == arm)
 
 
 class InProgress(Protocol):
@@ -43,11 +64,15 @@ class InProgress(Protocol):
         ...
 
     def take_back(self, arms: IntArray) -> None:
-        """A play that was handed out will not come back."""
+        """A play that speaks for these arms will not come back."""
         ...
 
-    def offer(self, arms: IntArray, reached: int | None, hit: bool, tape: Tape) -> bool:
-        """An earlier spare play, back or still out (``reached`` is None). Is it dealt with from here on?"""
+    def claim(self, spare: Spare) -> list[int]:
+        """Take from a spare play what is needed: samples if it is back; if not, the arms it now speaks for."""
+        ...
+
+    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
+        """A spare play is back that speaks for the ``claimed`` of its arms alone."""
         ...
 
     def counts(self) -> Counts:
@@ -68,7 +93,7 @@ class NeedsInProgress:
         self._remaining = needs.copy()
         self._free = needs.copy()  # remaining needs that no play in flight speaks for
         self._successes = np.zeros_like(needs)
-        self._unmet = int(needs.sum())
+        self._unmet: int = sum(needs.tolist())  # a plain int cannot overflow
         self._order = np.empty(0, dtype=np.int64)
         self._plan_plays = 0
         self._open = self._order  # the arms of the next play,
@@ -124,41 +149,31 @@ class NeedsInProgress:
         self._free[arms] += 1
         self._sure = 0
 
-    def use_tape(self, tape: Tape) -> None:
-        """Meet needs from samples that came in earlier and that nobody has looked at."""
-        for arm in [arm for arm in tape if self._free[arm] > 0]:
-            outcomes = tape[arm]
-            while outcomes and self._free[arm] > 0:
-                self._use_sample(arm, outcomes.popleft())
-            if not outcomes:
-                del tape[arm]
+    def claim(self, spare: Spare) -> list[int]:
+        """Arm by arm, as far as there is a need that nobody speaks for."""
+        wanted = [arm for arm in spare.arms if arm in spare.unclaimed and self._free[arm] > 0]
+        spare.unclaimed.difference_update(wanted)
+        for arm in wanted:
+            self._free[arm] -= 1
+            self._sure = 0
+            if spare.reached is not None:
+                self._use_sample(arm, spare.outcome(arm))
+        return wanted if spare.reached is None else []
 
-    def offer(self, arms: IntArray, reached: int | None, hit: bool, tape: Tape) -> bool:
-        """Use what an earlier spare play samples, first come first served by when it was handed out.
-
-        A play that is still out is spoken for if it fits; if it might bring more than is needed it stays spare.
-        Whether a sample counts here or later thus never depends on its own outcome or delay.
-        """
-        if reached is None:
-            if (self._free[arms] > 0).all():
-                self._free[arms] -= 1
-                self._sure = 0
-                return True
-            return False
-        for position, arm in enumerate(arms[:reached].tolist()):
-            outcome = int(hit and position == reached - 1)
-            if self._free[arm] > 0 and arm not in tape:
-                self._use_sample(arm, outcome)
+    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
+        """Count the samples of claimed arms; those not reached are free again."""
+        tried = arms[:reached]
+        for arm in claimed.tolist():
+            if arm in tried:
+                self._use_sample(arm, int(hit and arm == tried[-1]))
             else:
-                tape.setdefault(arm, deque()).append(outcome)
-        return True
+                self._free[arm] += 1
+        self._sure = 0
 
     def _use_sample(self, arm: int, outcome: int) -> None:
         self._remaining[arm] -= 1
-        self._free[arm] -= 1
         self._successes[arm] += outcome
         self._unmet -= 1
-        self._sure = 0
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
@@ -182,7 +197,7 @@ class NeedsInProgress:
         read._remaining = np.array(data["remaining"], dtype=np.int64)
         read._free = np.array(data["free"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
-        read._unmet = int(read._remaining.sum())
+        read._unmet = sum(read._remaining.tolist())
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
         return read
@@ -225,14 +240,20 @@ class RepeatsInProgress:
         """The play has to be made again."""
         self._free += 1
 
-    def offer(self, arms: IntArray, reached: int | None, hit: bool, tape: Tape) -> bool:
+    def claim(self, spare: Spare) -> list[int]:
         """A spare play of the same tuple counts as one of the plays asked for."""
-        if self._free == 0 or not np.array_equal(arms, self._order):
-            return False
+        if self._free == 0 or len(spare.unclaimed) == 0 or spare.arms != self._order.tolist():
+            return []
         self._free -= 1
-        if reached is not None:
-            self.bring(arms, reached, hit)
-        return True
+        spare.unclaimed.clear()
+        if spare.reached is not None:
+            self.bring(self._order, spare.reached, spare.hit)
+            return []
+        return spare.arms
+
+    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
+        """Tuples are claimed as a whole."""
+        self.bring(arms, reached, hit)
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
@@ -258,13 +279,11 @@ class RepeatsInProgress:
         return read
 
 
-def begin(request: Request, arms: int, linkage: Linkage, tape: Tape) -> InProgress:
-    """Start to play the request of a single lane, with what is on the tape."""
+def begin(request: Request, arms: int, linkage: Linkage) -> InProgress:
+    """Start to play the request of a single lane."""
     match request:
         case Needs(samples=needs):
-            progress = NeedsInProgress(needs[0], linkage)
-            progress.use_tape(tape)
-            return progress
+            return NeedsInProgress(needs[0], linkage)
         case Repeats(order=order, times=times):
             return RepeatsInProgress(order[0][order[0] >= 0], int(times[0]), arms)
 

@@ -71,9 +71,10 @@ class Counts:
 class Verdict:
     """The answer to "which arm is best?".
 
-    ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first
-    (or still go on). ``error_bound`` is the proved bound on the probability that ``arm`` is not the best, or
-    None where there is no proof. ``top`` has the k best arms, best first, where a policy was asked for more than one.
+    ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
+    still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
+    claim (not the best arm; with an epsilon, not within epsilon of it), or None where there is no proof. ``top`` has
+    the k best arms, best first, where a policy was asked for more than one.
     """
 
     arm: Label
@@ -138,6 +139,18 @@ def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
             reason = "is not a whole number; round it up to ask for enough"
         raise InvalidNeeds(f"need {value:.12g} of arm {arm} {reason}")
     return np.array(needs).astype(np.int64)
+
+
+def check_request(request: Request) -> None:
+    """Refuse a policy's request that nobody could fulfil, or that asks for nothing and would go on for ever."""
+    amounts = request.samples if isinstance(request, Needs) else request.times[:, np.newaxis]
+    if amounts.dtype != np.int64:
+        raise InvalidNeeds(f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64")
+    if amounts.size and int(amounts.min()) < 0:
+        raise InvalidNeeds(f"a policy asked for {int(amounts.min())} samples; ask for 0 to leave an arm out")
+    nothing = ~amounts.any(axis=1)
+    if nothing.any():
+        raise InvalidNeeds(f"a policy asked for nothing in lane {int(nothing.argmax())}; it has to ask or to stop")
 
 
 def as_count(amount: npt.ArrayLike) -> IntArray:

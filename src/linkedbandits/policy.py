@@ -16,10 +16,7 @@ import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, IntArray, Request, Status
-
-SMALLEST_DELTA = 1e-200
-"""Evidence is kept as a plain number, which has to have room for 1/delta."""
+from linkedbandits.model import BoolArray, Counts, IntArray, Request, Status
 
 SeedArray = npt.NDArray[np.uint64]
 
@@ -119,42 +116,12 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         )
 
 
-def under(policy: PolicyT, linkage: Linkage) -> PolicyT:
-    """The policy as it runs under a linkage: one that weighs what samples cost is given the linkage's price."""
-    if any(field.name == "price" for field in fields(policy)):  # type: ignore[arg-type]
-        return replace(policy, price=linkage.price)  # type: ignore[type-var]
-    return policy
+def fitted(policy: PolicyT, linkage: Linkage, parallel: int) -> PolicyT:
+    """The policy as it runs under a linkage with so many plays out at once.
 
-
-def check_probability(name: str, value: float) -> None:
-    """Refuse a ``delta`` or the like outside (0, 1)."""
-    if not (isinstance(value, int | float) and 0 < value < 1):
-        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
-
-
-def check_evidence_level(delta: float) -> None:
-    """Refuse a ``delta`` that evidence kept as a plain number cannot reach."""
-    check_probability("delta", delta)
-    if delta < SMALLEST_DELTA:
-        raise InvalidParameter(f"delta={delta!r} is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it")
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse a number outside [0, 1)."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1):
-        raise InvalidParameter(f"{name}={value!r} is not at least 0 and below 1; give a number that is")
-
-
-def check_whole(name: str, value: int, least: int = 1) -> None:
-    """Refuse a count that is not a whole number from ``least`` to where counters end."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}; give one, as an int")
-    if value > COUNT_LIMIT:
-        raise InvalidParameter(f"{name}={value!r} is too large; counters end at 2**62")
-
-
-def check_positive(name: str, value: float, most: float = np.inf) -> None:
-    """Refuse a number that is not in (0, most]."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most):
-        limit = "positive" if most == np.inf else f"in (0, {most:g}]"
-        raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")
+    One that weighs what samples cost has a field ``price`` for the linkage's. One that asks little at a time has a
+    field ``parallel``, the least that is worth asking; the others ask for plenty anyway.
+    """
+    given = {"price": linkage.price, "parallel": parallel}
+    wanted = {field.name for field in fields(policy)}  # type: ignore[arg-type]
+    return replace(policy, **{name: value for name, value in given.items() if name in wanted})  # type: ignore[type-var]

@@ -1,9 +1,9 @@
 """Predicting the means of many arms from few samples: shrinkage towards the pooled mean, learnt from the arms.
 
-An arm's mean is taken to be the pooled mean itself (the *spike*), or off it by about the size of the noise (the *near*
-slab), or off it by anything up to about two in log-odds (the *wide* slab). How often each is the case is learnt, lane by
-lane, with one step of expectation-maximisation a round. Predictions are only for betting and planning: no guarantee
-depends on them being right.
+An arm's mean is taken to be the pooled mean itself (the *spike*), or off it by about the size of the noise (the
+*near* slab), or off it by anything up to about two in log-odds (the *wide* slab). How often each is the case is
+learnt, lane by lane, with one step of expectation-maximisation a round. Predictions are only for betting and
+planning: no guarantee depends on them being right.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.model import FloatArray
-from linkedbandits.policy import check_whole
 
 
 def one_sparse(n: int, best: int = 0) -> FloatArray:

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.answer import answer_of, leading_arms
+from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage, fulfil
 from linkedbandits.model import (
-    COUNT_LIMIT,
     BoolArray,
     FloatArray,
     IntArray,
     check_means,
-    empirical_means,
+    check_request,
 )
-from linkedbandits.policy import AnyPolicy, LaneState, check_linkage, check_whole, under
+from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips
@@ -44,6 +45,7 @@ def simulate(
     trials: int = 1000,
     seed: Seed = 0,
     max_plays: int | None = None,
+    parallel: int = 1,
     memory_limit: int = WORKING_MEMORY,
     progress: Progress | None = None,
 ) -> Runs:
@@ -51,6 +53,8 @@ def simulate(
 
     A run that has not stopped after ``max_plays`` plays ends there with status ``"budget"`` and names the arm with
     the highest empirical mean among those still in. Without ``max_plays`` that happens at 2**62 plays.
+
+    ``parallel`` simulates a policy that is told to keep so many plays out at once, and so asks for more at a time.
 
     The same seed gives the same runs whatever ``memory_limit`` is: it bounds (in bytes, roughly, beside the
     result itself) how many lanes run side by side, and randomness belongs to fixed blocks of lanes. ``progress``
@@ -63,6 +67,7 @@ def simulate(
     """
     vector = check_means(means)
     check_whole("trials", trials)
+    check_whole("parallel", parallel)
     if not isinstance(seed, np.random.SeedSequence):
         check_whole("seed", seed, least=0)
     limit = check_max_plays(max_plays)
@@ -70,7 +75,7 @@ def simulate(
         raise InvalidParameter(f"memory_limit={memory_limit!r} is not a number of bytes; try {WORKING_MEMORY}")
     link = find_linkage(linkage)
     check_linkage(policy, link)
-    policy = under(policy, link)
+    policy = fitted(policy, link, parallel)
     try:
         board = _Board(trials, vector.size, getattr(policy, "k", 1))
     except MemoryError:
@@ -86,14 +91,6 @@ def simulate(
         _run_lanes(lanes, shared, policy, link, LaneStreams(seed, vector.size, lanes), limit, board, progress)
     tolerance = float(getattr(policy, "epsilon", 0.0))
     return Runs(vector, board.top, board.plays, board.samples, board.confident, tolerance)
-
-
-def check_max_plays(max_plays: int | None) -> int:
-    """The limit on plays as a number; None means as many as a counter holds."""
-    if max_plays is None:
-        return COUNT_LIMIT
-    check_whole("max_plays", max_plays)
-    return min(int(max_plays), COUNT_LIMIT)
 
 
 class _Board:
@@ -120,21 +117,6 @@ class _Tally:
         self.plays = self.plays[lanes]
         self.samples = self.samples[lanes]
         self.successes = self.successes[lanes]
-
-
-def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k: int) -> IntArray:
-    """The best guess of every lane before its policy has decided: the k highest means, best first.
-
-    Arms that are still in come before those that are not, and arms with samples before those without.
-    """
-    standing = 2.0 * still_in + (samples > 0) + empirical_means(samples, successes) / 2
-    return np.asarray(np.argsort(-standing, axis=1, kind="stable")[:, :k])
-
-
-def answer_of(state: LaneState) -> IntArray:
-    """The arms that a policy answers with, (lanes, k), best first."""
-    top: IntArray | None = getattr(state, "top", None)
-    return state.arm[:, np.newaxis] if top is None else top
 
 
 def _run_lanes(
@@ -169,6 +151,7 @@ def _run_lanes(
 
     while tally.lane.size:
         request = policy.request(state)
+        check_request(request)
         step = fulfil(request, max_plays - tally.plays, arms, linkage, world)
         counts = step.counts
         tally.plays += step.plays

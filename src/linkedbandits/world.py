@@ -31,6 +31,10 @@ class World(Protocol):
         ...
 
 
+_THIN = 1e-4
+"""A piece of a tuple ends where fewer of the plays that began it than this go on."""
+
+
 class CoinFlips:
     """Independent Bernoulli arms with known means, answered by exact draws of the counts."""
 
@@ -57,12 +61,27 @@ class CoinFlips:
         return self._streams.binomial(samples, self._means[np.arange(arms.size), arms])
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
-        """Multinomial counts over the positions of the tuple; the rest of the plays had no hit."""
+        """Multinomial counts over the positions of the tuple; the rest of the plays had no hit.
+
+        A multinomial law is drawn category by category, with what is left of the probability found by subtraction. That
+        loses its digits where hardly any play goes on, so a long tuple is drawn in pieces, each given the plays that
+        reach it.
+        """
         chance = np.take_along_axis(self._means, np.maximum(order, 0), axis=1)
         chance[order < 0] = 0.0
-        reached = np.cumprod(1.0 - chance, axis=1)
-        ends = np.empty((order.shape[0], order.shape[1] + 1))
-        ends[:, 0] = chance[:, 0]
-        ends[:, 1:-1] = chance[:, 1:] * reached[:, :-1]
-        ends[:, -1] = reached[:, -1]
-        return self._streams.multinomial(times, ends)[:, :-1]
+        hits = np.empty_like(order)
+        left = times
+        start = 0
+        while start < order.shape[1]:
+            reached = np.cumprod(1.0 - chance[:, start:], axis=1)
+            thin = ((reached > 0) & (reached < _THIN)).any(axis=0)
+            size = int(thin.argmax()) + 1 if thin.any() else thin.size
+            piece = slice(start, start + size)
+            ends = np.empty((order.shape[0], size + 1))
+            ends[:, 0] = chance[:, start]
+            ends[:, 1:-1] = chance[:, start + 1 : start + size] * reached[:, : size - 1]
+            ends[:, -1] = reached[:, size - 1]
+            drawn = self._streams.multinomial(left, ends)
+            hits[:, piece], left = drawn[:, :-1], drawn[:, -1]
+            start += size
+        return hits

@@ -8,6 +8,7 @@ import linkedbandits as lb
 from command_line import refusal, run, run_json
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
+BY_DEFAULT = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
 
 
 def test_the_table_shows_every_policy_and_says_what_it_means():
@@ -16,8 +17,8 @@ def test_the_table_shows_every_policy_and_says_what_it_means():
     first, *rows = [line for line in result.stdout.splitlines() if line.strip()]
     assert first == "3 arms, linkage ordered, 50 trials, delta 0.2"
     assert rows[0].split() == ["policy", "plays", "median", "90", "%", "ratio", "wrong", "(95", "%", "interval)"]
-    assert [row.split()[0] for row in rows[2:5]] == ["maximal-sampling", "uniform-sampling", "linked-ege"]
-    assert "finds the best option (arm 1, which works 60 % of the time) soonest" in rows[5]
+    assert [row.split()[0] for row in rows[2:6]] == [*BY_DEFAULT]
+    assert "finds the best option (arm 1, which works 60 % of the time) soonest" in rows[6]
     assert rows[-1].endswith("No error bound is proved for linked-ege.")
 
 
@@ -58,7 +59,7 @@ def test_the_same_seed_gives_the_same_output():
 
 def test_without_a_policy_only_those_that_the_linkage_allows_are_compared():
     data = run_json("compare", *EASY, "--linkage", "single")
-    assert [policy["name"] for policy in data["policies"]] == ["uniform-sampling", "linked-ege"]
+    assert [policy["name"] for policy in data["policies"]] == [*BY_DEFAULT[1:]]
     assert all(policy["plays_mean"] == pytest.approx(policy["samples_mean"]) for policy in data["policies"])
 
 

@@ -29,26 +29,26 @@ def test_a_scenario_has_the_size_and_best_arm_it_is_told():
     ("scenario", "means"), [("decreasing", lb.scenarios.decreasing(6)), ("increasing", lb.scenarios.increasing(6))]
 )
 def test_every_scenario_has_a_name(scenario, means):
-    made = read_instance(scenario, 6, 0, None)
+    made = read_instance(scenario, 6, None, None)
     assert made.means.tolist() == means.tolist()
     assert made.name == f"{scenario}, 6 arms"
 
 
 def test_means_may_be_written_out():
-    made = read_instance(None, 10, 0, "0.1, 0.05,1")
+    made = read_instance(None, None, None, "0.1, 0.05,1")
     assert made.means.tolist() == [0.1, 0.05, 1.0]
     assert made.gap == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(("text", "gap"), [("true", 0.25), ("none", None), ("0.05", 0.05)])
 def test_policies_are_told_the_true_gap_another_or_none(text, gap):
-    assert read_gap(text, read_instance(None, 10, 0, "0.25,0.5")) == gap
+    assert read_gap(text, read_instance(None, None, None, "0.25,0.5")) == gap
     data = run_json("simulate", "--means", "0.25,0.5", "--trials", "2", "--policy", "linked-ege", "--gap", text)
     assert data["parameters"]["gap"] == gap
 
 
 def test_a_tie_has_no_gap_to_tell():
-    assert read_gap("true", read_instance(None, 10, 0, "0.5,0.5,0.1")) is None
+    assert read_gap("true", read_instance(None, None, None, "0.5,0.5,0.1")) is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_policy_takes_delta_and_gap_unless_they_are_written_out(text, policy):
         ("--means 0.1,1.5", "mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities"),
         ("--means 0.1,nan", "mean nan of arm 1 is outside [0, 1]; means are success probabilities"),
         ("--delta 1", "delta=1.0 is not between 0 and 1; try delta=0.05"),
-        ("--policy magic", "unknown policy 'magic'; choose one of maximal-sampling, uniform-sampling,"),
+        ("--policy magic", "unknown policy 'magic'; choose one of linked-elimination, linked-track"),
         ("--linkage sideways", "unknown linkage 'sideways'; choose one of ordered, free, single"),
         ("--trials 0", "trials=0 is not a whole number of at least 1"),
     ],

@@ -38,12 +38,12 @@ def test_of_many_arms_the_best_are_shown():
 
 def test_json_has_the_figures_of_the_runs():
     data = run_json("simulate", *EASY, "--seed", "4", "--linkage", "free", "--delta", "0.2")
-    runs = lb.simulate([0.2, 0.6, 0.3], lb.UniformSampling(delta=0.2), linkage="free", trials=50, seed=4)
+    runs = lb.simulate([0.2, 0.6, 0.3], lb.LinkedElimination(delta=0.2), linkage="free", trials=50, seed=4)
     assert data["plays_mean"] == runs.plays.mean()
     assert data["samples_by_arm"] == runs.samples.mean(axis=0).tolist()
     assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
     assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
-    assert data["parameters"] == {"delta": 0.2, "samples": None, "calibration": "proved"}
+    assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0}
 
 
 def test_the_same_seed_gives_the_same_output_and_another_seed_another():
@@ -53,8 +53,8 @@ def test_the_same_seed_gives_the_same_output_and_another_seed_another():
 
 def test_csv_has_a_row_a_trial(tmp_path):
     path = tmp_path / "runs.csv"
-    run_json("simulate", *EASY, "--seed", "4", "--csv", str(path), "--max-plays", "400")
-    runs = lb.simulate([0.2, 0.6, 0.3], lb.UniformSampling(delta=0.1), trials=50, seed=4, max_plays=400)
+    run_json("simulate", *EASY, "--seed", "4", "--csv", str(path), "--max-plays", "60")
+    runs = lb.simulate([0.2, 0.6, 0.3], lb.LinkedElimination(delta=0.1), trials=50, seed=4, max_plays=60)
     with path.open(newline="", encoding="utf-8") as file:
         heading, *rows = csv.reader(file)
     assert heading == ["trial", "arm", "status", "plays", "samples_0", "samples_1", "samples_2"]

@@ -13,7 +13,7 @@ from by_hand import ByHand
 
 
 def bonus(samples: int, delta: float) -> float:
-    """DESIGN 2.4 with eps = 0, beta = 1/2, d = delta/5, sigma^2 = 1/4; log log T needs T >= 2."""
+    """the published formula with eps = 0, beta = 1/2, d = delta/5, sigma^2 = 1/4; log log T needs T >= 2."""
     return (1 + 1 / 2) * sqrt(2 / 4 * log(log(max(samples, 2)) / (delta / 5)) / samples)
 
 

@@ -13,7 +13,7 @@ from linkedbandits.stopping.lil import LilRule
 
 
 def radius_of(samples: int, level: float, arms: int) -> float:
-    """DESIGN 2.4, written out once more: eps = 0.01, sigma^2 = 1/4."""
+    """the published formula, written out once more: eps = 0.01, sigma^2 = 1/4."""
     eps, variance = 0.01, 1 / 4
     inner = 2 * log((1 + eps) * samples + 2) / (level / arms)
     return (1 + sqrt(eps)) * sqrt(2 * variance * (1 + eps) * log(inner) / samples)

@@ -20,7 +20,7 @@ from linkedbandits.policy import AnyPolicy
 from linkedbandits.runs import Summary
 from linkedbandits.simulation import simulate
 
-DEFAULT_POLICIES = ("maximal-sampling", "uniform-sampling", "linked-ege")
+DEFAULT_POLICIES = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,16 @@ class Result:
     policy: AnyPolicy
     summary: Summary
 
+    @property
+    def answers(self) -> bool:
+        """Did it come to answers by its own rule, be that confidence or a given effort?"""
+        return self.policy.status_at_stop == "budget" or self.summary.confident > 0
+
 
 def compare(
     scenario: opt.Scenario = None,
-    arms: opt.Arms = 10,
-    best: opt.Best = 0,
+    arms: opt.Arms = None,
+    best: opt.Best = None,
     means: opt.Means = None,
     policy: Annotated[
         list[str] | None,
@@ -129,7 +134,7 @@ def _print(instance: opt.Instance, results: list[Result], linkage: str, delta: f
 
 def _meaning(instance: opt.Instance, results: list[Result], delta: float) -> str:
     """What the table says, in a sentence or two."""
-    right = [result for result in results if result.summary.confident > 0 and result.summary.error_rate <= delta]
+    right = [result for result in results if result.answers and result.summary.error_rate <= delta]
     if not right:
         return "No policy came to answers of its own that are right often enough; raise --max-plays or choose others."
     first = min(right, key=lambda result: result.summary.plays_mean)
@@ -144,7 +149,7 @@ def _meaning(instance: opt.Instance, results: list[Result], delta: float) -> str
         text += f", where {last.text} takes {figures.times(ratio)} times that"
     text += "."
     for result in results:
-        if result.summary.confident < 1:
+        if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
             text += f" {result.text} ran out of plays in {figures.percent(1 - result.summary.confident)} of its trials."
         elif result.summary.error_rate > delta:
             text += f" {result.text} is wrong in {figures.percent(result.summary.error_rate)}, more than asked."

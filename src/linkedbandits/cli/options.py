@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidMeans, InvalidParameter
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.policies import make_policy, parameter_names, policy_class
@@ -15,8 +16,8 @@ from linkedbandits.policy import AnyPolicy
 from linkedbandits.scenarios import SCENARIOS, find_scenario, one_sparse
 
 Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {', '.join(SCENARIOS)}.")]
-Arms = Annotated[int, typer.Option(help="How many arms the scenario has.")]
-Best = Annotated[int, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
+Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
+Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
 Delta = Annotated[float, typer.Option(help="How often the answer may be wrong.")]
 Gap = Annotated[
@@ -44,20 +45,22 @@ class Instance:
         return float(first - second)
 
 
-def read_instance(scenario: str | None, arms: int, best: int, means: str | None) -> Instance:
+def read_instance(scenario: str | None, arms: int | None, best: int | None, means: str | None) -> Instance:
     """The instance that the options describe: a scenario of the paper unless means are given."""
     if means is not None:
-        if scenario is not None:
-            raise InvalidParameter(f"both --scenario {scenario} and --means were given; leave one out")
+        for option, value in (("--scenario", scenario), ("--arms", arms), ("--best", best)):
+            if value is not None:
+                raise InvalidParameter(f"both {option} {value} and --means were given; leave one out")
         try:
             values = [float(mean) for mean in means.split(",")]
         except ValueError:
             raise InvalidMeans(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
         return Instance(f"{len(values)} arms", check_means(values))
     name = scenario or "one-sparse"
+    arms = 10 if arms is None else arms
     if name == "one-sparse":
-        return Instance(f"one-sparse, {arms} arms", one_sparse(arms, best))
-    if best != 0:
+        return Instance(f"one-sparse, {arms} arms", one_sparse(arms, best or 0))
+    if best is not None:
         raise InvalidParameter(f"--best {best} goes with --scenario one-sparse alone; leave it out for {name}")
     return Instance(f"{name}, {arms} arms", find_scenario(name)(arms))
 
@@ -70,9 +73,11 @@ def read_gap(gap: str, instance: Instance) -> float | None:
         # With a tie for the best there is no gap to tell.
         return instance.gap or None
     try:
-        return float(gap)
+        value = float(gap)
     except ValueError:
         raise InvalidParameter(f"--gap {gap!r} is no number; write --gap 0.05, --gap true or --gap none") from None
+    check_positive("gap", value, most=1.0)
+    return value
 
 
 def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:

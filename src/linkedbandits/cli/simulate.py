@@ -16,19 +16,21 @@ from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import CannotWrite
+from linkedbandits.linkage import find_linkage
 from linkedbandits.policies import describe_policy
+from linkedbandits.policy import AnyPolicy, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.simulation import simulate as run_simulation
 
 
 def simulate(
     scenario: opt.Scenario = None,
-    arms: opt.Arms = 10,
-    best: opt.Best = 0,
+    arms: opt.Arms = None,
+    best: opt.Best = None,
     means: opt.Means = None,
     policy: Annotated[
-        str, typer.Option(help="The policy, with parameters after a colon: uniform-sampling:samples=500")
-    ] = "uniform-sampling",
+        str, typer.Option(help="The policy, with parameters after a colon: linked-ege:median=fresh")
+    ] = "linked-elimination",
     delta: opt.Delta = 0.1,
     gap: opt.Gap = "true",
     linkage: opt.LinkageName = "ordered",
@@ -44,6 +46,7 @@ def simulate(
     instance = opt.read_instance(scenario, arms, best, means)
     made = opt.read_policy(policy, delta, opt.read_gap(gap, instance))
     if csv_file is not None:
+        check_linkage(made, find_linkage(linkage))
         _check_writable(csv_file)
     with progress_bar(trials, "trials") as advance:
         runs = run_simulation(
@@ -71,7 +74,7 @@ def simulate(
         }
         typer.echo(json.dumps(data))
     else:
-        _print(instance, policy, runs)
+        _print(instance, policy, made, runs)
 
 
 def _check_writable(path: Path) -> None:
@@ -94,18 +97,18 @@ def _write_csv(path: Path, runs: Runs) -> None:
             writer.writerow([trial, arm, status, plays, *samples])
 
 
-def _print(instance: opt.Instance, policy: str, runs: Runs, most_arms: int = 20) -> None:
+def _print(instance: opt.Instance, text: str, policy: AnyPolicy, runs: Runs, most_arms: int = 20) -> None:
     console = Console()
     summary = runs.summary()
     low, high = summary.error_interval
     console.print(
-        f"{policy} on {instance.name}: {figures.count(summary.plays_mean)} plays on average "
+        f"{text} on {instance.name}: {figures.count(summary.plays_mean)} plays on average "
         f"(standard error {figures.count(summary.plays_standard_error)}, median {figures.count(summary.plays_median)}, "
         f"90 % within {figures.count(summary.plays_90)}); "
         f"wrong in {figures.percent(summary.error_rate)} of {summary.trials:,} trials "
         f"(95 % interval {figures.percent(low)} to {figures.percent(high)})."
     )
-    if summary.confident < 1:
+    if policy.status_at_stop == "confident" and summary.confident < 1:
         console.print(f"{figures.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
     table = Table(box=SIMPLE_HEAD)
     for heading in ("arm", "mean", "samples, mean", "samples a play", "named best"):

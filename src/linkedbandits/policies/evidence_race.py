@@ -15,11 +15,11 @@ they are the answer. No union over the other arms is needed, and for k = 1 the r
 it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if
 a best arm was dropped by bad luck, it returns as the challenger of the rest, and the evidence against those grows.
 
-*With a tolerance* epsilon > 0, half of delta goes to dropping, half to finishing: within an *epoch*, a stretch without a
-change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In epoch e it has
-to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each leader is refuted
-in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for a rival that is
-ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
+*With a tolerance* epsilon > 0, half of delta goes to dropping, half to finishing: within an *epoch*, a stretch
+without a change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In
+epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each
+leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
+a rival that is ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ class EvidenceRace:
     k: int
     epsilon: float
     price: Price
+    parallel: int
 
     @property
     def status_at_stop(self) -> Status:
@@ -216,7 +217,7 @@ class EvidenceRace:
         np.put_along_axis(leading, state.leaders, open_pairs.any(axis=2), axis=1)
 
         first = np.minimum(FIRST_SUCCESSES / leader_prediction.max(axis=1), state.level / 4)
-        state.step = np.maximum(np.maximum(1.0, GROWTH * state.level), first)
+        state.step = np.maximum(np.maximum(float(self.parallel), GROWTH * state.level), first)
         amounts = self.allocate(state, rivals, leading) * state.step[:, np.newaxis]
         state.needs = np.ceil(amounts).astype(np.int64)
         self._place(state, leader_prediction)

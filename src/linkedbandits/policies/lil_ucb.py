@@ -1,18 +1,20 @@
 """LilUCB: the standard bandit's lil'UCB (Jamieson, Malloy, Nowak and Bubeck 2014), as a baseline.
 
-One arm at a time, the one with the highest upper confidence bound. It never links arms: every play is one sample.
+Every arm once, then one arm at a time, the one with the highest upper confidence bound. After the first samples it
+never links arms: every play is one sample.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_probability
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, empirical_means
-from linkedbandits.policy import LaneState, SeedArray, check_probability, open_lanes
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import VARIANCE_PROXY
 from linkedbandits.stopping.looks import batch
 
@@ -42,6 +44,7 @@ class LilUCB:
     """
 
     delta: float
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "lil-ucb"
     asks: ClassVar[Asks] = "needs"
@@ -71,7 +74,7 @@ class LilUCB:
         lanes = np.arange(fresh.size)
         arm = state.bound.argmax(axis=1)
         needs = np.zeros_like(state.samples)
-        needs[lanes, arm] = batch(state.samples[lanes, arm])
+        needs[lanes, arm] = batch(state.samples[lanes, arm], self.parallel)
         needs[fresh] = 1
         return Needs(needs)
 

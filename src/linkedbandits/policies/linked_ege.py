@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from linkedbandits.checks import check_positive, check_probability
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
@@ -28,7 +29,7 @@ from linkedbandits.model import (
 )
 from linkedbandits.policies.median_elimination import better_half, stage_samples
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import LaneState, SeedArray, check_positive, check_probability, open_lanes
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
 
 
 @dataclass

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_evidence_level, check_share, check_whole
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
 from linkedbandits.policies.evidence_race import EvidenceRace, RaceState, divergence
-from linkedbandits.policy import check_evidence_level, check_share, check_whole
 
 RATIOS = np.array([1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0])
 """How many samples of a leader for one of a rival may be asked."""
@@ -37,6 +37,7 @@ class LinkedElimination(EvidenceRace):
     delta: float
     k: int = 1
     epsilon: float = 0.0
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "linked-elimination"
@@ -50,8 +51,8 @@ class LinkedElimination(EvidenceRace):
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """One of every rival, and of the leaders the ratio that buys evidence most cheaply.
 
-        Against the hardest rival, r samples of the leader and one of the rival weigh 1/(1/(r A) + 1/B), where A and B are
-        the divergences between their means in either direction. (Exact if one of the two is sampled without end.)
+        Against the hardest rival, r samples of the leader and one of the rival weigh 1/(1/(r A) + 1/B), where A and B
+        are the divergences between their means in either direction. (Exact if one of the two is sampled without end.)
         """
         prediction, samples = state.prediction, state.samples
         lanes = np.arange(rivals.shape[0])

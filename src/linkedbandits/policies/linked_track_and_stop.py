@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_evidence_level
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
 from linkedbandits.policies.evidence_race import EvidenceRace, RaceState
 from linkedbandits.policies.linked_elimination import guarded_divergences
-from linkedbandits.policy import check_evidence_level
 
 SEARCH_STEPS = 12
 SEARCH_RANGE = 3.5
@@ -41,6 +41,7 @@ class LinkedTrackAndStop(EvidenceRace):
     """
 
     delta: float
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
     k: int = field(default=1, init=False, repr=False, metadata={"saved": False})
     epsilon: float = field(default=0.0, init=False, repr=False, metadata={"saved": False})
@@ -54,9 +55,9 @@ class LinkedTrackAndStop(EvidenceRace):
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """The cheapest samples that refute every rival to the same degree, scaled to 1 for the rival asked most.
 
-        With s samples of the leader, rival a needs t_a(s) = (A/B) u s/(s - u), u = 1/A, for evidence
-        1/(1/(s A) + 1/(t B)) = 1, where A and B are the divergences between the two means in either direction. The plays
-        are a convex function of s; golden-section search over the logarithm of s beyond its least value.
+        With s samples of the leader, rival a needs t_a(s) = (A/B) u s/(s - u), u = 1/A, for evidence 1/(1/(s A) +
+        1/(t B)) = 1, where A and B are the divergences between the two means in either direction. The plays are a
+        convex function of s; golden-section search over the logarithm of s beyond its least value.
         """
         prediction, leader = state.prediction, state.leaders
         leader_prediction = np.take_along_axis(prediction, leader, axis=1)

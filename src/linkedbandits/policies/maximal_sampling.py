@@ -6,11 +6,12 @@ the plays needed grow with 1 / prod_{i<n} (1 - mu_i)^2 (Theorem 3.1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     Counts,
@@ -21,7 +22,7 @@ from linkedbandits.model import (
     empirical_means,
 )
 from linkedbandits.policies.stopping_mode import check_one_of
-from linkedbandits.policy import LaneState, SeedArray, check_whole, open_lanes
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
 
@@ -51,6 +52,7 @@ class MaximalSampling:
     delta: float | None = None
     plays: int | None = None
     calibration: Calibration = "proved"
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "maximal-sampling"
     asks: ClassVar[Asks] = "ordered tuples"
@@ -85,7 +87,7 @@ class MaximalSampling:
             return Repeats(order, np.full(lanes, self.plays, dtype=np.int64))
         # An arm has at most as many samples as there were plays, so no earlier look could end the run.
         first = LilRule(self.delta, self.calibration).first_look(arms)
-        return Repeats(order, next_look(state.plays, first) - state.plays)
+        return Repeats(order, next_look(state.plays, first, self.parallel) - state.plays)
 
     def observe(self, state: MaximalSamplingState, counts: Counts) -> None:
         """Update X and t by Eq. 1; output the arm with the highest empirical mean."""

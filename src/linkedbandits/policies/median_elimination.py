@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_positive, check_probability
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     BoolArray,
@@ -23,7 +24,7 @@ from linkedbandits.model import (
     empirical_means,
 )
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import LaneState, SeedArray, check_positive, check_probability, open_lanes
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
 
 
 @dataclass

@@ -6,7 +6,7 @@ promising arm, needed or not, and nothing is ever dropped. A baseline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ class SuffixUCB:
 
     delta: float
     calibration: Calibration = "proved"
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "suffix-ucb"
     asks: ClassVar[Asks] = "ordered tuples"
@@ -67,7 +68,7 @@ class SuffixUCB:
         radius = LilRule(self.delta, self.calibration).radius(state.samples, arms)
         first = (empirical_means(state.samples, state.successes) + radius).argmax(axis=1)
         order = first[:, np.newaxis] + np.arange(arms)
-        times = batch(state.samples[np.arange(lanes), first])
+        times = batch(state.samples[np.arange(lanes), first], self.parallel)
         return Repeats(np.where(order < arms, order, -1), times)
 
     def observe(self, state: SuffixUCBState, counts: Counts) -> None:

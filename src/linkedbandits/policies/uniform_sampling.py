@@ -7,11 +7,12 @@ T = t + X_1 + ... + X_{n-1} plays (Eq. 2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     BoolArray,
@@ -23,7 +24,7 @@ from linkedbandits.model import (
     empirical_means,
 )
 from linkedbandits.policies.stopping_mode import check_one_of
-from linkedbandits.policy import LaneState, SeedArray, check_whole, open_lanes
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
 
@@ -58,6 +59,7 @@ class UniformSampling:
     delta: float | None = None
     samples: int | None = None
     calibration: Calibration = "proved"
+    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "uniform-sampling"
     asks: ClassVar[Asks] = "needs"
@@ -91,7 +93,7 @@ class UniformSampling:
         if self.delta is None:
             return suffix_sample(state.still_in, np.full_like(state.samples, self.samples))
         first = LilRule(self.delta, self.calibration).first_look(state.still_in.shape[1])
-        return suffix_sample(state.still_in, next_look(state.samples, first) - state.samples)
+        return suffix_sample(state.still_in, next_look(state.samples, first, self.parallel) - state.samples)
 
     def observe(self, state: UniformSamplingState, counts: Counts) -> None:
         """Take the empirical means; output the arm with the highest."""

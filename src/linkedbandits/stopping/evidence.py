@@ -6,17 +6,18 @@ x_c. Where the prediction p_c lies above p_i, the capital bet against "i is at l
 
     (p_c/q)^x_c ((1-p_c)/(1-q))^(n_c-x_c) * (p_i/q)^x_i ((1-p_i)/(1-q))^(n_i-x_i),   q = (n_i p_i + n_c p_c)/(n_i + n_c)
 
-If mu_c <= mu_i, this factor's mean given the past is at most 1, whatever the predictions were: with equal means l it is
-f_c(l)^n_c f_i(l)^n_i, where f_k(l) = 1 + (l - q)(p_k - q)/(q(1 - q)); the weighted arithmetic mean of f_c and f_i is 1 by
-the choice of q, so their weighted geometric mean is at most 1; and f_c grows in l while f_i falls, which covers
-mu_c < mu_i. (The factor is the e-variable of Turner, Ly and Grünwald for two Bernoulli streams.)
+If mu_c <= mu_i, this factor's mean given the past is at most 1, whatever the predictions were: with equal means l it
+is f_c(l)^n_c f_i(l)^n_i, where f_k(l) = 1 + (l - q)(p_k - q)/(q(1 - q)); the weighted arithmetic mean of f_c and f_i
+is 1 by the choice of q, so their weighted geometric mean is at most 1; and f_c grows in l while f_i falls, which
+covers mu_c < mu_i. (The factor is the e-variable of Turner, Ly and Grünwald for two Bernoulli streams.)
 
-With a *shift* e the same is done for the claim mu_i >= mu_c + e: take q_i = q_c + e and choose p_c so that the logarithm
-of the mean, which is concave along mu_i = mu_c + e, has its maximum 0 at (q_i, q_c).
+With a *shift* e the same is done for the claim mu_i >= mu_c + e: take q_i = q_c + e and choose p_c so that the
+logarithm of the mean, which is concave along mu_i = mu_c + e, has its maximum 0 at (q_i, q_c).
 
 Capital starts at 1 and enters the bets bit by bit: of a *reserve* Q_t = R/(R + t), the part Q_{t-1} - Q_t is put in
-before block t. Capital and reserve together are again a nonnegative supermartingale from 1, so by Ville's inequality they
-ever reach 1/delta with probability at most delta; and early bets on poor predictions can lose only what was put in.
+before block t. Capital and reserve together are again a nonnegative supermartingale from 1, so by Ville's inequality
+they ever reach 1/delta with probability at most delta; and early bets on poor predictions can lose only what was put
+in.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def _shifted(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """The null point (q_i, q_c) and the predictions to bet with, for a shifted claim.
 
-    Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept where
-    both null values are probabilities and q_i lies above p_i. A bet that would put p_c above 1 is made smaller.
+    Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept
+    where both null values are probabilities and q_i lies above p_i. A bet that would put p_c above 1 is made smaller.
     """
     weight = samples / np.maximum(p * (1 - p), 1e-4)
     weight_c = challenger_samples / np.maximum(c * (1 - c), 1e-4)

@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from linkedbandits.checks import check_probability
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.policy import check_probability
 
 Calibration = Literal["proved", "plain"]
 

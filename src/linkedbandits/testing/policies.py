@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from linkedbandits.errors import LinkedBanditError
+from linkedbandits.errors import InvalidNeeds, LinkedBanditError
 from linkedbandits.experiment import Experiment, Play
 from linkedbandits.linkage import LINKAGES, Linkage, fulfil
 from linkedbandits.model import Counts, FloatArray, Request
@@ -36,13 +36,21 @@ def check_policy(
     - A request changes nothing, and neither does asking without telling.
     - The state survives JSON, at any moment, and so does a live experiment with plays in flight.
     - A lane does not depend on the lanes beside it.
-    - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms.
+    - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
+    - Requests are whole, not negative, and never for nothing.
 
     Raises PolicyCheckFailed at the first violation.
 
     >>> import linkedbandits as lb
     >>> check_policy(lb.UniformSampling(samples=20))
     """
+    try:
+        _check_under_every_linkage(policy, means, seed, max_plays)
+    except InvalidNeeds as error:
+        raise PolicyCheckFailed(f"{policy!r}: {error}") from error
+
+
+def _check_under_every_linkage(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: int) -> None:
     linkages = [linkage for linkage in LINKAGES.values() if linkage.allows(policy.asks)]
     if not linkages:
         raise PolicyCheckFailed(f"no linkage allows what the policy asks for, {policy.asks!r}")
@@ -148,6 +156,8 @@ def _check_every_run_ends(policy: AnyPolicy, linkage: Linkage, seed: int, max_pl
         runs = simulate(means, policy, linkage=linkage, trials=10, seed=seed, max_plays=max_plays)
         _require(bool((runs.plays <= max_plays).all()), policy, linkage, f"no run may pass max_plays={max_plays}")
         _require(bool((runs.plays > 0).all()), policy, linkage, "every run must play")
+        named = bool(((runs.top >= 0) & (runs.top < len(means))).all())
+        _require(named, policy, linkage, f"the answer must be one of the arms 0 to {len(means) - 1}")
 
 
 def _steps(

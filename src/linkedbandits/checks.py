@@ -1,0 +1,53 @@
+"""Parameters, checked where they come in: a clear error names the value and what would do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.model import COUNT_LIMIT
+
+SMALLEST_DELTA = 1e-200
+"""Evidence is kept as a plain number, which has to have room for 1/delta."""
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse a ``delta`` or the like outside (0, 1)."""
+    if not (isinstance(value, int | float) and 0 < value < 1):
+        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
+
+
+def check_evidence_level(delta: float) -> None:
+    """Refuse a ``delta`` that evidence kept as a plain number cannot reach."""
+    check_probability("delta", delta)
+    if delta < SMALLEST_DELTA:
+        raise InvalidParameter(f"delta={delta!r} is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it")
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a number outside [0, 1)."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1):
+        raise InvalidParameter(f"{name}={value!r} is not at least 0 and below 1; give a number that is")
+
+
+def check_whole(name: str, value: int, least: int = 1) -> None:
+    """Refuse a count that is not a whole number from ``least`` to where counters end."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}; give one, as an int")
+    if value > COUNT_LIMIT:
+        raise InvalidParameter(f"{name}={value!r} is too large; counters end at 2**62")
+
+
+def check_positive(name: str, value: float, most: float = np.inf) -> None:
+    """Refuse a number that is not in (0, most]."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most):
+        limit = "positive" if most == np.inf else f"in (0, {most:g}]"
+        raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")
+
+
+def check_max_plays(max_plays: int | None) -> int:
+    """The limit on plays as a number; None means as many as a counter holds."""
+    if max_plays is None:
+        return COUNT_LIMIT
+    check_whole("max_plays", max_plays)
+    return min(int(max_plays), COUNT_LIMIT)
