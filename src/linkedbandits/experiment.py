@@ -114,6 +114,7 @@ class Experiment:
         self._tickets: dict[int, _Ticket] = {}
         self._spares: dict[int, Spare] = {}
         self._plays = 0
+        self._plays_observed = 0  # of which the policy has been told
         self._abandoned = 0
         self._late = 0
         # Samples of finished requests and of plays that no request has used; the current request has the rest.
@@ -288,6 +289,7 @@ class Experiment:
                     for play, spare in self._spares.items()
                 ],
                 "plays": self._plays,
+                "plays_observed": self._plays_observed,
                 "late": self._late,
                 "samples": self._samples.tolist(),
                 "successes": self._successes.tolist(),
@@ -345,6 +347,7 @@ class Experiment:
             play: Spare(arms, reached, hit, set(unclaimed)) for play, arms, reached, hit, unclaimed in content["spares"]
         }
         exp._plays = content["plays"]
+        exp._plays_observed = content["plays_observed"]
         exp._late = content["late"]
         exp._samples = np.array(content["samples"], dtype=np.int64)
         exp._successes = np.array(content["successes"], dtype=np.int64)
@@ -362,7 +365,10 @@ class Experiment:
             counts = self._request.counts()
             self._samples += counts.samples[0]
             self._successes += counts.successes[0]
-            self._policy.observe(self._state, counts)
+            # All plays told count, the spare and the late ones too, so that they add up to those of the verdict.
+            plays = np.array([self._plays - self._plays_observed])
+            self._plays_observed = self._plays
+            self._policy.observe(self._state, replace(counts, plays=plays))
             if self._state.stopped[0]:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None

@@ -10,7 +10,7 @@ A linkage knows nothing of statistics. It turns a request into plays in one of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -277,12 +277,13 @@ def play_repeats(request: Repeats, limit: IntArray, arms: int, world: World) -> 
 
 
 def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world: World) -> Fulfilment:
-    """Fulfil any request in at most ``limit[lane]`` plays."""
+    """Fulfil any request in at most ``limit[lane]`` plays; its counts say how many."""
     match request:
         case Needs(samples=needs):
-            return linkage.fulfil(needs, limit, world)
+            step = linkage.fulfil(needs, limit, world)
         case Repeats():
-            return play_repeats(request, limit, arms, world)
+            step = play_repeats(request, limit, arms, world)
+    return replace(step, counts=replace(step.counts, plays=step.plays))
 
 
 LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single())}

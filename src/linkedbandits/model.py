@@ -57,14 +57,23 @@ Request = Needs | Repeats
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a request brought in: samples and successes of every arm."""
+    """What a request brought in: samples and successes of every arm, and the plays made since the one before.
+
+    ``plays`` (one number a lane) is for policies with a budget of plays; it is None where nobody counted them.
+    """
 
     samples: IntArray
     successes: IntArray
+    plays: IntArray | None = None
+
+    def most_plays(self) -> IntArray:
+        """The plays; where nobody counted them the most that they can have been, one a sample."""
+        return self.samples.sum(axis=1) if self.plays is None else self.plays
 
     def take(self, lanes: npt.NDArray[Any]) -> Counts:
         """Keep only the given lanes (an index array or a mask)."""
-        return Counts(self.samples[lanes], self.successes[lanes])
+        plays = None if self.plays is None else self.plays[lanes]
+        return Counts(self.samples[lanes], self.successes[lanes], plays)
 
 
 @dataclass(frozen=True, slots=True)
