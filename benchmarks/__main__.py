@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import ask_tell, paper_claims, simulation_cost, sorting
+from benchmarks import ask_tell, economy, paper_claims, scale, simulation_cost, sorting, theory, validity
 
 SECTIONS = {
     "simulation": simulation_cost.main,
     "ask-tell": ask_tell.main,
     "sorting": sorting.main,
     "paper": paper_claims.main,
+    "theory": theory.main,
+    "scale": scale.main,
+    "economy": economy.main,
+    "linkages": economy.other_linkages,
+    "against": economy.against_the_paper,
+    "validity": validity.main,
 }
 
 

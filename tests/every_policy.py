@@ -1,12 +1,16 @@
 """One of every policy, in every mode: what the contract suites run over."""
 
 import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES
 
 EVERY_POLICY = [
     lb.LinkedElimination(delta=0.1),
     lb.LinkedElimination(delta=0.1, k=2),
     lb.LinkedElimination(delta=0.1, epsilon=0.1),
     lb.LinkedTrackAndStop(delta=0.1),
+    lb.LinkedHalving(plays=60),
+    lb.CascadeBAI(delta=0.1, k=1),
+    lb.CascadeBAI(delta=0.1, k=2),
     lb.MaximalSampling(delta=0.1),
     lb.MaximalSampling(delta=0.1, calibration="plain"),
     lb.MaximalSampling(plays=60),
@@ -19,6 +23,11 @@ EVERY_POLICY = [
     lb.LilUCB(delta=0.1),
     lb.SuffixUCB(delta=0.1),
 ]
+
+
+def some_linkage(policy) -> str:
+    """A linkage that allows what the policy asks for: ordered wherever that is possible."""
+    return next(name for name, linkage in LINKAGES.items() if linkage.allows(policy.asks))
 
 
 def policy_id(policy: object) -> str:

@@ -25,6 +25,7 @@ BUILT_IN = {
     lb.ExperimentFinished: RuntimeError,
     lb.CannotWrite: OSError,
     lb.TooManyInFlight: RuntimeError,
+    lb.MissingExtra: ImportError,
     lb.DamagedSave: ValueError,
     lb.NewerSave: ValueError,
     PolicyCheckFailed: AssertionError,

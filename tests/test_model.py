@@ -99,7 +99,7 @@ def test_the_best_arm_is_the_first_of_the_highest_among_those_marked():
 def test_requests_and_counts_can_be_thinned(lanes):
     column = np.arange(3)
     table = np.arange(6).reshape(3, 2)
-    for whole in (Needs(table), Repeats(table, column), Counts(table, table + 1)):
+    for whole in (Needs(table), Repeats(table, column), Counts(table, table + 1, column)):
         thinned = whole.take(lanes)
         for field in dataclasses.fields(whole):
             assert getattr(thinned, field.name).tolist() == getattr(whole, field.name)[[0, 2]].tolist()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id
+from every_policy import EVERY_POLICY, policy_id, some_linkage
 from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.streams import block_lanes
 
@@ -28,8 +28,9 @@ def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
 def test_the_memory_limit_does_not_change_the_runs(policy):
     trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
-    whole = lb.simulate(MEANS, policy, trials=trials, seed=3, max_plays=10_000)
-    piecewise = lb.simulate(MEANS, policy, trials=trials, seed=3, max_plays=10_000, memory_limit=1)
+    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 10_000}
+    whole = lb.simulate(MEANS, policy, **settings)
+    piecewise = lb.simulate(MEANS, policy, **settings, memory_limit=1)
     assert same_runs(whole, piecewise)
 
 
@@ -57,9 +58,9 @@ def test_a_spawned_seed_sequence_is_a_seed():
 MILLION = """
 import resource
 import linkedbandits as lb
-from every_policy import EVERY_POLICY
+from every_policy import EVERY_POLICY, some_linkage
 for policy in EVERY_POLICY:
-    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=1_000_000, seed=1, max_plays=8)
+    runs = lb.simulate([0.9] + [0.1] * 9, policy, linkage=some_linkage(policy), trials=1_000_000, seed=1, max_plays=8)
     assert runs.samples.shape == (1_000_000, 10)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -7,6 +7,7 @@
 """
 
 from linkedbandits import scenarios
+from linkedbandits import theory as bounds
 from linkedbandits.errors import (
     CannotWrite,
     ConflictingTell,
@@ -19,6 +20,7 @@ from linkedbandits.errors import (
     InvalidParameter,
     LinkageMismatch,
     LinkedBanditError,
+    MissingExtra,
     NewerSave,
     TooManyInFlight,
     UnknownName,
@@ -28,9 +30,11 @@ from linkedbandits.experiment import Estimate, Experiment, Play
 from linkedbandits.linkage import next_play
 from linkedbandits.model import Verdict
 from linkedbandits.policies import (
+    CascadeBAI,
     LilUCB,
     LinkedEGE,
     LinkedElimination,
+    LinkedHalving,
     LinkedTrackAndStop,
     MaximalSampling,
     MedianElimination,
@@ -43,6 +47,7 @@ from linkedbandits.version import __version__
 
 __all__ = [
     "CannotWrite",
+    "CascadeBAI",
     "ConflictingTell",
     "DamagedSave",
     "Estimate",
@@ -58,9 +63,11 @@ __all__ = [
     "LinkedBanditError",
     "LinkedEGE",
     "LinkedElimination",
+    "LinkedHalving",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
+    "MissingExtra",
     "NewerSave",
     "Play",
     "Runs",
@@ -72,6 +79,7 @@ __all__ = [
     "UnknownPlay",
     "Verdict",
     "__version__",
+    "bounds",
     "next_play",
     "scenarios",
     "simulate",

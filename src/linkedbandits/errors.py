@@ -62,6 +62,10 @@ class CannotWrite(LinkedBanditError, OSError):
     """A file that could not be written."""
 
 
+class MissingExtra(LinkedBanditError, ImportError):
+    """Something that needs an optional dependency which is not installed."""
+
+
 class DamagedSave(LinkedBanditError, ValueError):
     """A saved experiment that cannot be read back as it was written."""
 

@@ -33,7 +33,7 @@ def predict(samples: FloatArray, successes: FloatArray, mixture: FloatArray) -> 
 
     >>> prediction, _ = predict(np.array([[50.0, 50.0, 50.0]]), np.array([[5.0, 6.0, 25.0]]), PRIOR[np.newaxis])
     >>> prediction.round(2)
-    array([[0.14, 0.15, 0.48]])
+    array([[0.15, 0.18, 0.47]])
     """
     arms = samples.shape[1]
     centre = (successes.sum(axis=1, keepdims=True) + 0.5) / (samples.sum(axis=1, keepdims=True) + 1.0)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from linkedbandits.cli.bounds import bounds
 from linkedbandits.cli.compare import compare
 from linkedbandits.cli.simulate import simulate
 from linkedbandits.errors import LinkedBanditError
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(compare)
 app.command()(simulate)
+app.command()(bounds)
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,9 +6,11 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from linkedbandits.errors import InvalidParameter, UnknownName
+from linkedbandits.policies.cascade_bai import CascadeBAI
 from linkedbandits.policies.lil_ucb import LilUCB
 from linkedbandits.policies.linked_ege import LinkedEGE
 from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.policies.linked_halving import LinkedHalving
 from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
 from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
@@ -18,9 +20,11 @@ from linkedbandits.policy import AnyPolicy
 
 __all__ = [
     "POLICIES",
+    "CascadeBAI",
     "LilUCB",
     "LinkedEGE",
     "LinkedElimination",
+    "LinkedHalving",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
@@ -37,12 +41,14 @@ POLICIES: dict[str, Any] = {
     for policy in (
         LinkedElimination,
         LinkedTrackAndStop,
+        LinkedHalving,
         MaximalSampling,
         UniformSampling,
         LinkedEGE,
         MedianElimination,
         LilUCB,
         SuffixUCB,
+        CascadeBAI,
     )
 }
 

@@ -25,8 +25,10 @@ a rival that is ahead by epsilon/2, so epochs do not go on for ever, even betwee
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Price
@@ -37,7 +39,7 @@ from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
 GROWTH = 0.03
 """A block asks for this share of the samples a rival has had."""
-LOOKS = 4
+LOOKS = 5
 """One prediction and one bet serve so many blocks, once the first few are over;"""
 EARLY_BLOCKS = 16
 """before that, every block has its own."""
@@ -51,7 +53,8 @@ RECALL = 2.0
 class RaceState(LaneState):
     """Counts, predictions, the bets of the present block, and the capital they have made.
 
-    Arrays of pairs are (lanes, k, arms). ``level`` is the samples that a rival which was always asked has had.
+    Arrays of pairs are (lanes, k, arms). ``level`` is the samples that a rival which was always asked has had,
+    ``ratio`` those of a leader for one of a rival.
     """
 
     samples: FloatArray
@@ -64,6 +67,7 @@ class RaceState(LaneState):
     needs: IntArray
     level: FloatArray
     step: FloatArray
+    ratio: FloatArray
     block: IntArray
     epoch: IntArray
     own: FloatArray
@@ -120,6 +124,7 @@ class EvidenceRace:
             needs=np.ones((lanes, arms), dtype=np.int64),
             level=np.zeros(lanes),
             step=np.ones(lanes),
+            ratio=np.ones(lanes),
             block=np.zeros(lanes, dtype=np.int64),
             epoch=np.zeros(lanes, dtype=np.int64),
             own=pairs.copy(),
@@ -142,18 +147,18 @@ class EvidenceRace:
         """Settle the bets, drop what they refute, and plan the next block."""
         state.block = state.block + 1
         block = int(state.block[0])  # lanes start together and take one block a step
-        if block > 1:
-            self._settle(state, counts.successes, block - 1)
+        if block > 1 and self._settle(state, counts.successes, block - 1):
+            self._answer(state)
         state.samples = state.samples + counts.samples
         state.successes = state.successes + counts.successes
         state.level = state.level + state.step
-        self._answer(state)
         if state.stopped.all():
             return
         if block < EARLY_BLOCKS or block % LOOKS == 0:
             self._plan(state)
 
-    def _settle(self, state: RaceState, successes: IntArray, block: int) -> None:
+    def _settle(self, state: RaceState, successes: IntArray, block: int) -> bool:
+        """Pay out the block's bets. Did that refute anything?"""
         leaders_successes = np.take_along_axis(successes, state.leaders, axis=1)
         share = self.delta if self.epsilon == 0 else self.delta / 2
         entries, log_factor = _log_factors(state.own, state.rival, state.sure, successes, leaders_successes)
@@ -176,6 +181,7 @@ class EvidenceRace:
             flat[entries] += log_factor
             epoch = state.epoch[:, np.newaxis, np.newaxis]
             state.near_refuted |= state.near_capital >= np.log(self.k / share * (epoch + 1.0) * (epoch + 2.0))
+        return crossed.size > 0 or self.epsilon > 0
 
     def _stop_asking(self, state: RaceState, in_lead: BoolArray) -> None:
         """Arms that were just dropped are asked for no more within this bet."""
@@ -197,9 +203,10 @@ class EvidenceRace:
             preferred = np.where(finished[:, np.newaxis], leading_arms(state), state.still_in)
         else:
             preferred = state.still_in
-        if state.stopped.any():
-            score = state.prediction + 2.0 * preferred
-            state.top = np.argsort(-score, axis=1, kind="stable")[:, : self.k]
+        ends = np.flatnonzero(state.stopped)
+        if ends.size:
+            score = state.prediction[ends] + 2.0 * preferred[ends]
+            state.top[ends] = np.argsort(-score, axis=1, kind="stable")[:, : self.k]
             state.arm = state.top[:, 0].copy()
 
     def _plan(self, state: RaceState) -> None:
@@ -265,30 +272,37 @@ def _log_factors(
     own: FloatArray, rival: FloatArray, sure: FloatArray, successes: IntArray, leaders_successes: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """The pairs with a bet on them, by flat index, and the logarithm of what each bet brought."""
-    entries = np.flatnonzero(own)
-    pair_row, arm = np.divmod(entries, own.shape[2])
-    lane = pair_row // own.shape[1] if own.shape[1] > 1 else pair_row
-    value = own.reshape(-1)[entries] * successes[lane, arm]
+    entries, pair_row, cell = _indices(own)
+    value = own.reshape(-1)[entries] * successes.reshape(-1)[cell]
     value += rival.reshape(-1)[entries] * leaders_successes.reshape(-1)[pair_row]
     value += sure.reshape(-1)[entries]
     return entries, value
+
+
+def _indices(pairs: npt.NDArray[Any]) -> tuple[IntArray, IntArray, IntArray]:
+    """Where an array of pairs (lanes, k, arms) is not zero: flat in itself, in (lanes, k), and in (lanes, arms)."""
+    _, k, arms = pairs.shape
+    entries = np.flatnonzero(pairs != 0)
+    pair_row = entries // arms
+    cell = entries if k == 1 else entries - (pair_row - pair_row // k) * arms
+    return entries, pair_row, cell
 
 
 def _bets(
     state: RaceState, pairs: BoolArray, leader_prediction: FloatArray, leaders_asked: IntArray, shift: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Bets on the marked pairs; 0 elsewhere."""
-    own, rival, sure = np.zeros((3, *pairs.shape))
-    lane, leader, arm = pairs.nonzero()
+    entries, pair_row, cell = _indices(pairs)
     placed = place_bets(
-        state.prediction[lane, arm],
-        leader_prediction[lane, leader],
-        state.needs[lane, arm].astype(np.float64),
-        leaders_asked[lane, leader].astype(np.float64),
+        state.prediction.reshape(-1)[cell],
+        leader_prediction.reshape(-1)[pair_row],
+        state.needs.reshape(-1)[cell].astype(np.float64),
+        leaders_asked.reshape(-1)[pair_row].astype(np.float64),
         shift,
     )
-    own[pairs], rival[pairs], sure[pairs] = placed.own, placed.rival, placed.sure
-    return own, rival, sure
+    own, rival, sure = np.zeros((3, pairs.size))
+    own[entries], rival[entries], sure[entries] = placed.own, placed.rival, placed.sure
+    return own.reshape(pairs.shape), rival.reshape(pairs.shape), sure.reshape(pairs.shape)
 
 
 def _recalled(state: RaceState, leader_prediction: FloatArray) -> BoolArray:

@@ -14,10 +14,12 @@ import numpy as np
 from linkedbandits.checks import check_evidence_level, check_share, check_whole
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
-from linkedbandits.policies.evidence_race import EvidenceRace, RaceState, divergence
+from linkedbandits.policies.evidence_race import EARLY_BLOCKS, LOOKS, EvidenceRace, RaceState, divergence
 
-RATIOS = np.array([1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0])
-"""How many samples of a leader for one of a rival may be asked."""
+RATIOS = (1.0, 1.5, 2.3, 3.5, 5.5)
+"""How many samples of a leader for one of a rival may be asked;"""
+RATIO_ROUNDS = 3
+"""a ratio, once the first blocks are over, serves so many rounds of bets."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class LinkedElimination(EvidenceRace):
         Against the hardest rival, r samples of the leader and one of the rival weigh 1/(1/(r A) + 1/B), where A and B
         are the divergences between their means in either direction. (Exact if one of the two is sampled without end.)
         """
+        block = int(state.block[0])
+        if block < EARLY_BLOCKS or block % (RATIO_ROUNDS * LOOKS) == 0:
+            state.ratio = self._cheapest_ratio(state, rivals, leading)
+        amounts: FloatArray = rivals + state.ratio[:, np.newaxis] * leading
+        return amounts
+
+    def _cheapest_ratio(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         prediction, samples = state.prediction, state.samples
         lanes = np.arange(rivals.shape[0])
         hardest = np.where(rivals, prediction, -1.0).argmax(axis=1)
@@ -63,13 +72,12 @@ class LinkedElimination(EvidenceRace):
         )
         best = np.full(lanes.size, np.inf)
         ratio = np.ones(lanes.size)
-        for candidate in RATIOS.tolist():
+        for candidate in RATIOS:
             plays = self.price(rivals + candidate * leading, prediction)
             cost = plays * (1 / (candidate * towards) + 1 / back)
             ratio = np.where(cost < best, candidate, ratio)
             best = np.minimum(best, cost)
-        amounts: FloatArray = rivals + ratio[:, np.newaxis] * leading
-        return amounts
+        return ratio
 
 
 def guarded_divergences(

@@ -1,0 +1,54 @@
+"""Error rates of the policies beyond the paper where errors are likeliest, from 20,000 trials each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkedbandits as lb
+from benchmarks.instances import random_means
+from linkedbandits.intervals import share_interval
+from linkedbandits.scenarios import SCENARIOS
+
+TRIALS = 20_000
+RANDOM_INSTANCES = 30
+
+
+def instances():
+    for name, scenario in SCENARIOS.items():
+        yield f"{name}, n=10", scenario(10)
+    for best in (0, 5, 9):
+        yield f"one-sparse, best {best}", lb.scenarios.one_sparse(10, best)
+    for where, means in (
+        ("first", [0.52, 0.5, 0.3, 0.1]),
+        ("middle", [0.3, 0.52, 0.5, 0.1]),
+        ("last", [0.1, 0.3, 0.5, 0.52]),
+    ):
+        yield f"near-equal, best {where}", np.array(means)
+    yield "two arms, near-equal", np.array([0.5, 0.49])
+    yield "means 0 and 1", np.array([0.0, 1.0, 0.0, 0.9])
+    yield "all low but one", np.array([0.0, 0.0, 0.02, 0.0])
+    yield "1 against 0.98", np.array([0.98, 1.0])
+    for number in range(RANDOM_INSTANCES):
+        yield f"random {number}", random_means(4 + number % 5, number)
+
+
+def main() -> None:
+    print(f"largest error rate over all instances, with the upper 99.9 % limit, {TRIALS:,} trials each")
+    for delta in (0.1, 0.01):
+        for make in (lb.LinkedElimination, lb.LinkedTrackAndStop):
+            worst, where, count = -1.0, "", 0
+            for name, means in instances():
+                runs = lb.simulate(means, make(delta=delta), trials=TRIALS, seed=5)
+                wrong = int((~runs.correct).sum())
+                _, high = share_interval(wrong, TRIALS, confidence=0.998)
+                count += 1
+                if not runs.confident.all() or high > delta:
+                    print(f"  VIOLATED by {make.name} on {name}: {wrong} wrong, limit {high:.4f}")
+                if wrong > worst:
+                    worst, where, limit = wrong, name, high
+            rate = worst / TRIALS
+            print(
+                f"  {make.name:22} delta {delta:<5g} {rate:.4f} (limit {limit:.4f}) on {where}; {count} instances; "
+                f"{1 - rate / delta:.0%} of delta left",
+                flush=True,
+            )

@@ -1,0 +1,1 @@
+"""Pictures. Needs matplotlib, which is imported when one is drawn."""

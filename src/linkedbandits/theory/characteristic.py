@@ -1,0 +1,105 @@
+"""The characteristic time of an instance: the plays that a unit of evidence about its best arms must cost.
+
+    Tstar = min { plays(t) : t >= 0, C_ab(t) >= 1 for every a among the k best and every b that is not },
+    C_ab(t) = min over l of t_a kl(mu_a, l) + t_b kl(mu_b, l),
+
+where plays(t) is what samples t cost under the linkage, to first order. Every policy that errs with probability at
+most delta on all instances needs at least kl(delta, 1 - delta) Tstar plays on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.checks import check_whole
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.linkage import Linkage
+from linkedbandits.model import FloatArray, IntArray, check_means
+from linkedbandits.theory.allocation import Allocation
+from linkedbandits.theory.divergence import kl
+from linkedbandits.theory.pricing import linkage_name
+from linkedbandits.theory.search import allocate_by_search
+
+__all__ = ["CharacteristicTime", "characteristic_time"]
+
+_LEAST_EVIDENCE = 1e-290
+"""Two arms whose samples carry less evidence than this take more plays than a floating-point number holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CharacteristicTime:
+    """Plays per unit of evidence, and how the best policy would share them out.
+
+    ``value`` is reached by ``proportions``: samples of each arm for each play, a vector on the edge of what the
+    linkage can do. ``at_least`` is a proved lower bound on the true minimum, so the two bracket it.
+
+    ``best`` are the k best arms. If the k-th shares its mean with the next, no number of plays tells them apart:
+    then ``unique`` is False, ``best`` names all that could be meant, ``value`` is infinite, ``proportions`` are nan,
+    and ``reason`` says why. ``reason`` is None whenever the time is finite.
+    """
+
+    value: float
+    proportions: FloatArray
+    best: tuple[int, ...]
+    unique: bool
+    reason: str | None
+    at_least: float
+    linkage: str
+    k: int
+
+
+def characteristic_time(means: npt.ArrayLike, linkage: str | Linkage = "ordered", k: int = 1) -> CharacteristicTime:
+    """Compute the characteristic time for finding the k best arms.
+
+    One best arm: a convex search over its own samples, to a relative 1e-10, in time linear in the number of arms.
+    Several: a growing linear programme, to a relative 1e-8, meant for up to a few thousand arms.
+
+    >>> time = characteristic_time([0.1, 0.05, 0.05])
+    >>> round(time.value, 3), time.proportions.round(3), time.best
+    (119.069, array([1.   , 0.857, 0.857]), (0,))
+    >>> tied = characteristic_time([0.2, 0.1, 0.2])
+    >>> tied.value, tied.best, tied.reason
+    (inf, (0, 2), 'arms 0 and 2 share the mean 0.2; no number of plays tells which is best')
+    """
+    vector = check_means(means)
+    name = linkage_name(linkage)
+    check_whole("k", k)
+    if k >= vector.size:
+        raise InvalidParameter(f"k={k} of {vector.size} arms leaves none out; choose k up to {vector.size - 1}")
+    # The order of everything but the k-th and its successor is of no interest, and sorting a million arms is slow.
+    ranked = np.argpartition(-vector, [k - 1, k])
+    last_in, first_out = float(vector[ranked[k - 1]]), float(vector[ranked[k]])
+    best = np.flatnonzero(vector >= last_in)
+    reason = _why_endless(vector, k, last_in, first_out)
+    if reason is None:
+        found = _allocate(vector, best, name)
+        value, at_least, proportions = found.plays, found.at_least, found.samples / found.plays
+    else:
+        value, at_least, proportions = np.inf, np.inf, np.full(vector.size, np.nan)
+    unique = last_in > first_out
+    return CharacteristicTime(value, proportions, tuple(best.tolist()), unique, reason, at_least, name, k)
+
+
+def _why_endless(means: FloatArray, k: int, last_in: float, first_out: float) -> str | None:
+    """Say why the time is infinite, if it is."""
+    if last_in == first_out:
+        tied = np.flatnonzero(means == last_in)
+        named = f"arms {tied[0]} and {tied[1]}" if tied.size == 2 else f"{tied.size} arms, {tied[0]} the first,"
+        question = "which is best" if k == 1 else f"which belong to the {k} best"
+        return f"{named} share the mean {last_in:g}; no number of plays tells {question}"
+    middle = (last_in + first_out) / 2
+    if kl(last_in, middle) + kl(first_out, middle) < _LEAST_EVIDENCE:
+        return f"means {last_in:g} and {first_out:g} take more plays to tell apart than a float can count"
+    return None
+
+
+def _allocate(means: FloatArray, best: IntArray, linkage: str) -> Allocation:
+    if best.size == 1:
+        return allocate_by_search(means, int(best[0]), linkage)
+    # Imported here, because scipy.optimize takes longer to import than the rest of the library together.
+    from linkedbandits.theory.programme import allocate_by_programme  # noqa: PLC0415
+
+    return allocate_by_programme(means, best, linkage)

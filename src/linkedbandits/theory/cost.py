@@ -1,0 +1,108 @@
+"""What needs cost in plays, and which sampling rates plays can sustain: both to first order."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.linkage import Linkage
+from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
+from linkedbandits.theory.pricing import linkage_name, quote
+
+__all__ = ["PlayCost", "load", "play_cost"]
+
+
+class PlayCost(float):
+    """A number of plays to first order: the true expectation is no less, and at most ``at_most``."""
+
+    at_most: float
+
+    def __new__(cls, plays: float, at_most: float) -> PlayCost:
+        """Take the plays and their upper limit."""
+        cost = super().__new__(cls, plays)
+        cost.at_most = at_most
+        return cost
+
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]  # so that it can be copied
+        return float(self), self.at_most
+
+    def __repr__(self) -> str:
+        return f"PlayCost({float(self)!r}, at_most={self.at_most!r})"
+
+
+def play_cost(needs: npt.ArrayLike, means: npt.ArrayLike, linkage: str | Linkage = "ordered") -> PlayCost:
+    """Return the least expected plays that bring each arm exactly the samples it needs, to first order.
+
+    The true least expectation lies between the number and its ``at_most``; the distance grows with the square
+    root of the needs, so the ratio of the two tends to 1. Under ``single`` both are exact.
+
+    >>> play_cost([100, 100], [0.2, 0.5])
+    PlayCost(120.0, at_most=128.0)
+    >>> cost = play_cost([100, 100], [0.2, 0.5], "free")
+    >>> round(cost, 2), round(cost.at_most, 2)
+    (116.67, 120.81)
+    >>> play_cost([100, 100], [0.2, 0.5], "single")
+    PlayCost(200.0, at_most=200.0)
+    """
+    vector = check_means(means)
+    wanted = check_needs(needs, vector.size)
+    name = linkage_name(linkage)
+    plays = quote(wanted.astype(np.float64), vector, name).plays
+    # One sample a play is always possible.
+    at_most = min(_EXCESS[name](wanted, vector, plays), float(wanted.sum(dtype=np.float64)))
+    return PlayCost(plays, max(plays, at_most))
+
+
+def load(rates: npt.ArrayLike, means: npt.ArrayLike, linkage: str | Linkage = "ordered") -> float:
+    """Return the plays that sampling each arm at these rates uses up, for each play there is.
+
+    Rates are samples per play. A linkage can sustain them exactly if the load is at most 1.
+
+    >>> load([1.0, 0.75], [0.25, 0.5]), load([1.0, 1.0], [0.25, 0.5])
+    (1.0, 1.25)
+    """
+    vector = check_means(means)
+    return quote(_check_rates(rates, vector.size), vector, linkage_name(linkage)).plays
+
+
+def _check_rates(rates: npt.ArrayLike, arms: int) -> FloatArray:
+    try:
+        vector = np.array(rates, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"rates {rates!r} are not numbers; pass a list of samples per play") from error
+    if vector.shape != (arms,):
+        raise InvalidParameter(f"rates have shape {vector.shape} for {arms} arms; give one rate for each arm")
+    for arm in np.flatnonzero(~((vector >= 0) & (vector < np.inf))):
+        raise InvalidParameter(f"rate {float(vector[arm])!r} of arm {arm} is no rate; give samples per play, 0 or more")
+    return vector
+
+
+def _ordered_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
+    """Doob's maximal inequality: the hits before an arm exceed their mean by at most 2 standard deviations, averaged.
+
+    Hits of the last needed arm come before nobody.
+    """
+    needed = np.flatnonzero(needs)
+    before = slice(0, needed[-1] if needed.size else 0)
+    variance = float((needs[before] * (means[before] * (1 - means[before]))).sum())
+    return plays + 2 * sqrt(variance)
+
+
+def _free_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
+    """Play tuples at random at the rates needed, then make up for what is missing arm by arm.
+
+    After ceil(plays) of them arm i lacks half a mean absolute deviation of its binomial count, on average.
+    """
+    first = max(1, ceil(plays))
+    missing = np.sqrt(needs * np.maximum(1 - needs / first, 0)).sum() / 2
+    return first + float(missing)
+
+
+def _single_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
+    return plays
+
+
+_EXCESS = {"ordered": _ordered_at_most, "free": _free_at_most, "single": _single_at_most}

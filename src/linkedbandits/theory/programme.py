@@ -1,0 +1,159 @@
+"""The best allocation for telling the k best arms from the rest, by a linear programme that grows.
+
+Telling arm a from arm b takes min over l of t_a kl(mu_a, l) + t_b kl(mu_b, l) >= 1: one linear condition for every l.
+Each round solves the programme (HiGHS) with the conditions found so far and adds those that its answer breaks. The
+programme's value is a lower bound throughout; its answer, scaled up until every pair has its evidence, is an
+upper bound. The rounds end when the two agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
+
+from linkedbandits.errors import LinkedBanditError
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.theory.allocation import Allocation
+from linkedbandits.theory.divergence import pooled_kl
+from linkedbandits.theory.pricing import quote
+
+__all__ = ["allocate_by_programme"]
+
+_MAX_ROUNDS = 300
+_FEASIBILITY = 1e-10
+"""HiGHS's tightest tolerance; also how far a condition may be missed before it is added."""
+
+_EXTREME_RATIO = 1e15
+"""Conditions are taken at pooled means strictly between the two arms', where every divergence is finite."""
+
+_LARGEST_COEFFICIENT = 1e11
+"""HiGHS copes with coefficients up to here; to ask every arm for this small a share of the plays costs nothing."""
+
+_FIRST_RATIOS = (0.25, 1.0, 4.0)
+
+
+def allocate_by_programme(means: FloatArray, best: IntArray, linkage: str, tolerance: float = 1e-8) -> Allocation:
+    """Allocate samples so that each of the arms ``best``, all strictly above the others, is told from each other arm.
+
+    >>> found = allocate_by_programme(np.array([1.0, 0.0]), np.array([0]), "ordered")
+    >>> round(found.plays, 6)
+    1.442695
+    """
+    pairs = _Pairs.of(means, best)
+    first = pairs.sufficient_samples()
+    # Samples and plays are both counted in these plays: HiGHS takes coefficients below 1e-9 for 0, and in this unit
+    # such a price belongs to an arm whose every possible sample together costs less than 1e-9 of the whole.
+    unit = quote(first, means, linkage).plays
+    costs = _cost_rows(means, linkage)
+    conditions = [
+        pairs.conditions(np.where(pairs.is_best, first, ratio * first), unit, costs.shape[1]) for ratio in _FIRST_RATIOS
+    ]
+    found = Allocation(first, unit, 0.0)
+    for _ in range(_MAX_ROUNDS):
+        scaled, scaled_plays = _solve(costs, vstack(conditions), means.size)
+        samples, at_least = unit * scaled, unit * scaled_plays
+        evidence = pairs.evidence(samples)
+        quoted, weakest = quote(samples, means, linkage), float(evidence.min())
+        if weakest > 0 and quoted.plays / weakest < found.plays:
+            found = Allocation(samples / weakest, quoted.plays / weakest, at_least)
+        broken = evidence < 1 - _FEASIBILITY
+        too_cheap = quoted.plays > (1 + _FEASIBILITY) * at_least
+        if found.plays <= (1 + tolerance) * at_least or not (broken.any() or too_cheap):
+            break
+        conditions.append(pairs.only(broken).conditions(samples, unit, costs.shape[1]))
+        if too_cheap:
+            costs = vstack([costs, _cost_row(quoted.prices, costs.shape[1])])
+    return Allocation(found.samples, found.plays, min(at_least, found.plays))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Every arm among the best (``winners``) against every arm that is not (``losers``)."""
+
+    means: FloatArray
+    is_best: BoolArray
+    winners: IntArray
+    losers: IntArray
+
+    @classmethod
+    def of(cls, means: FloatArray, best: IntArray) -> _Pairs:
+        is_best = np.zeros(means.size, dtype=np.bool_)
+        is_best[best] = True
+        others = np.flatnonzero(~is_best)
+        return cls(means, is_best, np.repeat(best, others.size), np.tile(others, best.size))
+
+    def only(self, chosen: BoolArray) -> _Pairs:
+        return _Pairs(self.means, self.is_best, self.winners[chosen], self.losers[chosen])
+
+    def sufficient_samples(self) -> FloatArray:
+        """Samples that tell every pair apart: for each arm the most that any of its pairs needs of both its arms."""
+        needed = 1 / self.evidence(np.ones_like(self.means))
+        samples = np.zeros_like(self.means)
+        np.maximum.at(samples, self.winners, needed)
+        np.maximum.at(samples, self.losers, needed)
+        return samples
+
+    def evidence(self, samples: FloatArray) -> FloatArray:
+        of_winner, of_loser = self._divergences(samples)
+        return samples[self.winners] * of_winner + samples[self.losers] * of_loser
+
+    def conditions(self, samples: FloatArray, unit: float, width: int) -> csr_array:
+        """One row for each pair: its evidence as a linear function of samples in this unit, exact at those given."""
+        rows = np.arange(self.winners.size)
+        values = np.minimum(unit * np.concatenate(self._divergences(samples)), _LARGEST_COEFFICIENT)
+        places = np.tile(rows, 2), np.concatenate([self.winners, self.losers])
+        return csr_array((values, places), shape=(rows.size, width))
+
+    def _divergences(self, samples: FloatArray) -> tuple[FloatArray, FloatArray]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = samples[self.losers] / samples[self.winners]
+        ratios = np.clip(np.nan_to_num(ratios, nan=1.0), 1 / _EXTREME_RATIO, _EXTREME_RATIO)
+        return pooled_kl(self.means[self.winners], self.means[self.losers], ratios)
+
+
+def _cost_rows(means: FloatArray, linkage: str) -> csr_array:
+    """Rows r with r @ (samples, plays, ...) <= 0 that make the plays cost what the linkage says.
+
+    For ``ordered`` the variables behind the plays are those ended before each arm. For ``free`` there is a row for
+    each set of arms: these are the sets of one arm, the others are added where an answer breaks them.
+    """
+    arms = means.size
+    if linkage == "single":
+        return _cost_row(np.ones(arms), arms + 1)
+    each = eye_array(arms)
+    minus_plays = csr_array(np.full((arms, 1), -1.0))
+    rows: csr_array = hstack([each, minus_plays], format="csr")
+    if linkage == "ordered":
+        ended = hstack([diags_array(means), csr_array((arms, 1)), each - eye_array(arms, k=1)], format="csr")
+        rows = vstack([hstack([rows, each]), ended[:-1]], format="csr")
+    return rows
+
+
+def _cost_row(prices: FloatArray, width: int) -> csr_array:
+    row = np.zeros((1, width))
+    row[0, : prices.size] = prices
+    row[0, prices.size] = -1
+    return csr_array(row)
+
+
+def _solve(costs: csr_array, conditions: csr_array, arms: int) -> tuple[FloatArray, float]:
+    """Return the samples and plays, each in its unit, that meet all rows with the fewest plays."""
+    goal = np.zeros(costs.shape[1])
+    goal[arms] = 1
+    rows = vstack([costs, -conditions], format="csr")
+    limits = np.concatenate([np.zeros(costs.shape[0]), -np.ones(conditions.shape[0])])
+    # Once in some thousand programmes HiGHS gives up at its tightest tolerance, and solves it at the usual one.
+    for tolerance in (_FEASIBILITY, 1e-7):
+        solved = linprog(
+            goal,
+            A_ub=rows,
+            b_ub=limits,
+            method="highs",
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )
+        if solved.x is not None and solved.fun is not None:
+            return np.maximum(solved.x[:arms], 0), float(solved.fun)
+    raise LinkedBanditError(f"the linear programme was not solved ({solved.message}); try means that are less extreme")

@@ -1,0 +1,177 @@
+"""LinkedElimination: valid, economical, and ending, for the best arm, the k best, and with a tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from coin_flips import run_live
+from linkedbandits.intervals import share_interval
+from linkedbandits.linkage import LINKAGES
+from linkedbandits.model import Counts
+from linkedbandits.policies.linked_elimination import guarded_divergences
+
+
+def upper_limit(runs: lb.Runs) -> float:
+    """Above the true error rate with probability 99.9 %."""
+    return share_interval(int((~runs.correct).sum()), runs.plays.size, confidence=0.998)[1]
+
+
+HARD = {
+    "near-equal, best first": [0.52, 0.5, 0.3],
+    "near-equal, best last": [0.3, 0.5, 0.52],
+    "means 0 and 1": [0.0, 1.0, 0.9],
+    "decreasing": lb.scenarios.decreasing(5),
+    "one-sparse": lb.scenarios.one_sparse(6, best=3),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [lb.LinkedElimination, lb.LinkedTrackAndStop])
+@pytest.mark.parametrize("name", HARD)
+def test_the_answer_is_wrong_at_most_delta_of_the_time(name, make):
+    """4,000 trials; the 99.9 % limit lies below delta by a wide margin, so a false alarm is below 1e-6.
+
+    The full check, 20,000 trials on 43 instances, is `python -m benchmarks validity`.
+    """
+    runs = lb.simulate(HARD[name], make(delta=0.1), trials=4000, seed=8)
+    assert runs.confident.all()
+    assert upper_limit(runs) <= 0.1
+
+
+@pytest.mark.statistical
+def test_it_is_not_too_careful_to_err_ever():
+    runs = lb.simulate(lb.scenarios.decreasing(10), lb.LinkedElimination(delta=0.1), trials=5000, seed=8)
+    assert 0 < runs.error_rate() <= 0.1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("means", "delta", "most"),
+    [
+        (lb.scenarios.one_sparse(10), 0.1, 5.0),
+        (lb.scenarios.one_sparse(10), 1e-12, 1.5),
+        (lb.scenarios.increasing(10), 0.1, 5.0),
+        (lb.scenarios.increasing(10), 1e-12, 1.5),
+        (lb.scenarios.decreasing(10), 0.1, 8.0),
+        (lb.scenarios.decreasing(10), 1e-12, 1.8),
+        (lb.scenarios.one_sparse(50), 0.1, 7.0),
+        (lb.scenarios.one_sparse(50), 1e-12, 1.8),
+        (lb.scenarios.increasing(50), 0.1, 7.0),
+        (lb.scenarios.increasing(50), 1e-12, 1.8),
+    ],
+)
+def test_the_better_of_two_policies_is_within_a_small_factor_of_the_bound(means, delta, most):
+    """Mean plays over what no policy can beat; the standard error of a ratio is below 2 % of it."""
+    least = lb.bounds.lower(means, delta)
+    ratios = [
+        lb.simulate(means, make(delta=delta), trials=500, seed=4).plays.mean() / least
+        for make in (lb.LinkedElimination, lb.LinkedTrackAndStop)
+    ]
+    assert 1 <= min(ratios) <= most
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_it_needs_a_tenth_of_linked_ege_and_a_third_of_uniform_sampling(linkage):
+    means = lb.scenarios.one_sparse(10)
+    ours, ege, uniform = (
+        lb.simulate(means, policy, linkage=linkage, trials=60, seed=4).plays.mean()
+        for policy in (lb.LinkedElimination(0.1), lb.LinkedEGE(0.1, gap=0.05), lb.UniformSampling(0.1))
+    )
+    assert ours <= ege / 10
+    assert ours <= uniform / 3
+
+
+def dropped_by_bad_luck(lanes: int) -> tuple[lb.LinkedElimination, object]:
+    """A run on 1-sparse arms whose best arm has just been dropped, with the other four tied exactly."""
+    policy = lb.LinkedElimination(delta=0.1)
+    state = policy.start(lanes, 5, np.zeros(lanes, dtype=np.uint64))
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        unlucky = rng.binomial(state.needs, [0.0, 0.3, 0.05, 0.05, 0.05])
+        policy.observe(state, Counts(state.needs, unlucky))
+    return policy, state
+
+
+def test_a_run_ends_even_after_the_best_arm_was_dropped():
+    """The best arm returns as the challenger of the rest, so that they are dropped too, or it was right anyway."""
+    policy, state = dropped_by_bad_luck(lanes=40)
+    unlucky = ~state.still_in[:, 0]
+    assert unlucky.any()
+    rng = np.random.default_rng(2)
+    for _ in range(600):
+        if state.stopped.all():
+            break
+        running = ~state.stopped
+        state.keep(running)
+        policy.observe(state, Counts(state.needs, rng.binomial(state.needs, [0.1, 0.05, 0.05, 0.05, 0.05])))
+    assert state.stopped.all()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("means", "k"), [([0.1, 0.6, 0.3, 0.55], 2), ([0.5, 0.5, 0.5, 0.2, 0.1], 3), (lb.scenarios.increasing(8), 3)]
+)
+def test_the_k_best_are_found_as_a_set_and_ranked(means, k):
+    runs = lb.simulate(means, lb.LinkedElimination(delta=0.1, k=k), trials=2000, seed=2)
+    assert runs.confident.all()
+    assert upper_limit(runs) <= 0.1
+    assert runs.top.shape == (2000, k)
+    ranked = np.diff(np.asarray(means)[runs.top], axis=1) <= 0
+    assert ranked.mean() > 0.7  # by estimate, so near-equal arms may stand either way
+
+
+def test_live_the_k_best_are_in_the_verdict():
+    exp = run_live([0.6, 0.9, 0.05], lb.LinkedElimination(delta=0.01, k=2), "ordered", seed=1, max_plays=5000)
+    verdict = exp.recommend()
+    assert (verdict.status, verdict.arm, verdict.top) == ("confident", 1, (1, 0))
+    assert lb.Experiment.from_json(exp.to_json()).recommend() == verdict
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("means", "epsilon"),
+    [([0.1] * 5, 0.05), ([0.5, 0.5, 0.3], 0.1), ([0.0, 0.0], 0.1), ([1.0, 1.0, 0.4], 0.1), ([0.5, 0.45, 0.2], 0.02)],
+)
+def test_with_a_tolerance_exact_ties_end_and_the_answer_is_within_it(means, epsilon):
+    runs = lb.simulate(means, lb.LinkedElimination(delta=0.1, epsilon=epsilon), trials=2000, seed=2)
+    assert runs.confident.all()
+    assert upper_limit(runs) <= 0.1
+
+
+def test_a_tolerance_above_the_gap_ends_the_run_sooner():
+    means = lb.scenarios.decreasing(10)
+    exact, near = (
+        lb.simulate(means, lb.LinkedElimination(0.1, epsilon=epsilon), trials=200, seed=3).plays.mean()
+        for epsilon in (0.0, 0.01)
+    )
+    assert near < 0.7 * exact
+
+
+def test_a_guarded_gap_is_never_small_without_samples():
+    few, many = (
+        guarded_divergences(np.array([0.1]), np.array([n]), np.array([0.1001]), np.array([n]))[0][0] for n in (5.0, 1e9)
+    )
+    assert few > 1000 * many
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"delta": 0}, "delta=0 is not between 0 and 1"),
+        ({"delta": 1e-250}, "delta=1e-250 is below 1e-200"),
+        ({"delta": 0.1, "k": 0}, "k=0 is not a whole number of at least 1"),
+        ({"delta": 0.1, "epsilon": -0.1}, "epsilon=-0.1 is not at least 0 and below 1"),
+        ({"delta": 0.1, "epsilon": 1}, "epsilon=1 is not"),
+    ],
+)
+def test_bad_parameters_are_named_with_the_remedy(parameters, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        lb.LinkedElimination(**parameters)
+
+
+def test_as_many_best_arms_as_there_are_leave_nothing_to_decide():
+    with pytest.raises(lb.InvalidParameter, match="k=3 best of 3 arms leaves nothing to decide; choose k below 3"):
+        lb.simulate([0.1, 0.2, 0.3], lb.LinkedElimination(0.1, k=3))

@@ -1,0 +1,234 @@
+"""LinkedHalving: the budget holds whatever happens, no play is left over, and it errs less than its peers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from by_hand import ByHand, chance_second_wins
+from linkedbandits.linkage import LINKAGES
+from linkedbandits.model import Counts
+from linkedbandits.policies.linked_halving import LinkedHalving, error_curve
+from linkedbandits.testing import check_policy
+
+
+class Paid(ByHand):
+    """Answers say what they cost."""
+
+    def pay(self, plays: list[int], *successes: list[int]) -> None:
+        self.policy.observe(self.state, Counts(self.request.samples, np.array(successes), np.array(plays)))
+
+    @property
+    def left(self) -> list[int]:
+        return self.state.left.tolist()
+
+
+def test_where_a_sample_is_a_play_a_round_is_one_request_within_its_share():
+    """Four arms: rho = 4, so the first round has a third of the plays, and the two best the rest."""
+    run = Paid(LinkedHalving(plays=100), arms=4)
+    assert run.needs == [[8, 8, 8, 8]]  # 33 plays, 32 of them in whole samples of everybody
+    run.pay([32], [0, 5, 1, 6])
+    assert run.still_in == [[1, 3]]
+    assert run.left == [68]
+    assert run.needs == [[0, 34, 0, 34]]
+    run.pay([68], [0, 20, 0, 18])
+    assert run.stopped == [True]
+    assert run.arm == [1]  # 25 of 42 against 24 of 42: the samples of all rounds count
+
+
+def test_where_samples_are_cheap_the_round_goes_on_with_as_many_again_as_it_had():
+    """In lane 0 the 32 samples cost 10 plays, so that rho = 1.25 and the share is 100 / 1.32 = 76 plays."""
+    run = Paid(LinkedHalving(plays=100), lanes=2, arms=4)
+    run.pay([10, 32], [0, 5, 1, 6], [0, 5, 1, 6])
+    assert run.still_in == [[0, 1, 2, 3], [1, 3]]
+    assert run.needs == [[8, 8, 8, 8], [0, 34, 0, 34]]
+    run.pay([10, 40], [0, 5, 1, 6], [0, 5, 0, 5])
+    assert run.needs[0] == [16] * 4  # 64 so far, 64 again; at 5/16 of a play each 178 would fit into the share
+    run.pay([20, 20], [0, 5, 1, 6], [0, 5, 0, 5])
+    assert run.left == [60, 8]
+    assert run.needs[0] == [15] * 4  # as many as there are plays left, should each take one
+    run.pay([35, 8], [0, 5, 1, 6], [0, 5, 0, 5])
+    assert run.still_in[0] == [1, 3]  # 75 plays are gone, and the price has risen
+    assert run.needs[0] == [0, 12, 0, 12]
+
+
+def test_the_last_plays_go_one_by_one_to_whoever_is_behind():
+    run = Paid(LinkedHalving(plays=8), arms=2)
+    assert run.needs == [[4, 4]]
+    run.pay([5], [1, 1])
+    assert run.needs == [[1, 1]]
+    run.pay([2], [0, 0])
+    assert run.needs == [[1, 0]]
+    run.pay([1], [0, 0])
+    assert run.stopped == [True]
+    assert run.arm == [1]  # 1 of 5 against 1 of 6
+
+
+def test_with_fewer_plays_than_arms_it_goes_as_far_as_they_take_it():
+    run = Paid(LinkedHalving(plays=3), arms=5)
+    assert run.needs == [[1, 1, 1, 0, 0]]
+    run.pay([2], [0, 1, 0, 0, 0])
+    assert run.still_in == [[0, 1, 2, 3, 4]]
+    assert run.needs == [[0, 0, 0, 1, 0]]
+    run.pay([1], [0, 0, 0, 0, 0])
+    assert run.stopped == [True]
+    assert run.arm == [1]
+
+
+def test_every_round_samples_every_survivor_at_least_once():
+    run = Paid(LinkedHalving(plays=20), arms=10)
+    assert run.needs == [[1] * 10]  # a share of 20 / 4.3 would be 4
+    run.pay([10], [0] * 10)
+    assert run.still_in == [[0, 1, 2, 3, 4]]
+    assert run.needs == [[1] * 5 + [0] * 5]
+
+
+def test_plays_that_nobody_counted_are_taken_for_one_a_sample():
+    run = ByHand(LinkedHalving(plays=100), arms=4)
+    run.answer([0, 5, 1, 6])
+    assert run.state.left.tolist() == [68]
+
+
+@given(
+    plays=st.integers(1, 300),
+    arms=st.integers(2, 9),
+    luck=st.lists(st.floats(0, 1), min_size=1, max_size=30),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_request_could_pass_the_budget_and_survivors_are_sampled_alike(plays, arms, luck, seed):
+    """Whatever the samples cost, from the largest need to the sum of them all; and whatever they show."""
+    run = Paid(LinkedHalving(plays), arms=arms)
+    draws = np.random.default_rng(seed)
+    used, step = 0, 0
+    while not run.stopped[0]:
+        needs = run.request.samples[0]
+        assert needs.any()
+        assert not needs[~run.state.still_in[0]].any()
+        assert used + needs.sum() <= plays
+        cost = round(needs.max() + luck[step % len(luck)] * (needs.sum() - needs.max()))
+        run.pay([cost], draws.integers(0, needs + 1).tolist())
+        used, step = used + cost, step + 1
+        in_samples = run.state.samples[0][run.state.still_in[0]]
+        assert in_samples.max() - in_samples.min() <= 1
+    assert used == plays
+    assert step <= 20 + 8 * arms  # requests grow with the budget: their number hardly does
+
+
+@given(
+    plays=st.integers(1, 120),
+    arms=st.integers(2, 7),
+    linkage=st.sampled_from(list(LINKAGES)),
+    habit=st.sampled_from(["first", "last", "none", "any"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_live_it_takes_exactly_its_plays_for_any_outcome(plays, arms, linkage, habit, seed):
+    exp = lb.Experiment(range(arms), LinkedHalving(plays), linkage=linkage)
+    draws = np.random.default_rng(seed)
+    while not exp.done:
+        play = exp.ask()
+        any_hit = [None, *play.arms][int(draws.integers(len(play.arms) + 1))]
+        exp.tell(play.id, {"first": play.arms[0], "last": play.arms[-1], "none": None, "any": any_hit}[habit])
+    verdict = exp.recommend()
+    assert (verdict.plays, verdict.status, verdict.error_bound) == (plays, "budget", None)
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_live_with_several_plays_out_the_experiment_keeps_the_budget(linkage):
+    exp = lb.Experiment(range(4), LinkedHalving(50), linkage=linkage, max_plays=50, parallel=3)
+    draws = np.random.default_rng(1)
+    waiting = []
+    while not exp.done:
+        if len(waiting) < 3 and exp.plays + len(waiting) < 50:
+            waiting.append(exp.ask())
+        else:
+            play = waiting.pop(int(draws.integers(len(waiting))))
+            exp.tell(play.id, [None, *play.arms][int(draws.integers(len(play.arms) + 1))])
+    assert exp.recommend().plays <= 50
+    assert exp.plays + exp.in_flight == 50
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+@pytest.mark.parametrize("plays", [1, 2, 7, 50, 1001, 12_345])
+def test_simulated_it_takes_exactly_its_plays(linkage, plays):
+    for means in ([0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 1.0, 0.5, 1.0], lb.scenarios.increasing(9)):
+        runs = lb.simulate(means, LinkedHalving(plays), linkage=linkage, trials=50, seed=1)
+        assert (runs.plays == plays).all()
+        assert not runs.confident.any()
+
+
+@pytest.mark.parametrize("plays", [1, 60, 500])
+def test_it_keeps_the_contract(plays):
+    check_policy(LinkedHalving(plays))
+
+
+@pytest.mark.parametrize("plays", [0, -5, 2.5, True])
+def test_bad_parameters_are_named_with_the_remedy(plays):
+    with pytest.raises(lb.InvalidParameter, match=f"plays={plays!r} is not a whole number of at least 1"):
+        LinkedHalving(plays)
+
+
+def test_the_error_curve_is_what_single_simulations_say():
+    means = [0.3, 0.1, 0.2, 0.1]
+    curve = error_curve(means, [30, 300], linkage="free", trials=400, seed=5)
+    assert [point.plays for point in curve] == [30, 300]
+    for point in curve:
+        runs = lb.simulate(means, LinkedHalving(point.plays), linkage="free", trials=400, seed=5)
+        assert point.error_rate == runs.error_rate()
+        assert point.error_interval == runs.summary().error_interval
+        low, high = point.error_interval
+        assert low < point.error_rate < high
+
+
+@pytest.mark.statistical
+def test_of_two_arms_the_better_wins_as_often_as_two_binomials_say():
+    """5 standard errors, false alarm 6e-7; one sample less of each would not be seen, a lost half is 25 of them off."""
+    trials = 20_000
+    wrong = chance_second_wins(50, 0.5, 0.4)
+    runs = lb.simulate([0.5, 0.4], LinkedHalving(plays=100), linkage="single", trials=trials, seed=31)
+    assert abs(runs.error_rate() - wrong) < 5 * np.sqrt(wrong * (1 - wrong) / trials)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("means", "plays"),
+    [
+        (lb.scenarios.one_sparse(50, best=25), 1500),
+        (lb.scenarios.increasing(10), 100),
+        (lb.scenarios.increasing(50), 2000),
+    ],
+    ids=["one-sparse", "increasing-10", "increasing-50"],
+)
+def test_it_errs_less_than_sampling_without_halving(means, plays):
+    """Against uniform and maximal sampling with as many plays in the mean, by 4 standard errors of the difference.
+
+    Measured 0.017, 0.046 and 0 against 0.048, 0.145 and 0.242 (uniform), 0.17, 0.97 and 1 (maximal): the closest is
+    7.9 standard errors apart, so that another seed would raise a false alarm with a chance of 5e-5. Were it no better,
+    it would pass with a chance of 3e-5. Equal shares for all rounds fail on one-sparse.
+    """
+    trials = 4000
+    own = lb.simulate(means, LinkedHalving(plays), trials=trials, seed=32).error_rate()
+    samples = int(np.ceil(plays / (1 + means[:-1].sum())))
+    uniform = lb.simulate(means, lb.UniformSampling(samples=samples), trials=trials, seed=33)
+    maximal = lb.simulate(means, lb.MaximalSampling(plays=plays), trials=trials, seed=34)
+    assert uniform.plays.mean() > 0.995 * plays
+    for peer in (uniform.error_rate(), maximal.error_rate()):
+        error = np.sqrt((own * (1 - own) + peer * (1 - peer)) / trials)
+        assert own < peer - 4 * error
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("best", [0, 9])
+def test_where_dropping_saves_nothing_it_is_no_worse_than_uniform_sampling(best):
+    """1-sparse, n=10, where rounds of equal shares err 0.063 and 0.113 against 0.04, 6 and 17 standard errors more.
+
+    4 standard errors above equality; being as good, it would fail with a chance of 3e-5, and it is better.
+    """
+    trials, plays = 8000, 500
+    means = lb.scenarios.one_sparse(10, best=best)
+    own = lb.simulate(means, LinkedHalving(plays), trials=trials, seed=35).error_rate()
+    samples = round(plays / (1 + means[:-1].sum()))
+    peer = lb.simulate(means, lb.UniformSampling(samples=samples), trials=trials, seed=36).error_rate()
+    assert own < peer + 4 * np.sqrt((own * (1 - own) + peer * (1 - peer)) / trials)

@@ -1,0 +1,55 @@
+"""Predictions shrink towards the pooled mean, as far as the arms warrant it."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkedbandits.prediction import PRIOR, predict
+
+
+def settled(samples, successes, rounds=30):
+    """The prediction after the mixture has learnt from the same counts for a while."""
+    mixture = PRIOR[np.newaxis]
+    for _ in range(rounds):
+        prediction, mixture = predict(np.array([samples], float), np.array([successes], float), mixture)
+    return prediction[0], mixture[0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 1)), min_size=2, max_size=8))
+def test_predictions_are_probabilities_and_weights_a_mixture(arms):
+    samples = [n for n, _ in arms]
+    successes = [round(n * share) for n, share in arms]
+    prediction, mixture = settled(samples, successes, rounds=3)
+    assert ((prediction > 0) & (prediction < 1)).all()
+    assert np.isclose(mixture.sum(), 1)
+    assert (mixture > 0).all()
+
+
+def test_noise_around_one_mean_is_shrunk_and_the_spike_is_learnt():
+    rng = np.random.default_rng(0)
+    successes = rng.binomial(100, 0.1, 60)
+    prediction, mixture = settled([100] * 60, successes)
+    assert np.abs(prediction - 0.1).mean() < 0.5 * np.abs(successes / 100 - 0.1).mean()
+    assert mixture[0] > 0.6
+
+
+def test_an_arm_that_stands_out_keeps_its_mean():
+    prediction, _ = settled([1000] * 10, [50] * 9 + [300])
+    assert abs(prediction[-1] - 0.3) < 0.01
+    assert abs(prediction[0] - 0.05) < 0.03
+
+
+def test_many_samples_outweigh_any_shrinkage():
+    successes = np.array([100_000, 101_000, 150_000, 400_000])
+    prediction, _ = settled([1_000_000] * 4, successes)
+    assert np.allclose(prediction, successes / 1_000_000, atol=0.002)
+
+
+def test_lanes_do_not_share_what_they_learn():
+    samples = np.array([[100.0, 100.0], [50.0, 10.0]])
+    successes = np.array([[10.0, 60.0], [5.0, 1.0]])
+    both, _ = predict(samples, successes, np.tile(PRIOR, (2, 1)))
+    alone, _ = predict(samples[1:], successes[1:], PRIOR[np.newaxis])
+    assert np.array_equal(both[1:], alone)

@@ -1,0 +1,164 @@
+"""The characteristic time: cases with a known answer, order among the linkages, edges, ties, and a million arms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.theory import characteristic_time, load
+from theory.instances import EDGES, LINKAGES, no_tie
+
+
+@pytest.mark.parametrize(
+    ("means", "linkage", "time"),
+    [
+        # One arm always succeeds, one never: s + t samples carry (s + t) h(s/(s + t)) nats, so s = t = 1/(2 log 2).
+        ([1, 0], "ordered", 1 / log(2)),
+        ([0, 1], "ordered", 0.5 / log(2)),
+        ([1, 0], "free", 0.5 / log(2)),
+        ([1, 0], "single", 1 / log(2)),
+        # A small gap D with variance v: 1/s + 1/t = D^2/(2 v), so that s = t = 4 v/D^2 is best for one arm a play.
+        ([0.5, 0.5 + 1e-6], "single", 2e12),
+        # In order, max(s, t + s/2) with the best arm first: s = 1 + sqrt 2 of t = 1 + 1/sqrt 2.
+        ([0.5 + 1e-6, 0.5], "ordered", (1.5 + 2**0.5) * 0.5e12),
+    ],
+)
+def test_times_worked_out_by_hand(means, linkage, time):
+    assert characteristic_time(means, linkage).value == pytest.approx(time, rel=1e-5)
+
+
+@given(no_tie)
+@settings(max_examples=60)
+def test_more_freedom_takes_no_more_plays_and_order_at_most_twice_as_many(means):
+    free, ordered, single = (characteristic_time(means, name).value for name in ("free", "ordered", "single"))
+    assert free <= ordered * (1 + 1e-9)
+    assert ordered <= single * (1 + 1e-9)
+    assert ordered <= 2 * free * (1 + 1e-9)
+
+
+@given(no_tie, st.sampled_from(LINKAGES))
+@settings(max_examples=60)
+def test_the_proportions_use_up_every_play(means, linkage):
+    time = characteristic_time(means, linkage)
+    assert load(time.proportions, means, linkage) == pytest.approx(1, rel=1e-9)
+    assert time.at_least <= time.value <= time.at_least * (1 + 1e-8)
+    assert time.best == (int(means.argmax()),)
+    assert time.unique
+    assert time.reason is None
+
+
+@given(no_tie, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_free_plays_do_not_care_for_the_order(means, random):
+    shuffled = means.tolist()
+    random.shuffle(shuffled)
+    value = characteristic_time(means, "free").value
+    assert characteristic_time(shuffled, "free").value == pytest.approx(value, rel=1e-8)
+
+
+@given(no_tie, st.sampled_from(LINKAGES), st.floats(0, 1))
+@settings(max_examples=60)
+def test_one_more_rival_never_helps(means, linkage, share):
+    longer = np.append(means, share * np.sort(means)[-2])
+    assert characteristic_time(longer, linkage).value >= characteristic_time(means, linkage).value * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize(
+    ("means", "k", "best"),
+    [
+        ([0.3, 0.1, 0.3], 1, (0, 2)),
+        ([0.0, 0.0], 1, (0, 1)),
+        ([1.0, 1.0, 0.2], 1, (0, 1)),
+        ([0.5] * 7, 1, tuple(range(7))),
+        ([0.9, 0.4, 0.4, 0.1], 2, (0, 1, 2)),
+    ],
+)
+def test_a_tie_takes_for_ever_and_says_so(means, k, best, linkage):
+    time = characteristic_time(means, linkage, k=k)
+    assert time.value == time.at_least == np.inf
+    assert not time.unique
+    assert time.best == best
+    assert np.isnan(time.proportions).all()
+    assert "share the mean" in time.reason
+
+
+def test_a_tie_elsewhere_does_no_harm():
+    assert characteristic_time([0.9, 0.9, 0.4, 0.4], k=2).best == (0, 1)
+    assert characteristic_time([0.9, 0.9, 0.4, 0.4], k=2).value < np.inf
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("means", EDGES, ids=str)
+def test_means_at_and_near_the_edges(means, linkage):
+    time = characteristic_time(means, linkage)
+    assert 0 < time.value < np.inf
+    assert time.at_least == pytest.approx(time.value, rel=1e-8)
+    assert load(time.proportions, means, linkage) == pytest.approx(1)
+
+
+def test_a_time_beyond_floating_point_is_infinite_with_its_reason():
+    time = characteristic_time([1e-300, 0.0])
+    assert time.value == np.inf
+    assert time.unique
+    assert "more plays" in time.reason
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_several_best_arms(linkage):
+    means = [0.2, 0.7, 0.4, 0.6]
+    two = characteristic_time(means, linkage, k=2)
+    assert two.best == (1, 3)
+    assert two.at_least == pytest.approx(two.value, rel=1e-7)
+    assert load(two.proportions, means, linkage) == pytest.approx(1)
+    # To know the best two one must tell 0.6 from 0.4.
+    assert two.value >= characteristic_time([0.4, 0.6], "free").value * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_several_best_arms_with_a_tiny_gap_beside_a_wide_one(linkage):
+    time = characteristic_time([0.9, 0.5, 0.5 - 1e-6, 0.0, 1.0], linkage, k=3)
+    assert time.best == (0, 1, 4)
+    assert time.at_least == pytest.approx(time.value, rel=1e-6)
+
+
+def test_bad_input_names_the_value_and_the_remedy():
+    with pytest.raises(lb.InvalidParameter, match="k=2 of 2 arms leaves none out; choose k up to 1"):
+        characteristic_time([0.1, 0.2], k=2)
+    with pytest.raises(lb.InvalidParameter, match="k=0"):
+        characteristic_time([0.1, 0.2], k=0)
+    with pytest.raises(lb.InvalidMeans, match=r"1\.5 of arm 1"):
+        characteristic_time([0.1, 1.5])
+    with pytest.raises(lb.InvalidMeans, match="at least two"):
+        characteristic_time([0.1])
+    with pytest.raises(lb.UnknownName, match="ordered, free, single"):
+        characteristic_time([0.1, 0.2], "orderd")
+
+
+MILLION = """
+import resource
+import numpy as np
+from linkedbandits.theory import characteristic_time
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+means = np.random.default_rng(3).random(10**6) * 0.9
+means[123456] = 0.95
+for linkage in ("ordered", "free", "single"):
+    time = characteristic_time(means, linkage)
+    assert time.best == (123456,), time.best
+    assert time.at_least >= time.value * (1 - 1e-8), linkage
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@pytest.mark.slow
+def test_a_million_arms_stay_well_below_a_gigabyte():
+    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=120)
+    assert float(done.stdout) < 500  # MiB; 150 when written

@@ -1,0 +1,127 @@
+"""Play costs: within their own limits of the exact law in order, and of the best rule there is when free."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.theory import expected_plays, load, play_cost
+from theory.instances import one_mean
+
+arms_and_needs = st.lists(st.tuples(one_mean, st.integers(0, 60)), min_size=2, max_size=6).map(
+    lambda rows: ([mean for mean, _ in rows], [need for _, need in rows])
+)
+
+
+def least_expected_plays(needs: tuple[int, ...], means: tuple[float, ...]) -> float:
+    """The best rule of all for free plays, by dynamic programming over what is still needed."""
+
+    @cache
+    def value(left: tuple[int, ...]) -> float:
+        open_arms = [arm for arm, need in enumerate(left) if need]
+        if not open_arms:
+            return 0.0
+        orders = (order for size in range(1, len(open_arms) + 1) for order in permutations(open_arms, size))
+        return 1 + min(after(order, left) for order in orders)
+
+    def after(order: tuple[int, ...], left: tuple[int, ...]) -> float:
+        expected, reached, state = 0.0, 1.0, list(left)
+        for arm in order:
+            state[arm] -= 1
+            expected += reached * means[arm] * value(tuple(state))
+            reached *= 1 - means[arm]
+        return expected + reached * value(tuple(state))
+
+    return value(needs)
+
+
+@given(arms_and_needs)
+def test_in_order_the_exact_expectation_lies_within_the_limits(given_arms):
+    means, needs = given_arms
+    cost = play_cost(needs, means)
+    exact = expected_plays(needs, means).plays
+    assert cost <= exact * (1 + 1e-12)
+    assert exact <= cost.at_most * (1 + 1e-12)
+
+
+def test_the_limit_in_order_is_not_idle():
+    """Forty arms that on average all finish together: the largest of their excesses is then of the limit's order."""
+    needs, means = np.round(10_000 * 0.98 ** np.arange(40)).astype(int), [0.02] * 40
+    cost = play_cost(needs, means)
+    exact = expected_plays(needs, means).plays
+    assert cost + 0.25 * (cost.at_most - cost) < exact < cost.at_most
+
+
+@given(st.lists(st.tuples(one_mean, st.integers(0, 4)), min_size=2, max_size=3))
+@settings(max_examples=60)
+def test_freely_the_best_rule_lies_within_the_limits(rows):
+    means, needs = tuple(mean for mean, _ in rows), tuple(need for _, need in rows)
+    cost = play_cost(needs, means, "free")
+    least = least_expected_plays(needs, means)
+    assert cost <= least * (1 + 1e-9) + 1e-12
+    assert least <= cost.at_most * (1 + 1e-9)
+
+
+@given(arms_and_needs, st.sampled_from(["ordered", "free"]))
+def test_the_first_order_takes_over_as_needs_grow(given_arms, linkage):
+    means, needs = given_arms
+    cost = play_cost(np.array(needs) * 10**12, means, linkage)
+    assert cost.at_most <= cost * (1 + 1e-5) + 1
+
+
+def test_one_arm_a_play_needs_no_approximation():
+    cost = play_cost([3, 4], [0.3, 0.4], "single")
+    assert cost == cost.at_most == 7
+
+
+def test_no_needs_take_no_plays():
+    assert [play_cost([0, 0], [0.3, 0.4], linkage).at_most for linkage in ("ordered", "free", "single")] == [0, 0, 0]
+
+
+def test_a_cost_survives_copying_and_saving():
+    cost = play_cost([30, 40], [0.3, 0.4])
+    for twin in (copy.deepcopy(cost), pickle.loads(pickle.dumps(cost))):
+        assert twin == cost
+        assert twin.at_most == cost.at_most
+
+
+def test_bad_needs_are_refused():
+    with pytest.raises(lb.InvalidNeeds, match="need -1 of arm 1 is negative"):
+        play_cost([3, -1], [0.3, 0.4])
+    with pytest.raises(lb.InvalidNeeds, match="3 needs for 2 arms"):
+        play_cost([3, 1, 1], [0.3, 0.4])
+    with pytest.raises(lb.InvalidMeans, match="outside"):
+        play_cost([3, 1], [0.3, -0.4])
+    with pytest.raises(lb.UnknownName, match="unknown linkage 'chained'"):
+        play_cost([3, 1], [0.3, 0.4], "chained")
+
+
+@pytest.mark.parametrize(
+    ("rates", "complaint"),
+    [
+        ([0.5], "shape"),
+        ([0.5, -0.1], "rate -0.1 of arm 1"),
+        ([0.5, float("inf")], "rate inf of arm 1"),
+        (["a", "b"], "not numbers"),
+    ],
+)
+def test_bad_rates_are_refused(rates, complaint):
+    with pytest.raises(lb.InvalidParameter, match=complaint):
+        load(rates, [0.3, 0.4])
+
+
+def test_the_edge_of_what_can_be_sustained():
+    means = [0.3, 0.4, 0.2]
+    every_play = [1.0, 0.7, 0.7 * 0.6]  # all three arms, in order, in every play
+    assert load(every_play, means) == pytest.approx(1)
+    assert load([0.7 * 0.6, 0.6, 1.0][::-1], means[::-1], "free") == pytest.approx(load(every_play, means, "free"))
+    assert load([1, 0, 0], means, "single") == 1
+    assert load([1, 1, 0], means, "single") == 2
