@@ -44,8 +44,8 @@ format: $(READY) ## let ruff rewrite the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## the measured claims: ratios within one run
-	@$(BIN)/python -m benchmarks
+bench: $(READY) ## the measured claims, half an hour; SECTION=economy runs a part
+	@$(BIN)/python -m benchmarks $(SECTION)
 
 clean: ## remove the environment and the caches
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -34,15 +34,21 @@ def median_play(policy, linkage: str, arms: int) -> float:
 
 def main() -> None:
     print("ask + tell, median play in microseconds (claim: at most 20 at n=10, 60 at n=1000)")
-    print(f"  {'policy':20} {'linkage':8} {'n=10':>6} {'n=1000':>7}")
+    print(f"  {'policy':22} {'linkage':8} {'n=10':>6} {'n=1000':>7}")
     for policy in (
+        lb.LinkedElimination(delta=0.1),
+        lb.LinkedTrackAndStop(delta=0.1),
+        lb.LinkedHalving(plays=PLAYS),
         lb.UniformSampling(delta=0.1),
         lb.LinkedEGE(delta=0.1, gap=0.05),
+        lb.LinkedEGE(delta=0.1, gap=0.05, median="fresh"),
+        lb.MedianElimination(epsilon=0.05, delta=0.1),
         lb.MaximalSampling(delta=0.1),
         lb.SuffixUCB(delta=0.1),
         lb.LilUCB(delta=0.1),
+        lb.CascadeBAI(delta=0.1, k=1),
     ):
         for linkage in LINKAGES.values():
             if linkage.allows(policy.asks):
                 small, large = (median_play(policy, linkage.name, arms) for arms in (10, 1000))
-                print(f"  {policy.name:20} {linkage.name:8} {small:6.1f} {large:7.1f}")
+                print(f"  {policy.name:22} {linkage.name:8} {small:6.1f} {large:7.1f}")

@@ -28,7 +28,7 @@ from linkedbandits.errors import (
 from linkedbandits.labels import check_labels, listed
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import InProgress, Spare, begin, resume
-from linkedbandits.model import IntArray, Label, Status, Verdict, check_request
+from linkedbandits.model import Counts, IntArray, Label, Status, Verdict, check_request
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.saving import seal, unseal
@@ -368,7 +368,7 @@ class Experiment:
             # All plays told count, the spare and the late ones too, so that they add up to those of the verdict.
             plays = np.array([self._plays - self._plays_observed])
             self._plays_observed = self._plays
-            self._policy.observe(self._state, replace(counts, plays=plays))
+            self._policy.observe(self._state, Counts(counts.samples, counts.successes, plays))
             if self._state.stopped[0]:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None
@@ -379,6 +379,8 @@ class Experiment:
     def _begin_next(self) -> None:
         """State the next request, and let it claim what earlier spare plays have brought or will bring."""
         self._request = self._begin()
+        if not self._spares:
+            return
         for play, spare in list(self._spares.items()):
             claimed = self._request.claim(spare)
             if claimed:

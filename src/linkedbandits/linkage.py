@@ -108,7 +108,7 @@ class Ordered:
     def plan(self, needs: IntArray) -> Plan:
         """All arms, in order, until every need is met."""
         lanes, arms = needs.shape
-        order = np.broadcast_to(np.arange(arms), (lanes, arms))
+        order = np.arange(arms)[np.newaxis].repeat(lanes, axis=0)
         return Plan(order, np.full(lanes, COUNT_LIMIT, dtype=np.int64))
 
     def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
@@ -155,14 +155,20 @@ class Free:
         return np.asarray(np.maximum(rates.max(axis=1), needs[:, 0]))
 
     def plan(self, needs: IntArray) -> Plan:
-        """Longest remaining need first, for a share of that need."""
+        """Longest remaining need first, for a share of that need; a single arm until its need is met."""
         longest = needs.max(axis=1)
-        # Small numbers sort several times faster as 16-bit integers, and needs are mostly small near their end.
-        narrow = needs.astype(np.int16) if longest.max() < 2**15 else needs
-        order = np.argsort(-narrow, axis=1, kind="stable")
-        alone = np.count_nonzero(needs, axis=1) == 1
+        if needs.shape[0] == 1:  # live play has one lane, and there every microsecond is somebody's
+            return self._plan_one(needs[0], int(longest[0]))
+        order = _by_decreasing(needs, int(longest.max()))
+        alone = needs[np.arange(longest.size), order[:, 1]] == 0
         share = np.maximum((longest * self.share_between_sorts).astype(np.int64), 1)
         return Plan(order, np.where(alone, longest, share))
+
+    def _plan_one(self, needs: IntArray, longest: int) -> Plan:
+        if np.count_nonzero(needs) == 1:
+            return Plan(needs.argmax(keepdims=True)[np.newaxis], np.array([longest]))
+        plays = max(int(longest * self.share_between_sorts), 1)
+        return Plan(_by_decreasing(needs, longest)[np.newaxis], np.array([plays]))
 
     def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
         """Follow the plans, the plays of each plan at once."""
@@ -177,6 +183,12 @@ class Free:
             step = play_in_turn(plan.order, remaining, np.minimum(plan.plays, left), world)
             total = total.combine(step)
             remaining = remaining - step.counts.samples
+
+
+def _by_decreasing(needs: IntArray, longest: int) -> IntArray:
+    # Small numbers sort several times faster as 16-bit integers, and needs are mostly small near their end.
+    narrow = needs.astype(np.int16) if longest < 2**15 else needs
+    return np.asarray(np.argsort(-narrow, axis=-1, kind="stable"), dtype=np.int64)
 
 
 class Single:

@@ -93,7 +93,7 @@ class NeedsInProgress:
         self._remaining = needs.copy()
         self._free = needs.copy()  # remaining needs that no play in flight speaks for
         self._successes = np.zeros_like(needs)
-        self._unmet: int = sum(needs.tolist())  # a plain int cannot overflow
+        self._unmet = int(needs.sum(dtype=np.float64))  # exact as far as anybody could play, and cannot overflow
         self._order = np.empty(0, dtype=np.int64)
         self._plan_plays = 0
         self._open = self._order  # the arms of the next play,
@@ -197,7 +197,7 @@ class NeedsInProgress:
         read._remaining = np.array(data["remaining"], dtype=np.int64)
         read._free = np.array(data["free"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
-        read._unmet = sum(read._remaining.tolist())
+        read._unmet = int(read._remaining.sum(dtype=np.float64))
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
         return read
