@@ -17,6 +17,7 @@ SECTIONS = {
     "linkages": economy.other_linkages,
     "against": economy.against_the_paper,
     "validity": validity.main,
+    "validity-beyond": validity.report_beyond,
 }
 
 

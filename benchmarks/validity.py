@@ -32,6 +32,43 @@ def instances():
         yield f"random {number}", random_means(4 + number % 5, number)
 
 
+def beyond_one_best_arm():
+    """The k best, tolerances, other linkages and parallel plays, where ties and near-ties make errors likeliest."""
+    near = [0.3, 0.52, 0.5, 0.1]
+    for linkage in ("free", "single"):
+        for policy in (lb.LinkedElimination, lb.LinkedTrackAndStop):
+            yield f"{policy.name}, {linkage}, near-equal", near, lambda delta, p=policy: p(delta), linkage, None
+    yield (
+        "k=2, near-equal at the border",
+        [0.6, 0.52, 0.5, 0.1],
+        lambda d: lb.LinkedElimination(d, k=2),
+        "ordered",
+        None,
+    )
+    yield "k=3 of increasing", lb.scenarios.increasing(8), lambda d: lb.LinkedElimination(d, k=3), "ordered", None
+    for means, epsilon in (([0.5, 0.39, 0.39], 0.1), ([0.97, 0.91, 0.91], 0.05), ([0.1, 0.07, 0.02], 0.02)):
+        yield (
+            f"epsilon={epsilon} on {means}",
+            means,
+            lambda d, e=epsilon: lb.LinkedElimination(d, epsilon=e),
+            "ordered",
+            None,
+        )
+    yield "k=2, epsilon=0.05", [0.6, 0.5, 0.44, 0.44], lambda d: lb.LinkedElimination(d, 2, 0.05), "ordered", None
+    yield "parallel=16, near-equal", near, lb.LinkedElimination, "ordered", 16
+
+
+def report_beyond() -> None:
+    print(f"the k best, tolerances, linkages and parallel plays: error rate and upper 99.9 % limit, {TRIALS:,} trials")
+    for delta in (0.1, 0.01):
+        for name, means, make, linkage, parallel in beyond_one_best_arm():
+            runs = lb.simulate(means, make(delta), linkage=linkage, trials=TRIALS, seed=6, parallel=parallel)
+            wrong = int((~runs.correct).sum())
+            _, high = share_interval(wrong, TRIALS, confidence=0.998)
+            verdict = "holds" if high <= delta and runs.confident.all() else "VIOLATED"
+            print(f"  delta {delta:<5g} {wrong / TRIALS:.4f} (limit {high:.4f}) {verdict}: {name}", flush=True)
+
+
 def main() -> None:
     print(f"largest error rate over all instances, with the upper 99.9 % limit, {TRIALS:,} trials each")
     for delta in (0.1, 0.01):

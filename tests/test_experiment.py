@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -21,6 +22,15 @@ POINTS = ("north", "east", "south")
 
 def ask(exp: lb.Experiment, times: int) -> list[lb.Play]:
     return [exp.ask() for _ in range(times)]
+
+
+def ask_up_to(exp: lb.Experiment, times: int) -> list[lb.Play]:
+    """Fewer where the policy's own budget allows no more."""
+    plays: list[lb.Play] = []
+    with suppress(lb.TooManyInFlight):
+        for _ in range(times):
+            plays.append(exp.ask())  # noqa: PERF401 - what was asked before the refusal counts
+    return plays
 
 
 def samples(exp: lb.Experiment) -> list[int]:
@@ -193,8 +203,28 @@ def test_told_how_many_may_be_out_a_policy_keeps_them_busy(policy, linkage):
         play = out.pop(0)
         receipts.append(exp.tell(play.id, coins.answer(play)))
         if not exp.done:
-            out.append(exp.ask())
+            out += ask_up_to(exp, 1)
     assert receipts.count("counted") > 0.5 * len(receipts)
+
+
+@pytest.mark.parametrize("policy", [lb.LinkedHalving(plays=50), lb.MaximalSampling(plays=50)], ids=policy_id)
+def test_a_budget_of_the_policys_own_holds_with_plays_in_flight(policy):
+    exp = lb.Experiment(range(3), policy, parallel=8)
+    coins, out, handed_out = CoinFlipper([0.2, 0.5, 0.4], 5), [], 0
+    while not exp.done:
+        try:
+            out.append(exp.ask())
+            handed_out += 1
+        except lb.TooManyInFlight:
+            play = out.pop(0)
+            exp.tell(play.id, coins.answer(play))
+    assert handed_out == exp.recommend().plays == 50
+
+
+def test_what_a_policy_was_told_of_parallel_plays_stands_unless_told_otherwise():
+    policy = lb.LinkedElimination(0.1, parallel=16)
+    assert lb.Experiment("ab", policy).policy.parallel == 16
+    assert lb.Experiment("ab", policy, parallel=4).policy.parallel == 4
 
 
 @pytest.mark.parametrize(
@@ -236,8 +266,8 @@ def test_a_saved_experiment_goes_on_exactly_where_it_stopped(policy, linkage):
     for step in range(120):
         if exp.done:
             break
-        out.append(exp.ask())
-        if step % 3:  # a third of the plays stay out for a while
+        out += ask_up_to(exp, 1)
+        if step % 3 and out:  # a third of the plays stay out for a while
             play = out.pop(0)
             exp.tell(play.id, coins.answer(play))
     text = exp.to_json()
@@ -245,7 +275,7 @@ def test_a_saved_experiment_goes_on_exactly_where_it_stopped(policy, linkage):
     assert read.to_json() == text
     assert read.recommend() == exp.recommend()
     if not exp.done:
-        assert [play.arms for play in ask(read, 5)] == [play.arms for play in ask(exp, 5)]
+        assert [play.arms for play in ask_up_to(read, 5)] == [play.arms for play in ask_up_to(exp, 5)]
 
 
 def sealed(content_change=None, envelope_change=None) -> str:

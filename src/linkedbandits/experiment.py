@@ -28,7 +28,7 @@ from linkedbandits.errors import (
 from linkedbandits.labels import check_labels, listed
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import InProgress, Spare, begin, resume
-from linkedbandits.model import Counts, IntArray, Label, Status, Verdict, check_request
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Label, Status, Verdict, check_request
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.saving import seal, unseal
@@ -104,10 +104,11 @@ class Experiment:
         if parallel is not None:
             check_whole("parallel", parallel)
         self._parallel = parallel
-        self._policy = policy = fitted(policy, self._linkage, parallel or 1)
+        self._policy = policy = fitted(policy, self._linkage, parallel)
         check_whole("seed", seed, least=0)
         self._seed = seed
-        self._max_plays = check_max_plays(max_plays)
+        # A policy with a budget of its own is held to it, however many plays are out at once.
+        self._max_plays = min(check_max_plays(max_plays), getattr(policy, "plays", None) or COUNT_LIMIT)
 
         count = len(self._labels)
         self._answers = Answers()

@@ -166,7 +166,7 @@ class Free:
 
     def _plan_one(self, needs: IntArray, longest: int) -> Plan:
         if np.count_nonzero(needs) == 1:
-            return Plan(needs.argmax(keepdims=True)[np.newaxis], np.array([longest]))
+            return Plan(np.array([[needs.argmax()]]), np.array([longest]))
         plays = max(int(longest * self.share_between_sorts), 1)
         return Plan(_by_decreasing(needs, longest)[np.newaxis], np.array([plays]))
 

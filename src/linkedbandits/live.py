@@ -121,8 +121,8 @@ class NeedsInProgress:
             plan = self._linkage.plan(self._free[np.newaxis])
             self._order, self._plan_plays = plan.order[0], int(plan.plays[0])
             arms = self._planned_arms()
-        if not np.array_equal(arms, self._open):  # the same array tells the caller that it is the same play
-            self._open = arms
+        if arms.size != self._open.size or (arms != self._open).any():
+            self._open = arms  # the same array tells the caller that it is the same play
         self._sure = min(int(self._free[arms].min()), self._plan_plays)
         return True
 

@@ -41,14 +41,19 @@ class LaneState:
     def to_json(self) -> dict[str, Any]:
         """All arrays, by name, as plain data that survives JSON exactly."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: {"dtype": str(array.dtype), "values": array.tolist()} for name, array in arrays.items()}
+        return {
+            name: {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}
+            for name, array in arrays.items()
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """The state that :meth:`to_json` wrote."""
         return cls(
             **{
-                field.name: np.array(data[field.name]["values"], dtype=data[field.name]["dtype"])
+                field.name: np.array(data[field.name]["values"], dtype=data[field.name]["dtype"]).reshape(
+                    data[field.name]["shape"]
+                )
                 for field in fields(cls)
             }
         )
@@ -116,12 +121,14 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         )
 
 
-def fitted(policy: PolicyT, linkage: Linkage, parallel: int) -> PolicyT:
+def fitted(policy: PolicyT, linkage: Linkage, parallel: int | None) -> PolicyT:
     """The policy as it runs under a linkage with so many plays out at once.
 
     One that weighs what samples cost has a field ``price`` for the linkage's. One that asks little at a time has a
     field ``parallel``, the least that is worth asking; the others ask for plenty anyway.
     """
-    given = {"price": linkage.price, "parallel": parallel}
+    given: dict[str, Any] = {"price": linkage.price}
+    if parallel is not None:
+        given["parallel"] = parallel
     wanted = {field.name for field in fields(policy)}  # type: ignore[arg-type]
     return replace(policy, **{name: value for name, value in given.items() if name in wanted})  # type: ignore[type-var]

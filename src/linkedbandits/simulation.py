@@ -45,7 +45,7 @@ def simulate(
     trials: int = 1000,
     seed: Seed = 0,
     max_plays: int | None = None,
-    parallel: int = 1,
+    parallel: int | None = None,
     memory_limit: int = WORKING_MEMORY,
     progress: Progress | None = None,
 ) -> Runs:
@@ -67,7 +67,8 @@ def simulate(
     """
     vector = check_means(means)
     check_whole("trials", trials)
-    check_whole("parallel", parallel)
+    if parallel is not None:
+        check_whole("parallel", parallel)
     if not isinstance(seed, np.random.SeedSequence):
         check_whole("seed", seed, least=0)
     limit = check_max_plays(max_plays)

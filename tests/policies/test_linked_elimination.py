@@ -133,10 +133,19 @@ def test_live_the_k_best_are_in_the_verdict():
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("means", "epsilon"),
-    [([0.1] * 5, 0.05), ([0.5, 0.5, 0.3], 0.1), ([0.0, 0.0], 0.1), ([1.0, 1.0, 0.4], 0.1), ([0.5, 0.45, 0.2], 0.02)],
+    [
+        ([0.1] * 5, 0.05),
+        ([0.5, 0.5, 0.3], 0.1),
+        ([0.0, 0.0], 0.1),
+        ([1.0, 1.0, 0.4], 0.1),
+        ([0.5, 0.45, 0.2], 0.02),
+        ([0.97, 0.97], 0.05),
+        ([0.9, 0.9], 0.2),
+        ([0.7, 0.7], 0.4),
+    ],
 )
 def test_with_a_tolerance_exact_ties_end_and_the_answer_is_within_it(means, epsilon):
-    runs = lb.simulate(means, lb.LinkedElimination(delta=0.1, epsilon=epsilon), trials=2000, seed=2)
+    runs = lb.simulate(means, lb.LinkedElimination(delta=0.1, epsilon=epsilon), trials=2000, seed=2, max_plays=10**7)
     assert runs.confident.all()
     assert upper_limit(runs) <= 0.1
 

@@ -58,6 +58,19 @@ def test_the_mean_grows_where_the_challenger_is_better():
     assert mean_factor(4, 4, 0.2, 0.6, 0.2, 0.6) > 1.5
 
 
+def mean_log_growth(p_i: float, p_c: float, n: int, shift: float) -> float:
+    """Of a bet whose predictions are right."""
+    bets = place_bets(np.array([p_i]), np.array([p_c]), np.array([float(n)]), np.array([float(n)]), shift)
+    return float(bets.log_factor(np.array([n * p_i]), np.array([n * p_c]))[0])
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.03, 0.2, 0.6])
+def test_right_predictions_never_lose_on_average_not_even_near_one(shift):
+    for p_i, p_c in product((0.02, 0.3, 0.5, 0.9, 0.97, 0.999), repeat=2):
+        if p_i < p_c + shift - 1e-9:
+            assert mean_log_growth(p_i, p_c, 100, shift) > 0
+
+
 def test_predictions_that_peek_at_the_block_break_the_guarantee():
     """The check above has power: estimates that use the current block push the mean far above 1."""
 

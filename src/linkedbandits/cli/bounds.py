@@ -17,6 +17,7 @@ from linkedbandits import theory
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.proportions import draw_proportions
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.model import FloatArray
@@ -60,7 +61,10 @@ def bounds(
     else:
         _print(instance, times, paper, delta, link)
     if plot is not None:
-        draw_proportions(plot, instance.means, times[link], _measured(instance, delta, link, seed) if k == 1 else {})
+        reason = times[link].reason
+        if reason is not None:
+            raise InvalidParameter(f"there are no optimal proportions to draw: {reason}")
+        draw_proportions(plot, instance.means, times[link], _measured(instance, delta, link, k, seed))
         typer.echo(f"wrote {plot}", err=True)
 
 
@@ -107,7 +111,8 @@ def _power(log10: float) -> str:
 
 
 def _plays(value: float) -> str:
-    return "infinite" if math.isinf(value) else figures.count(value)
+    """Rounded down, so that a lower bound remains one."""
+    return "infinite" if math.isinf(value) else figures.count(math.floor(value))
 
 
 def _print(
@@ -134,11 +139,11 @@ def _print(
     if math.isfinite(order.ratio):
         single = times["single"].value / times["ordered"].value
         console.print(
-            f"Linked plays need {figures.times(single)} times fewer than one arm a play; the fixed order costs "
+            f"One arm a play would need {single:.2f} times as many as ordered plays; the fixed order costs "
             f"{order.ratio:.3f} times what any order would (at most {order.at_most:.3f} for these means)."
         )
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("the paper's bounds, constants 1", no_wrap=True)
+    table.add_column("the paper's bounds for the best arm, constants 1", no_wrap=True)
     for heading in ("plays", "standard bandit", "improvement"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, title in PAPER_BOUNDS.items():
@@ -164,9 +169,10 @@ def _print_proportions(console: Console, means: FloatArray, time: theory.Charact
         console.print(f"The {most} best of {means.size:,} arms are shown; --json has them all.")
 
 
-def _measured(instance: opt.Instance, delta: float, linkage: str, seed: int) -> dict[str, FloatArray]:
+def _measured(instance: opt.Instance, delta: float, linkage: str, k: int, seed: int) -> dict[str, FloatArray]:
     """Mean samples over mean plays, for the policies that the linkage allows; those that ran out are left out."""
-    names = [name for name in PLOTTED if find_linkage(linkage).allows(policy_class(name).asks)]
+    wanted = PLOTTED if k == 1 else (f"linked-elimination:k={k}", f"cascade-bai:k={k}")
+    names = [name for name in wanted if find_linkage(linkage).allows(policy_class(name.partition(":")[0]).asks)]
     measured = {}
     with progress_bar(PLOT_TRIALS * len(names), "trials") as advance:
         for name in names:

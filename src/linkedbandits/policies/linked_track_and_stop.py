@@ -1,8 +1,14 @@
 """LinkedTrackAndStop: sample in the proportions of the characteristic time, as far as they are known.
 
 The best that any policy can do asymptotically is to sample in certain proportions (the characteristic time of the arms
-under the linkage; Garivier and Kaufmann 2016 for the standard bandit). This policy solves for them anew, from its
+under the linkage; Garivier and Kaufmann 2016 for the standard bandit). This policy approximates them anew, from its
 current predictions, at every round of blocks, and stops by evidence: :mod:`linkedbandits.policies.evidence_race`.
+
+Approximately, for three reasons. The evidence of a pair is taken as a harmonic mean, which has a closed form where
+the exact one has a root to find. Gaps are widened by their standard errors. And no rival that is still in gets less
+than a third of what the hardest one does, because a rival thought easy by mistake would otherwise hold up the run. So
+no asymptotic optimality is claimed; measured, it is within 1.35 to 1.55 of the bound at delta = 1e-12 on the paper's
+scenarios.
 """
 
 from __future__ import annotations

@@ -85,17 +85,18 @@ def _shifted(
     """The null point (q_i, q_c) and the predictions to bet with, for a shifted claim.
 
     Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept
-    where both null values are probabilities and q_i lies above p_i. A bet that would put p_c above 1 is made smaller.
+    where both null values are probabilities and q_i lies above p_i. A bet that would put the challenger above its own
+    prediction is made smaller: near 1 it would otherwise lose even if both predictions were right.
     """
     weight = samples / np.maximum(p * (1 - p), 1e-4)
     weight_c = challenger_samples / np.maximum(c * (1 - c), 1e-4)
     null_c = (weight * (p - shift) + weight_c * c) / (weight + weight_c)
-    highest = 1 - shift - 1e-6
+    highest = max(1 - shift - 1e-6, 1e-9)
     null_c = np.clip(null_c, np.minimum(np.maximum(1e-6, p - shift + 1e-9), highest), highest)
     null = null_c + shift
     slope = samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null))
     lean = np.maximum(null - p, 0.0)
-    lean = np.minimum(lean, 0.999 * (1 - null_c) / np.maximum(slope, 1e-300))
+    lean = np.minimum(lean, np.maximum(c - null_c, 0.0) / np.maximum(slope, 1e-300))
     return null, null_c, null - lean, null_c + slope * lean
 
 
