@@ -237,6 +237,7 @@ def test_what_a_policy_was_told_of_parallel_plays_stands_unless_told_otherwise()
         (["a", ("b", "c")], "use one that JSON can hold"),
         (["a", float("nan")], "label nan"),
         (["a", ["b"]], "label"),
+        (5, "5 is no list of labels"),
     ],
 )
 def test_bad_labels_are_named(labels, said):
@@ -292,6 +293,7 @@ def sealed(content_change=None, envelope_change=None) -> str:
     [
         (sealed()[:-20], lb.DamagedSave, "is not JSON"),
         ("[]", lb.DamagedSave, "no saved experiment"),
+        (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
         (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),

@@ -41,6 +41,7 @@ from linkedbandits.policies import (
     SuffixUCB,
     UniformSampling,
 )
+from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
 from linkedbandits.runs import Runs, Summary
 from linkedbandits.simulation import simulate
 from linkedbandits.version import __version__
@@ -50,6 +51,7 @@ __all__ = [
     "CascadeBAI",
     "ConflictingTell",
     "DamagedSave",
+    "ErrorPoint",
     "Estimate",
     "Experiment",
     "ExperimentFinished",
@@ -80,6 +82,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "bounds",
+    "error_curve",
     "next_play",
     "scenarios",
     "simulate",

@@ -17,8 +17,8 @@ def check_probability(name: str, value: float) -> None:
         raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
 
 
-def check_evidence_level(delta: float) -> None:
-    """Refuse a ``delta`` that evidence kept as a plain number cannot reach."""
+def check_delta(delta: float) -> None:
+    """Refuse a ``delta`` outside (0, 1), or so small that evidence as a plain number cannot reach it."""
     check_probability("delta", delta)
     if delta < SMALLEST_DELTA:
         raise InvalidParameter(f"delta={delta!r} is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it")

@@ -431,7 +431,7 @@ class Experiment:
         return Verdict(arms[0], status, self._plays, bound, top=arms if len(arms) > 1 else ())
 
     def _known(self, play_id: int) -> int:
-        if not isinstance(play_id, int) or not 0 <= play_id < len(self._answers):
+        if not isinstance(play_id, int | np.integer) or not 0 <= play_id < len(self._answers):
             raise UnknownPlay(
                 f"no play {play_id!r} was asked; ids run from 0 to {len(self._answers) - 1}"
                 if len(self._answers)

@@ -18,7 +18,10 @@ def check_labels(arms: Iterable[Label]) -> tuple[Label, ...]:
     ...
     linkedbandits.errors.InvalidLabels: label 'north' stands for 2 arms; give every arm its own
     """
-    labels = tuple(arms)
+    try:
+        labels = tuple(arms)
+    except TypeError:
+        raise InvalidLabels(f"{arms!r} is no list of labels; give the arms as a list, such as ['a', 'b']") from None
     if len(labels) < 2:
         raise InvalidLabels(f"{len(labels)} arm(s) given; a choice needs at least two")
     for label in labels:

@@ -303,11 +303,11 @@ LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(),
 
 def find_linkage(name: str | Linkage) -> Linkage:
     """The linkage of that name; a linkage stands for itself."""
-    if not isinstance(name, str):
+    if not isinstance(name, str) and hasattr(name, "fulfil"):
         return name
     try:
-        return LINKAGES[name]
-    except KeyError:
+        return LINKAGES[name]  # type: ignore[index]
+    except (KeyError, TypeError):
         raise UnknownName(f"unknown linkage {name!r}; choose one of {', '.join(LINKAGES)}") from None
 
 

@@ -21,7 +21,7 @@ def unseal(text: str | bytes) -> dict[str, Any]:
     """The content that :func:`seal` wrote, or an error that says what is wrong with the text."""
     try:
         envelope = json.loads(text)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DamagedSave(f"the saved experiment is not JSON ({error}); restore it from a whole copy") from error
     if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
         raise DamagedSave(f"this JSON is no saved experiment; its 'format' should be {FORMAT!r}")

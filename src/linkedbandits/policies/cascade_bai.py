@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_positive, check_probability, check_whole
+from linkedbandits.checks import check_delta, check_positive, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
@@ -81,7 +81,7 @@ class CascadeBAI:
     asks: ClassVar[Asks] = "tuples"
 
     def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
         check_whole("k", self.k)
         check_positive("factor", self.factor)
 

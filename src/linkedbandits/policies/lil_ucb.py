@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_probability
+from linkedbandits.checks import check_delta
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, empirical_means
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
@@ -50,7 +50,7 @@ class LilUCB:
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
 
     @property
     def status_at_stop(self) -> Status:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from linkedbandits.checks import check_positive, check_probability
+from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
@@ -72,7 +72,7 @@ class LinkedEGE:
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
         if self.gap is not None:
             check_positive("gap", self.gap, most=1.0)
         if self.median not in ("reuse", "fresh"):
@@ -95,7 +95,7 @@ class LinkedEGE:
         A gap that is a difference of two floats may miss a power of two by a rounding error; that is no reason
         for another round.
         """
-        return np.inf if self.gap is None else max(1, ceil(log2(1 / self.gap) - 1e-9))
+        return np.inf if self.gap is None else max(1, ceil(-log2(self.gap) - 1e-9))
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedEGEState:
         """Line 2: S_1 = [n], r = 1."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_evidence_level, check_share, check_whole
+from linkedbandits.checks import check_delta, check_share, check_whole
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
 from linkedbandits.policies.evidence_race import EARLY_BLOCKS, LOOKS, EvidenceRace, RaceState, divergence
@@ -46,7 +46,7 @@ class LinkedElimination(EvidenceRace):
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        check_evidence_level(self.delta)
+        check_delta(self.delta)
         check_whole("k", self.k)
         check_share("epsilon", self.epsilon)
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_evidence_level
+from linkedbandits.checks import check_delta
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
 from linkedbandits.policies.evidence_race import EvidenceRace, RaceState
@@ -56,7 +56,7 @@ class LinkedTrackAndStop(EvidenceRace):
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        check_evidence_level(self.delta)
+        check_delta(self.delta)
 
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """The cheapest samples that refute every rival to the same degree, scaled to 1 for the rival asked most.

@@ -11,17 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     Counts,
     IntArray,
     Repeats,
-    Status,
     best_arm,
     empirical_means,
 )
-from linkedbandits.policies.stopping_mode import check_one_of
+from linkedbandits.policies.stopping_mode import EffortOrConfidence
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
@@ -37,7 +35,7 @@ class MaximalSamplingState(LaneState):
 
 
 @dataclass(frozen=True)
-class MaximalSampling:
+class MaximalSampling(EffortOrConfidence):
     """Play ``{a_1, ..., a_n}`` over and over.
 
     Give ``plays`` for the algorithm as in its box (T plays, then the arm with the highest empirical mean), or
@@ -58,20 +56,7 @@ class MaximalSampling:
     asks: ClassVar[Asks] = "ordered tuples"
 
     def __post_init__(self) -> None:
-        check_one_of(self, "delta", "plays")
-        if self.plays is not None:
-            check_whole("plays", self.plays)
-        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """Confident only if it stops by the LIL rule."""
-        return "budget" if self.delta is None else "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta`` with the proved calibration."""
-        return None if self.delta is None else LilRule(self.delta, self.calibration).error_bound
+        self.check_stopping("plays")
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> MaximalSamplingState:
         """Initialize: all counts 0."""

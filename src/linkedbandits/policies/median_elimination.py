@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_positive, check_probability
+from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     BoolArray,
@@ -53,7 +53,7 @@ class MedianElimination:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, most=1.0)
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
 
     @property
     def status_at_stop(self) -> Status:

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.model import Status
+from linkedbandits.stopping.lil import Calibration, LilRule
 
 
-def check_one_of(policy: object, *names: str) -> None:
-    """Refuse a policy that was given none or several of the parameters that say when to stop."""
-    given = [name for name in names if getattr(policy, name) is not None]
-    if len(given) != 1:
-        had = f"got {' and '.join(given)}" if given else "got neither"
-        raise InvalidParameter(f"{type(policy).__name__} takes either {' or '.join(names)}; {had}")
+class EffortOrConfidence:
+    """Either so much of something, or until the LIL rule stops it at level ``delta``."""
+
+    delta: float | None
+    calibration: Calibration
+
+    def check_stopping(self, effort: str) -> None:
+        """Refuse neither or both of ``delta`` and the ``effort``, and a value of either that makes no sense."""
+        amount = getattr(self, effort)
+        if (self.delta is None) == (amount is None):
+            had = "neither" if amount is None else f"delta and {effort}"
+            raise InvalidParameter(f"{type(self).__name__} takes either delta or {effort}; got {had}")
+        if amount is not None:
+            check_whole(effort, amount)
+        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
+
+    @property
+    def status_at_stop(self) -> Status:
+        """Confident only if it stops by the LIL rule."""
+        return "budget" if self.delta is None else "confident"
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta`` with the proved calibration."""
+        return None if self.delta is None else LilRule(self.delta, self.calibration).error_bound

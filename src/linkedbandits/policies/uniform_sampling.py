@@ -12,18 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import (
     BoolArray,
     Counts,
     IntArray,
     Needs,
-    Status,
     best_arm,
     empirical_means,
 )
-from linkedbandits.policies.stopping_mode import check_one_of
+from linkedbandits.policies.stopping_mode import EffortOrConfidence
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
@@ -43,7 +41,7 @@ class UniformSamplingState(LaneState):
 
 
 @dataclass(frozen=True)
-class UniformSampling:
+class UniformSampling(EffortOrConfidence):
     """Sample all arms equally.
 
     Give ``samples`` for the algorithm as in its box (t samples of each, then the arm with the highest empirical
@@ -65,20 +63,7 @@ class UniformSampling:
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        check_one_of(self, "delta", "samples")
-        if self.samples is not None:
-            check_whole("samples", self.samples)
-        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """Confident only if it stops by the LIL rule."""
-        return "budget" if self.delta is None else "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta`` with the proved calibration."""
-        return None if self.delta is None else LilRule(self.delta, self.calibration).error_bound
+        self.check_stopping("samples")
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> UniformSamplingState:
         """Nothing sampled yet."""

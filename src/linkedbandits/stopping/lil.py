@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from linkedbandits.checks import check_probability
+from linkedbandits.checks import check_delta
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
@@ -35,7 +35,7 @@ class LilRule:
     calibration: Calibration = "proved"
 
     def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
         if self.calibration not in ("proved", "plain"):
             raise InvalidParameter(f"calibration={self.calibration!r} is unknown; choose 'proved' or 'plain'")
 
