@@ -26,7 +26,7 @@ from linkedbandits.errors import (
     UnknownName,
     UnknownPlay,
 )
-from linkedbandits.experiment import Estimate, Experiment, Play
+from linkedbandits.experiment import Experiment
 from linkedbandits.linkage import next_play
 from linkedbandits.model import Verdict
 from linkedbandits.policies import (
@@ -44,6 +44,7 @@ from linkedbandits.policies import (
 from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
 from linkedbandits.runs import Runs, Summary
 from linkedbandits.simulation import simulate
+from linkedbandits.tickets import Estimate, Play
 from linkedbandits.version import __version__
 
 __all__ = [

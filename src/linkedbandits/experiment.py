@@ -7,9 +7,9 @@ fulfilled the policy sees its counts and states the next.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,35 +33,7 @@ from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.saving import seal, unseal
 from linkedbandits.streams import LaneStreams
-
-Receipt = Literal["counted", "spare", "late", "repeated"]
-Role = Literal["current", "spare", "abandoned"]
-
-
-class Play(NamedTuple):
-    """A play to make: try the arms from left to right until the first success, then tell."""
-
-    id: int
-    arms: tuple[Label, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample."""
-
-    arm: Label
-    samples: int
-    successes: int
-    mean: float | None
-    still_in: bool
-
-
-class _Ticket(NamedTuple):
-    """A play that is out; ``claimed`` are the arms it speaks for, if it was spare and speaks for some of them only."""
-
-    arms: IntArray
-    role: Role
-    claimed: IntArray | None = None
+from linkedbandits.tickets import Estimate, Play, Receipt, Ticket
 
 
 class Experiment:
@@ -112,7 +84,7 @@ class Experiment:
 
         count = len(self._labels)
         self._answers = Answers()
-        self._tickets: dict[int, _Ticket] = {}
+        self._tickets: dict[int, Ticket] = {}
         self._spares: dict[int, Spare] = {}
         self._plays = 0
         self._plays_observed = 0  # of which the policy has been told
@@ -179,10 +151,10 @@ class Experiment:
         arms = self._request.hand_out()
         play = self._answers.open_play()
         if arms is not None:
-            self._tickets[play] = _Ticket(arms, "current")
+            self._tickets[play] = Ticket(arms, "current")
         else:
             arms = self._request.spare_play()
-            self._tickets[play] = _Ticket(arms, "spare")
+            self._tickets[play] = Ticket(arms, "spare")
             self._spares[play] = Spare(arms.tolist(), None, False, set(arms.tolist()))
         return Play(play, self._labels_of(arms))
 
@@ -340,7 +312,7 @@ class Experiment:
         )
         exp._answers = Answers.from_text(content["answers"])
         exp._tickets = {
-            play: _Ticket(np.array(arms, dtype=np.int64), role, None if claimed is None else np.array(claimed))
+            play: Ticket(np.array(arms, dtype=np.int64), role, None if claimed is None else np.array(claimed))
             for play, arms, role, claimed in content["tickets"]
         }
         exp._abandoned = sum(ticket.role == "abandoned" for ticket in exp._tickets.values())

@@ -24,6 +24,7 @@ a rival that is ahead by epsilon/2, so epochs do not go on for ever, even betwee
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ class RaceState(LaneState):
     near_refuted: BoolArray
 
 
-class EvidenceRace:
+class EvidenceRace(ABC):
     """A policy but for its allocation of samples; see the module's text."""
 
     delta: float
@@ -101,9 +102,9 @@ class EvidenceRace:
         """``delta``, proved."""
         return self.delta
 
+    @abstractmethod
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """Samples to ask of every arm in a block, in units of ``state.step``; at least 1 somewhere."""
-        raise NotImplementedError
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> RaceState:
         """One sample of every arm, without a bet."""

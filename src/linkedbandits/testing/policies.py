@@ -9,12 +9,13 @@ from contextlib import suppress
 import numpy as np
 
 from linkedbandits.errors import InvalidNeeds, LinkedBanditError, TooManyInFlight
-from linkedbandits.experiment import Experiment, Play
+from linkedbandits.experiment import Experiment
 from linkedbandits.linkage import LINKAGES, Linkage, fulfil
 from linkedbandits.model import Counts, FloatArray, Request
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.simulation import simulate
 from linkedbandits.streams import LaneStreams
+from linkedbandits.tickets import Play
 from linkedbandits.world import CoinFlips
 
 Trace = list[tuple[tuple[object, ...], object]]
