@@ -7,7 +7,6 @@ fulfilled the policy sees its counts and states the next.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -25,9 +24,10 @@ from linkedbandits.errors import (
     UnknownName,
     UnknownPlay,
 )
+from linkedbandits.experiment_content import content_of, fill
 from linkedbandits.labels import check_labels, listed
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live import InProgress, Spare, begin, resume
+from linkedbandits.live import InProgress, Spare, begin
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Label, Status, Verdict, check_request
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
@@ -239,44 +239,7 @@ class Experiment:
 
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
-        return seal(
-            {
-                "labels": list(self._labels),
-                "policy": describe_policy(self._policy),
-                "linkage": self._linkage.name,
-                "seed": self._seed,
-                "max_plays": self._max_plays,
-                "parallel": self._parallel,
-                "answers": self._answers.to_text(),
-                "tickets": [
-                    [
-                        play,
-                        ticket.arms.tolist(),
-                        ticket.role,
-                        None if ticket.claimed is None else ticket.claimed.tolist(),
-                    ]
-                    for play, ticket in self._tickets.items()
-                ],
-                "spares": [
-                    [play, spare.arms, spare.reached, spare.hit, sorted(spare.unclaimed)]
-                    for play, spare in self._spares.items()
-                ],
-                "plays": self._plays,
-                "plays_observed": self._plays_observed,
-                "late": self._late,
-                "samples": self._samples.tolist(),
-                "successes": self._successes.tolist(),
-                "verdict": None
-                if self._verdict is None
-                else [
-                    [self._index[arm] for arm in self._verdict.top or (self._verdict.arm,)],
-                    self._verdict.status,
-                    self._verdict.plays,
-                ],
-                "state": self._state.to_json(),
-                "request": self._request.to_json(),
-            }
-        )
+        return seal(content_of(self))
 
     @classmethod
     def from_json(
@@ -310,26 +273,7 @@ class Experiment:
             max_plays=content["max_plays"],
             parallel=content["parallel"],
         )
-        exp._answers = Answers.from_text(content["answers"])
-        exp._tickets = {
-            play: Ticket(np.array(arms, dtype=np.int64), role, None if claimed is None else np.array(claimed))
-            for play, arms, role, claimed in content["tickets"]
-        }
-        exp._abandoned = sum(ticket.role == "abandoned" for ticket in exp._tickets.values())
-        exp._spares = {
-            play: Spare(arms, reached, hit, set(unclaimed)) for play, arms, reached, hit, unclaimed in content["spares"]
-        }
-        exp._plays = content["plays"]
-        exp._plays_observed = content["plays_observed"]
-        exp._late = content["late"]
-        exp._samples = np.array(content["samples"], dtype=np.int64)
-        exp._successes = np.array(content["successes"], dtype=np.int64)
-        exp._state = type(exp._state).from_json(content["state"])
-        exp._request = resume(content["request"], exp._linkage)
-        if content["verdict"] is not None:
-            top, status, plays = content["verdict"]
-            bound = policy.error_bound if status == "confident" else None
-            exp._verdict = replace(exp._verdict_of(np.array([top]), status, bound), plays=plays)
+        fill(exp, content)
         return exp
 
     def _advance(self) -> None:
