@@ -225,6 +225,9 @@ def test_what_a_policy_was_told_of_parallel_plays_stands_unless_told_otherwise()
     policy = lb.LinkedElimination(0.1, parallel=16)
     assert lb.Experiment("ab", policy).policy.parallel == 16
     assert lb.Experiment("ab", policy, parallel=4).policy.parallel == 4
+    for exp in (lb.Experiment("ab", policy), lb.Experiment("ab", policy, parallel=4)):
+        assert lb.Experiment.from_json(exp.to_json()).policy == exp.policy
+        assert lb.Experiment.from_json(exp.to_json(), policy=policy).policy == exp.policy
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,8 @@ class Experiment:
     def _read(cls, content: dict[str, Any], policy: AnyPolicy | None, linkage: Linkage | None) -> Experiment:
         if policy is None:
             policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
-        elif describe_policy(policy) != content["policy"]:
+        policy = fitted(policy, linkage or find_linkage(content["linkage"]), content["parallel"])
+        if describe_policy(policy) != content["policy"]:
             raise DamagedSave(f"the experiment was saved with {content['policy']}, not {describe_policy(policy)}")
         exp = cls(
             content["labels"],

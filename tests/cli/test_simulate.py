@@ -43,7 +43,7 @@ def test_json_has_the_figures_of_the_runs():
     assert data["samples_by_arm"] == runs.samples.mean(axis=0).tolist()
     assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
     assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
-    assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0}
+    assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0, "parallel": 1}
 
 
 def test_the_same_seed_gives_the_same_output_and_another_seed_another():

@@ -75,7 +75,7 @@ class CascadeBAI:
     delta: float
     k: int
     factor: float = PRINTED_FACTOR
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "cascade-bai"
     asks: ClassVar[Asks] = "tuples"

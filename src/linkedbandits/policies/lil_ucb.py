@@ -44,7 +44,7 @@ class LilUCB:
     """
 
     delta: float
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "lil-ucb"
     asks: ClassVar[Asks] = "needs"

@@ -39,7 +39,7 @@ class LinkedElimination(EvidenceRace):
     delta: float
     k: int = 1
     epsilon: float = 0.0
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "linked-elimination"

@@ -50,7 +50,7 @@ class MaximalSampling(EffortOrConfidence):
     delta: float | None = None
     plays: int | None = None
     calibration: Calibration = "proved"
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "maximal-sampling"
     asks: ClassVar[Asks] = "ordered tuples"

@@ -39,7 +39,7 @@ class SuffixUCB:
 
     delta: float
     calibration: Calibration = "proved"
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "suffix-ucb"
     asks: ClassVar[Asks] = "ordered tuples"

@@ -57,7 +57,7 @@ class UniformSampling(EffortOrConfidence):
     delta: float | None = None
     samples: int | None = None
     calibration: Calibration = "proved"
-    parallel: int = field(default=1, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "uniform-sampling"
     asks: ClassVar[Asks] = "needs"
