@@ -29,6 +29,9 @@ CASES = [
     (lb.LinkedElimination(delta=0.2, k=2), 200),
     (lb.LinkedElimination(delta=0.2, epsilon=0.1), 200),
     (lb.LinkedTrackAndStop(delta=0.2), 200),
+    (lb.LinkedHalving(plays=40), 200),
+    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 100),
+    (lb.CascadeBAI(delta=0.5, k=2, factor=0.5), 100),
     (lb.MedianElimination(epsilon=1.0, delta=0.5), 60),
 ]
 

@@ -156,15 +156,16 @@ class Free:
 
     def plan(self, needs: IntArray) -> Plan:
         """Longest remaining need first, for a share of that need; a single arm until its need is met."""
-        longest = needs.max(axis=1)
         if needs.shape[0] == 1:  # live play has one lane, and there every microsecond is somebody's
-            return self._plan_one(needs[0], int(longest[0]))
+            return self._plan_one(needs[0])
+        longest = needs.max(axis=1)
         order = _by_decreasing(needs, int(longest.max()))
         alone = needs[np.arange(longest.size), order[:, 1]] == 0
         share = np.maximum((longest * self.share_between_sorts).astype(np.int64), 1)
         return Plan(order, np.where(alone, longest, share))
 
-    def _plan_one(self, needs: IntArray, longest: int) -> Plan:
+    def _plan_one(self, needs: IntArray) -> Plan:
+        longest = int(needs.max())
         if np.count_nonzero(needs) == 1:
             return Plan(np.array([[needs.argmax()]]), np.array([longest]))
         plays = max(int(longest * self.share_between_sorts), 1)

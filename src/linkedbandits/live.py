@@ -114,8 +114,8 @@ class NeedsInProgress:
         return self._open
 
     def _settle_next_play(self) -> bool:
-        arms = self._planned_arms() if self._plan_plays else self._order[:0]
-        if not arms.size:
+        arms = self._planned_arms() if self._plan_plays else None
+        if arms is None or not arms.size:
             if not self._free.any():
                 return False
             plan = self._linkage.plan(self._free[np.newaxis])
