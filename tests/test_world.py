@@ -71,3 +71,20 @@ def test_successes_are_binomial():
     variance = need * means * (1 - means)
     assert (np.abs(drawn.mean(axis=0) - need * means) < 5 * np.sqrt(variance / lanes)).all()
     assert drawn.var(axis=0) == pytest.approx(variance, rel=5 * np.sqrt(2.1 / lanes))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("arms", "mean"), [(680, 0.05), (330, 0.1)])
+def test_deep_in_a_long_tuple_the_counts_keep_their_law(arms, mean):
+    """Of 4e18 plays a few thousand reach the end. Their hits must still be binomial with the arm's own mean.
+
+    The last twenty arms have over 60,000 samples, and the limit is five standard errors (false alarm below 1e-6). As
+    one multinomial, the rounding of 1 - (what came before) spoils the share of hits there.
+    """
+    times = np.array([4 * 10**18])
+    world = CoinFlips(np.full((1, arms), mean), LaneStreams(3, arms, range(1)))
+    hits = world.hits(np.arange(arms)[np.newaxis], times)[0]
+    tried = times[0] - (np.cumsum(hits) - hits)
+    assert tried[-1] == pytest.approx(4e18 * (1 - mean) ** (arms - 1), rel=0.2)
+    samples, successes = int(tried[-20:].sum()), int(hits[-20:].sum())
+    assert abs(successes / samples - mean) < 5 * np.sqrt(mean * (1 - mean) / samples)

@@ -306,10 +306,10 @@ def find_linkage(name: str | Linkage) -> Linkage:
     """The linkage of that name; a linkage stands for itself."""
     if not isinstance(name, str) and hasattr(name, "fulfil"):
         return name
-    try:
-        return LINKAGES[name]  # type: ignore[index]
-    except (KeyError, TypeError):
-        raise UnknownName(f"unknown linkage {name!r}; choose one of {', '.join(LINKAGES)}") from None
+    for known, linkage in LINKAGES.items():
+        if name == known:
+            return linkage
+    raise UnknownName(f"unknown linkage {name!r}; choose one of {', '.join(LINKAGES)}")
 
 
 def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> tuple[int, ...]:

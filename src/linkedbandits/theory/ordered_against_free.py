@@ -100,7 +100,7 @@ def worst_with_best_mean(
 def _climb(best: float, place: int, start: FloatArray, largest_group: int, looks: int) -> FloatArray:
     """Nelder and Mead's method from one starting point; a group can vanish, but some rival must be left."""
     # Imported here, because it takes longer to import than the rest of the library together.
-    from scipy.optimize import fmin  # noqa: PLC0415
+    from scipy.optimize import fmin  # noqa: PLC0415 - only this exploration needs it
 
     def minus_ratio(shape: FloatArray) -> float:
         return -_ratio(_grouped(best, place, shape, largest_group))
