@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from every_policy import EVERY_POLICY, policy_id, some_linkage
 from linkedbandits.model import COUNT_LIMIT
+from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
 
 MEANS = [0.1, 0.6, 0.3, 0.3]
@@ -40,6 +41,44 @@ def test_the_whole_blocks_of_a_shorter_run_begin_a_longer_one():
     shorter = lb.simulate(MEANS, policy, trials=block, seed=3)
     longer = lb.simulate(MEANS, policy, trials=3 * block, seed=3)
     assert np.array_equal(shorter.plays, longer.plays[:block])
+
+
+def test_lanes_from_the_middle_of_a_run_end_as_in_the_whole_run():
+    block = block_lanes(4)
+    policy = lb.LinkedElimination(delta=0.1)
+    rows = np.random.default_rng(0).uniform(0.1, 0.9, size=(2 * block + 50, 4))
+    whole = simulate_lanes(rows, policy, seed=3)
+    part = simulate_lanes(rows[block:], policy, first=block, seed=3)
+    for name in ("top", "plays", "samples", "successes", "confident"):
+        assert np.array_equal(getattr(whole, name)[block:], getattr(part, name))
+
+
+def test_every_lane_has_its_own_means():
+    rows = np.array([[0.9, 0.1], [0.1, 0.9]] * 20)
+    outcomes = simulate_lanes(rows, lb.LinkedElimination(delta=0.01), seed=1)
+    assert np.array_equal(outcomes.top[:, 0], rows.argmax(axis=1))  # forty runs at 0.01, seen with this seed
+    assert ((outcomes.successes <= outcomes.samples) & (outcomes.samples > 0)).all()
+
+
+def test_lanes_can_begin_only_where_a_block_does():
+    with pytest.raises(lb.InvalidParameter, match="multiples of"):
+        simulate_lanes(np.full((5, 4), 0.5), lb.UniformSampling(samples=5), first=3)
+
+
+def test_who_watches_sees_plays_grow_and_arms_leave():
+    seen: dict[int, list[tuple[int, int]]] = {}
+
+    def watch(lanes, plays, arms_in):
+        for lane, after, left in zip(lanes.tolist(), plays.tolist(), arms_in.tolist(), strict=True):
+            seen.setdefault(lane, []).append((after, left))
+
+    rows = np.broadcast_to(np.array(MEANS), (30, 4))
+    outcomes = simulate_lanes(rows, lb.LinkedElimination(delta=0.1), seed=1, watch=watch)
+    assert sorted(seen) == list(range(30))
+    for lane, steps in seen.items():
+        plays = [after for after, _ in steps]
+        assert plays == sorted(plays)
+        assert steps[-1] == (outcomes.plays[lane], 1)
 
 
 def test_another_seed_gives_other_runs():

@@ -1,4 +1,4 @@
-"""Exact simulation without playing: many independent trials of a policy, side by side.
+"""Exact simulation without playing: many independent lanes of a policy, side by side.
 
 All a policy sees of a batch of plays are its counts, and the counts of a batch can be drawn directly: binomially
 for needs, multinomially for a repeated tuple. So a run of ten billion plays costs what a run of ten does.
@@ -7,6 +7,7 @@ for needs, multinomially for a repeated tuple. So a run of ten billion plays cos
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from linkedbandits.model import (
     check_means,
     check_request,
 )
-from linkedbandits.policy import AnyPolicy, check_linkage, fitted
+from linkedbandits.policy import AnyPolicy, LaneState, check_linkage, fitted
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips
@@ -35,6 +36,31 @@ _ARRAYS_PER_CELL = 32
 """How many 8-byte numbers a lane holds for each arm at the busiest moment, with room to spare."""
 
 Progress = Callable[[int], None]
+
+Watch = Callable[[IntArray, IntArray, IntArray], None]
+"""Told after every step of a run: the lanes that took it, their plays so far, and how many arms each has still in."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How some lanes ended: a row each, with the answer's k arms (best first), plays, and counts of every arm."""
+
+    top: IntArray
+    plays: IntArray
+    samples: IntArray
+    successes: IntArray
+    confident: BoolArray
+
+    @classmethod
+    def blank(cls, lanes: int, arms: int, k: int) -> Outcomes:
+        """Rows to be filled in."""
+        return cls(
+            top=np.zeros((lanes, k), dtype=np.int64),
+            plays=np.zeros(lanes, dtype=np.int64),
+            samples=np.zeros((lanes, arms), dtype=np.int64),
+            successes=np.zeros((lanes, arms), dtype=np.int64),
+            confident=np.zeros(lanes, dtype=np.bool_),
+        )
 
 
 def simulate(
@@ -67,6 +93,49 @@ def simulate(
     """
     vector = check_means(means)
     check_whole("trials", trials)
+    outcomes = simulate_lanes(
+        np.broadcast_to(vector, (trials, vector.size)),
+        policy,
+        linkage=linkage,
+        seed=seed,
+        max_plays=max_plays,
+        parallel=parallel,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    return runs_of(vector, policy, outcomes)
+
+
+def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
+    """Outcomes of lanes that all had these means, as the trials of one simulation."""
+    tolerance = float(getattr(policy, "epsilon", 0.0))
+    return Runs(means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, tolerance)
+
+
+def simulate_lanes(
+    means: FloatArray,
+    policy: AnyPolicy,
+    *,
+    linkage: str | Linkage = "ordered",
+    first: int = 0,
+    seed: Seed = 0,
+    max_plays: int | None = None,
+    parallel: int | None = None,
+    memory_limit: int = WORKING_MEMORY,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
+) -> Outcomes:
+    """Run ``policy`` once in every lane; lane l has the arms' means ``means[l]``.
+
+    ``first`` is the number of the first of these lanes in a larger run, and has to begin one of its blocks (see
+    ``linkedbandits.streams``): then each lane ends exactly as it does in the whole run. The other parameters are
+    those of :func:`simulate`.
+    """
+    lanes, arms = means.shape
+    if first % block_lanes(arms):
+        raise InvalidParameter(
+            f"first={first} is inside a block; with {arms} arms lanes can begin at multiples of {block_lanes(arms)}"
+        )
     if parallel is not None:
         check_whole("parallel", parallel)
     if not isinstance(seed, np.random.SeedSequence):
@@ -78,30 +147,21 @@ def simulate(
     check_linkage(policy, link)
     policy = fitted(policy, link, parallel)
     try:
-        board = _Board(trials, vector.size, getattr(policy, "k", 1))
+        outcomes = Outcomes.blank(lanes, arms, getattr(policy, "k", 1))
     except MemoryError:
-        gigabytes = trials * vector.size * 8 / 1e9
+        gigabytes = 2 * lanes * arms * 8 / 1e9
         raise InvalidParameter(
-            f"trials={trials} need {gigabytes:.3g} GB for their results; run fewer at a time, with a seed for each"
+            f"trials={lanes} need {gigabytes:.3g} GB for their results; run fewer at a time, with a seed for each"
         ) from None
-    block = block_lanes(vector.size)
-    side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * vector.size * block)) * block
-    for start in range(0, trials, side_by_side):
-        lanes = range(start, min(start + side_by_side, trials))
-        shared = np.broadcast_to(vector, (len(lanes), vector.size))
-        _run_lanes(lanes, shared, policy, link, LaneStreams(seed, vector.size, lanes), limit, board, progress)
-    tolerance = float(getattr(policy, "epsilon", 0.0))
-    return Runs(vector, board.top, board.plays, board.samples, board.confident, tolerance)
-
-
-class _Board:
-    """Where the lanes of a run leave their results."""
-
-    def __init__(self, trials: int, arms: int, k: int) -> None:
-        self.top = np.zeros((trials, k), dtype=np.int64)
-        self.plays = np.zeros(trials, dtype=np.int64)
-        self.samples = np.zeros((trials, arms), dtype=np.int64)
-        self.confident = np.zeros(trials, dtype=np.bool_)
+    block = block_lanes(arms)
+    side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * arms * block)) * block
+    for start in range(0, lanes, side_by_side):
+        rows = range(start, min(start + side_by_side, lanes))
+        streams = LaneStreams(seed, arms, range(first + rows.start, first + rows.stop))
+        world = CoinFlips(means[rows.start : rows.stop], streams)
+        state = policy.start(len(rows), arms, streams.policy_seeds())
+        _run_lanes(rows, state, world, policy, link, limit, outcomes, progress, watch)
+    return outcomes
 
 
 class _Tally:
@@ -122,33 +182,33 @@ class _Tally:
 
 def _run_lanes(
     lanes: range,
-    means: FloatArray,
+    state: LaneState,
+    world: CoinFlips,
     policy: AnyPolicy,
     linkage: Linkage,
-    streams: LaneStreams,
     max_plays: int,
-    board: _Board,
+    outcomes: Outcomes,
     progress: Progress | None,
+    watch: Watch | None,
 ) -> None:
     """The loop of a run: request, fulfil, observe; lanes that are done are written down and thinned out."""
-    arms = means.shape[1]
-    state = policy.start(len(lanes), arms, streams.policy_seeds())
-    world = CoinFlips(means, streams)
+    arms = outcomes.samples.shape[1]
     tally = _Tally(lanes, arms)
 
     def write_down(done: BoolArray, top: IntArray, confident: bool) -> None:
         rows = tally.lane[done]
-        board.top[rows] = top[done]
-        board.plays[rows] = tally.plays[done]
-        board.samples[rows] = tally.samples[done]
-        board.confident[rows] = confident
+        outcomes.top[rows] = top[done]
+        outcomes.plays[rows] = tally.plays[done]
+        outcomes.samples[rows] = tally.samples[done]
+        outcomes.successes[rows] = tally.successes[done]
+        outcomes.confident[rows] = confident
         if progress is not None:
             progress(rows.size)
         for part in (state, world, tally):
             part.keep(~done)
 
     def leading() -> IntArray:
-        return leading_arms(tally.samples, tally.successes, state.still_in, board.top.shape[1])
+        return leading_arms(tally.samples, tally.successes, state.still_in, outcomes.top.shape[1])
 
     while tally.lane.size:
         request = policy.request(state)
@@ -164,6 +224,8 @@ def _run_lanes(
             if not tally.lane.size:
                 return
         policy.observe(state, counts)
+        if watch is not None:
+            watch(tally.lane, tally.plays, np.count_nonzero(state.still_in, axis=1))
         if state.stopped.any():
             write_down(state.stopped, answer_of(state), policy.status_at_stop == "confident")
         out_of_plays = tally.plays >= max_plays
