@@ -72,3 +72,78 @@ class DamagedSave(LinkedBanditError, ValueError):
 
 class NewerSave(LinkedBanditError, ValueError):
     """A saved experiment written by a later version of the library."""
+
+
+class UnknownExperiment(LinkedBanditError, KeyError):
+    """An experiment that the store does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ExperimentPaused(LinkedBanditError, RuntimeError):
+    """A question to an experiment that hands out no plays for now."""
+
+
+class ExperimentArchived(LinkedBanditError, RuntimeError):
+    """A change to an experiment that is closed for good."""
+
+
+class KeyReused(LinkedBanditError, ValueError):
+    """An idempotency key that came with another question before."""
+
+
+class StoreUnavailable(LinkedBanditError, OSError):
+    """A store that cannot be read or written now; nothing was changed."""
+
+
+class JournalMismatch(LinkedBanditError, RuntimeError):
+    """A journal that, replayed, does not give what it says."""
+
+
+class InvalidStudy(LinkedBanditError, ValueError):
+    """A study file that says something the library cannot run."""
+
+
+class ResultsMismatch(LinkedBanditError, ValueError):
+    """A folder of results that belongs to another study, or to another version of it."""
+
+
+class ResultsInUse(LinkedBanditError, RuntimeError):
+    """A folder of results that another run is writing to."""
+
+
+class DamagedResults(LinkedBanditError, ValueError):
+    """Results that cannot be read back as they were written."""
+
+
+class EngineFailure(LinkedBanditError, RuntimeError):
+    """Workers that died, or could not be reached."""
+
+
+class MissingToken(LinkedBanditError, PermissionError):
+    """A request without a token that the service knows."""
+
+
+class AccessDenied(LinkedBanditError, PermissionError):
+    """A request that is not allowed to whoever makes it."""
+
+
+class RequestTooLarge(LinkedBanditError, ValueError):
+    """A request with more in it than the service takes at once."""
+
+
+class TooManyRequests(LinkedBanditError, RuntimeError):
+    """More requests than a token may make; ``retry_after`` is in how many seconds the next is welcome."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ServiceUnavailable(LinkedBanditError, ConnectionError):
+    """A service that did not answer, however often it was asked."""
+
+
+class UnexpectedAnswer(LinkedBanditError, RuntimeError):
+    """An answer that no service of this library gives."""

@@ -32,3 +32,17 @@ def times(ratio: float) -> str:
     ('1.0', '1.2', '2,641')
     """
     return f"{ratio:.1f}" if ratio < 100 else count(ratio)
+
+
+def duration(seconds: float) -> str:
+    """A time to wait.
+
+    >>> duration(0.4), duration(75), duration(7300)
+    ('1 s', '1 min 15 s', '2 h 2 min')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

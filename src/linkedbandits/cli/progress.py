@@ -7,21 +7,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 Advance = Callable[[str, int], None]
 
 
 @contextmanager
-def progress_bar(total: int, unit: str) -> Iterator[Advance]:
-    """Show how much of ``total`` is done; yields a function to call with a description and an amount."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeRemainingColumn(),
-    )
+def progress_bar(total: int, unit: str | None = None) -> Iterator[Advance]:
+    """Show how much of ``total`` is done, in percent if it has no unit that people count in.
+
+    Yields a function to call with a description and an amount.
+    """
+    amount = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
+    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("", total=total)

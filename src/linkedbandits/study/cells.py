@@ -1,0 +1,116 @@
+"""What a study is made of: instances, policies and linkages, crossed into cells of independent trials."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.errors import InvalidStudy
+from linkedbandits.linkage import find_linkage
+from linkedbandits.model import FloatArray
+from linkedbandits.policies import describe_policy
+from linkedbandits.policy import AnyPolicy, check_linkage
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Arms with these means, under a name. Instances of one ``family`` differ in size or in their draws."""
+
+    name: str
+    means: FloatArray
+    family: str | None = None
+
+    @property
+    def gap(self) -> float:
+        """The difference between the two best means."""
+        second, first = np.sort(self.means)[-2:]
+        return float(first - second)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One policy on one instance under one linkage, so many times.
+
+    ``label`` is what tables and figures call the policy; its own parameters are all in ``policy``.
+    """
+
+    instance: Instance
+    label: str
+    policy: AnyPolicy
+    linkage: str
+    trials: int
+    max_plays: int | None = None
+
+    def __post_init__(self) -> None:
+        check_linkage(self.policy, find_linkage(self.linkage))
+
+    @property
+    def delta(self) -> float | None:
+        """How often the policy may be wrong, if it is told."""
+        return getattr(self.policy, "delta", None)
+
+    @cached_property
+    def key(self) -> str:
+        """A name that is the same as long as the cell is, fit for a file system.
+
+        It depends on all that decides how a trial ends, and on the seed and on the number of trials not at all.
+        """
+        delta = "" if self.delta is None else f"{self.delta:g}"
+        readable = [self.instance.name, self.label, self.linkage, delta]
+        return "_".join([_plain(part) for part in readable if part] + [_digest(self._identity())[:10]])
+
+    def seed(self, entropy: int) -> np.random.SeedSequence:
+        """The cell's own randomness in a study with this seed, whatever other cells the study has."""
+        words = np.frombuffer(bytes.fromhex(_digest(self._identity())), dtype=np.uint32)
+        return np.random.SeedSequence(entropy, spawn_key=tuple(words.tolist()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "key": self.key,
+            **self._identity(),
+            "family": self.instance.family,
+            "delta": self.delta,
+            "trials": self.trials,
+        }
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "instance": self.instance.name,
+            "means": self.instance.means.tolist(),
+            "label": self.label,
+            "policy": describe_policy(self.policy),
+            "linkage": self.linkage,
+            "max_plays": self.max_plays,
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """Some cells, under one seed."""
+
+    name: str
+    seed: int
+    cells: tuple[Cell, ...]
+
+    def __post_init__(self) -> None:
+        twice = [key for key, count in Counter(cell.key for cell in self.cells).items() if count > 1]
+        if twice:
+            raise InvalidStudy(f"{twice[0]} is in the study {self.name!r} twice; leave one out")
+        if not self.cells:
+            raise InvalidStudy(f"the study {self.name!r} has nothing to run; give it an instance and a policy")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-")[:40]
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode("utf-8")).hexdigest()

@@ -1,0 +1,79 @@
+"""Chunks on a Dask cluster: one made for the occasion on this machine, or one that is already running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from linkedbandits.errors import EngineFailure, MissingExtra
+from linkedbandits.study.chunks import Chunk, Finished, run_chunk
+from linkedbandits.study.engines import Engine
+from linkedbandits.study.engines.processes import usable_cores
+
+_AHEAD = 4
+"""Chunks a worker has waiting: more than on one machine, because the way there is longer."""
+_RETRIES = 5
+"""How often a chunk is tried again when its worker is lost."""
+_PATIENCE = "20s"
+
+
+def on_dask(scheduler: str | None = None, workers: int | None = None) -> Engine:
+    """An engine on the cluster at an address, or on a local cluster of so many processes."""
+    return lambda chunks: _run(chunks, scheduler, workers)
+
+
+def _run(chunks: Iterable[Chunk], scheduler: str | None, workers: int | None) -> Iterator[tuple[Chunk, Finished]]:
+    distributed = _import_distributed()
+    todo = iter(chunks)
+    with _connected(distributed, scheduler, workers) as client:
+        running: dict[Any, Chunk] = {}
+
+        def submit(chunk: Chunk) -> Any:
+            name = f"{chunk.cell}-{chunk.lanes.start}-{chunk.lanes.stop}"
+            future = client.submit(run_chunk, chunk, key=name, pure=False, retries=_RETRIES)
+            running[future] = chunk
+            return future
+
+        room = _AHEAD * max(1, sum(client.nthreads().values()))
+        arriving = distributed.as_completed([submit(chunk) for chunk in islice(todo, room)])
+        for future in arriving:
+            chunk = running.pop(future)
+            try:
+                finished = future.result()
+            except distributed.KilledWorker as error:
+                raise EngineFailure(
+                    f"every worker that took {chunk.cell} was lost; finished chunks are kept: look at the workers' logs"
+                ) from error
+            future.release()
+            for following in islice(todo, 1):
+                arriving.add(submit(following))
+            yield chunk, finished
+
+
+def _import_distributed() -> Any:
+    try:
+        import distributed  # noqa: PLC0415 - only who has a cluster needs it
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "--engine dask needs distributed; install it with: pip install 'linkedbandits[cluster]'"
+        ) from error
+    return distributed
+
+
+def _connected(distributed: Any, scheduler: str | None, workers: int | None) -> Any:
+    """A client; closing it also ends a cluster that was made for it."""
+    try:
+        if scheduler is not None:
+            return distributed.Client(scheduler, timeout=_PATIENCE)
+        # One thread a process: policies are numpy loops, which hold the interpreter's lock. A dashboard on any free port.
+        return distributed.Client(
+            n_workers=workers or usable_cores(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        where = scheduler or "a local cluster"
+        raise EngineFailure(f"no Dask cluster at {where} ({error}); start it, or check --scheduler") from error

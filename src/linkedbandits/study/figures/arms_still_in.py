@@ -1,0 +1,76 @@
+"""How many arms are still in after so many plays: a panel for each instance, linkage and delta."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkedbandits.figures.style import looks
+from linkedbandits.model import COUNT_LIMIT, IntArray
+from linkedbandits.study.figures.panels import logarithmic, panel_figure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["TracePanel", "arms_still_in"]
+
+_MANY_ARMS = 20
+_FAINT_LINES = 20
+
+
+@dataclass(frozen=True)
+class TracePanel:
+    """The traces of some policies' first trials: columns trial, plays and arms_in. Some arm has to go out."""
+
+    title: str
+    arms: int
+    traces: dict[str, pl.DataFrame]
+
+
+def arms_still_in(panels: Sequence[TracePanel]) -> Any:
+    """A faint descending line for each of the first trials, and a strong one for the median of all of them."""
+    look_of = looks(policy for panel in panels for policy in panel.traces)
+    with panel_figure(len(panels)) as (figure, all_axes):
+        for axes, panel in zip(all_axes, panels, strict=True):
+            runs = {policy: _runs(trace, panel.arms) for policy, trace in panel.traces.items()}
+            for policy, trials in runs.items():
+                look = look_of[policy]
+                for plays, arms_in in trials[:_FAINT_LINES]:
+                    axes.plot(plays, arms_in, drawstyle="steps-post", color=look.colour, linewidth=0.6, alpha=0.35)
+                plays, arms_in = _median(trials)
+                axes.plot(plays, arms_in, drawstyle="steps-post", color=look.colour, linestyle=look.line)
+                axes.plot(plays[-1], arms_in[-1], look.marker, color=look.colour)
+                axes.plot([], [], look.marker, linestyle=look.line, color=look.colour, label=policy)
+            axes.set_title(panel.title, loc="left", fontsize="medium")
+            axes.set_xlabel("plays")
+            axes.set_ylabel("arms still in")
+            axes.set_xscale("log")
+            axes.set_xlim(left=min(_first_out(trials) for trials in runs.values()) / 2)
+            if panel.arms > _MANY_ARMS:
+                logarithmic(axes, "y", [])
+            else:
+                axes.set_ylim(0, panel.arms + 0.5)
+    return figure
+
+
+def _runs(trace: pl.DataFrame, arms: int) -> list[tuple[IntArray, IntArray]]:
+    """Plays and arms still in, by trial; all of them are in at the first play."""
+    return [
+        (np.insert(trial["plays"].to_numpy(), 0, 1), np.insert(trial["arms_in"].to_numpy(), 0, arms))
+        for trial in trace.partition_by("trial")
+    ]
+
+
+def _median(trials: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """The median over the trials at every number of plays at which one of them changed; an ended trial stays."""
+    plays = np.unique(np.concatenate([plays for plays, _ in trials]))
+    at_plays = [arms_in[np.searchsorted(own, plays, side="right") - 1] for own, arms_in in trials]
+    return plays, np.quantile(at_plays, 0.5, axis=0, method="lower")
+
+
+def _first_out(trials: list[tuple[IntArray, IntArray]]) -> int:
+    """The plays after which an arm went out for the first time; the largest count where none ever did."""
+    return min(int(plays[arms_in < arms_in[0]].min(initial=COUNT_LIMIT)) for plays, arms_in in trials)

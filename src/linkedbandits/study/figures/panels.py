@@ -1,0 +1,158 @@
+"""What the figures of a study share: panels side by side, one legend, and curves with their bands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from linkedbandits.figures.style import Look, new_panels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Row = dict[str, Any]
+"""One row of a study's table."""
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+_PANEL_WIDTH = 5.0
+_PANEL_HEIGHT = 2.7
+_LEGEND_LINE = 0.21
+_LETTER = 0.068
+_LEGEND_KEY = 0.6
+"""Inches: a line of the legend, a letter in it, and the sample of the curve before the letters."""
+_MOST_IN_ONE_COLUMN = 3
+_FEW_TICKS = 6
+_FEW_POWERS = 50
+"""An axis from low to less than so many times low has hardly a power of ten on it."""
+
+
+@contextmanager
+def panel_figure(count: int) -> Iterator[tuple[Any, list[Any]]]:
+    """A figure with so many panels, below each other while they are few; one legend for all goes above them."""
+    columns = 1 if count <= _MOST_IN_ONE_COLUMN else 2
+    rows = ceil(count / columns)
+    width, height = columns * _PANEL_WIDTH, rows * _PANEL_HEIGHT
+    with new_panels(rows, columns, width, height) as (figure, axes):
+        for unused in axes[count:]:
+            unused.set_axis_off()
+        yield figure, axes[:count]
+        lines = _shared_legend(figure, axes[:count], width)
+        figure.set_size_inches(width, height + lines * _LEGEND_LINE)
+
+
+def _shared_legend(figure: Any, axes: Sequence[Any], width: float) -> int:
+    """Put every label once above the panels, and return how many lines that takes."""
+    entries: dict[str, Any] = {}
+    for panel in axes:
+        handles, labels = panel.get_legend_handles_labels()
+        entries.update(zip(labels, handles, strict=True))
+    columns = max(1, int(width / (_LEGEND_KEY + _LETTER * max(map(len, entries)))))
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="outside upper left",
+        ncols=columns,
+        fontsize="small",
+        handlelength=3,
+        columnspacing=1,
+    )
+    return ceil(len(entries) / columns)
+
+
+def grouped(rows: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The rows by their key, keys in the order they first come up."""
+    groups: dict[Key, list[Item]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def finished(row: Row) -> bool:
+    """Did all runs of the cell stop by themselves? Runs without a delta stop after a given effort."""
+    return row["delta"] is None or bool(row["confident"] == 1)
+
+
+def panels_over_delta(table: pl.DataFrame) -> dict[tuple[str, str], list[Row]]:
+    """The rows of every instance and linkage that has more than one delta."""
+    panels = grouped(
+        (row for row in table.to_dicts() if row["delta"] is not None), lambda row: (row["instance"], row["linkage"])
+    )
+    return {key: panel for key, panel in panels.items() if len({row["delta"] for row in panel}) > 1}
+
+
+def described(linkage: str, delta: float | None) -> str:
+    """The linkage and delta of a panel in words.
+
+    >>> described("ordered", 0.1)
+    'ordered, delta 0.1'
+    """
+    return linkage if delta is None else f"{linkage}, delta {delta:g}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured value with its 95 % band; ``open`` if runs of its cell ended before they had an answer."""
+
+    x: float
+    middle: float
+    low: float
+    high: float
+    open: bool = False
+
+
+def curve(axes: Any, points: Iterable[Point], look: Look, label: str, *, beside: float = 1.0) -> None:
+    """A line with marks over its 95 % band; open points are marks of their own, moved aside by a factor."""
+    in_order = sorted(points, key=lambda point: point.x)
+    closed = [point for point in in_order if not point.open]
+    x = [point.x for point in closed]
+    axes.fill_between(
+        x, [point.low for point in closed], [point.high for point in closed], color=look.colour, alpha=0.2, linewidth=0
+    )
+    # Drawn even without a point, for the legend.
+    axes.plot(x, [point.middle for point in closed], look.marker, linestyle=look.line, color=look.colour, label=label)
+    for point in in_order:
+        if point.open:
+            axes.plot(point.x * beside, point.middle, look.marker, color=look.colour, markerfacecolor="white", zorder=3)
+
+
+def explain_open(axes: Any, panel: Iterable[Row]) -> None:
+    """A legend entry for open marks, where there are any."""
+    if not all(map(finished, panel)):
+        axes.plot([], [], "o", color="0.4", markerfacecolor="white", label="open: did not all finish")
+
+
+def arrows_up(axes: Any, points: Iterable[Point], look: Look, *, beside: float = 1.0) -> None:
+    """Say of open points that the truth lies above them."""
+    for point in points:
+        if point.open:
+            axes.annotate(
+                "",
+                xy=(point.x * beside, point.middle),
+                xytext=(0, 12),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "<-", "color": look.colour, "shrinkB": 2.5, "shrinkA": 0},
+            )
+
+
+def logarithmic(axes: Any, direction: str, numbers: Iterable[float]) -> None:
+    """A logarithmic axis with plain numbers on it; these numbers, if they are few."""
+    axes.set(**{f"{direction}scale": "log"})
+    axis = getattr(axes, f"{direction}axis")
+    few = sorted(set(numbers))
+    if 1 < len(few) <= _FEW_TICKS:
+        axis.set_ticks(few, [f"{number:g}" for number in few])
+        axis.set_ticks([], minor=True)
+        return
+
+    def between_powers(number: float, _: int) -> str:
+        low, high = axis.get_view_interval()
+        text = f"{number:g}"
+        return text if high < _FEW_POWERS * low and text.strip("0.")[0] in "25" else ""
+
+    axis.set_major_formatter(lambda number, _: f"{number:g}")
+    axis.set_minor_formatter(between_powers)

@@ -1,0 +1,103 @@
+"""Plays against the number of arms, on logarithmic axes: a panel for each family of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot
+from typing import TYPE_CHECKING, Any
+
+from linkedbandits.figures.style import looks
+from linkedbandits.model import COUNT_LIMIT
+from linkedbandits.study.figures.panels import (
+    Point,
+    Row,
+    arrows_up,
+    curve,
+    described,
+    explain_open,
+    finished,
+    grouped,
+    logarithmic,
+    panel_figure,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["panels_over_arms", "plays_by_arms"]
+
+LOWER_BOUND = "lower bound for any policy"
+_BESIDE = 1.06
+"""Open marks of several policies often lie at the same limit; each is moved aside by a power of this factor."""
+
+
+def plays_by_arms(table: pl.DataFrame) -> Any:
+    """Mean plays with their 95 % band over the arms of each family, and the least that any policy needs.
+
+    Several instances of a family with as many arms, as a random family has them, are averaged. Where runs ended
+    with their budget the mean is too low, and an open mark with an arrow says so.
+    """
+    panels = panels_over_arms(table)
+    look_of = looks(row["policy"] for panel in panels.values() for row in panel)
+    with panel_figure(len(panels)) as (figure, all_axes):
+        for axes, ((family, linkage, delta), panel) in zip(all_axes, panels.items(), strict=True):
+            by_policy = grouped(panel, lambda row: row["policy"])
+            _lower_bound(axes, next(iter(by_policy.values())))
+            for number, (policy, rows) in enumerate(by_policy.items()):
+                beside = _BESIDE ** (number - (len(by_policy) - 1) / 2)
+                points = [_point(part) for part in grouped(rows, lambda row: row["arms"]).values()]
+                curve(axes, points, look_of[policy], policy, beside=beside)
+                arrows_up(axes, points, look_of[policy], beside=beside)
+            axes.set_title(f"{family} ({described(linkage, delta)})", loc="left", fontsize="medium")
+            axes.set_ylabel("plays")
+            axes.set_xlabel("number of arms")
+            axes.set_yscale("log")
+            logarithmic(axes, "x", [row["arms"] for row in panel])
+            _frame(axes, panel)
+    return figure
+
+
+def panels_over_arms(table: pl.DataFrame) -> dict[tuple[str, str, float | None], list[Row]]:
+    """The rows of every family, linkage and delta that has more than one number of arms."""
+    rows = [row for row in table.to_dicts() if row["family"] is not None]
+    panels = grouped(rows, lambda row: (row["family"], row["linkage"], row["delta"]))
+    return {key: panel for key, panel in panels.items() if len({row["arms"] for row in panel}) > 1}
+
+
+def _point(rows: Sequence[Row]) -> Point:
+    """The mean over instances with its band: the errors of independent instances add up as squares."""
+    count = len(rows)
+    mean = sum(row["plays_mean"] for row in rows) / count
+    below = hypot(*(row["plays_mean"] - row["plays_low"] for row in rows)) / count
+    above = hypot(*(row["plays_high"] - row["plays_mean"] for row in rows)) / count
+    return Point(rows[0]["arms"], mean, mean - below, mean + above, open=not all(map(finished, rows)))
+
+
+def _lower_bound(axes: Any, rows: list[Row]) -> None:
+    """The same for every policy, so those of one will do."""
+    by_arms = dict(sorted(grouped((row for row in rows if row["lower_bound"]), lambda row: row["arms"]).items()))
+    if by_arms:
+        least = [sum(row["lower_bound"] for row in part) / len(part) for part in by_arms.values()]
+        axes.plot(list(by_arms), least, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+
+
+def _frame(axes: Any, panel: list[Row]) -> None:
+    """Limits by the plays alone: the lower bound of a hopeless instance may leave the picture."""
+    plays = [row["plays_mean"] for row in panel]
+    least, most = min(plays + [row["lower_bound"] for row in panel if row["lower_bound"]]), max(plays)
+    axes.set_ylim(least / 2, most * 2)
+    if all(map(finished, panel)):
+        return
+    explain_open(axes, panel)
+    axes.set_ylim(least / 2, most * (most / least) ** 0.14)  # room for the arrows
+    if most > 0.9 * COUNT_LIMIT:
+        axes.axhline(COUNT_LIMIT, color="0.6", linewidth=0.8, zorder=0)
+        axes.annotate(
+            "largest count, $2^{62}$",
+            xy=(0.01, COUNT_LIMIT),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            fontsize="x-small",
+            color="0.35",
+        )

@@ -1,0 +1,61 @@
+"""Plays over the lower bound against delta: a panel for each instance and linkage."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from linkedbandits.figures.style import looks
+from linkedbandits.study.figures.panels import (
+    Point,
+    Row,
+    arrows_up,
+    curve,
+    explain_open,
+    finished,
+    grouped,
+    logarithmic,
+    panel_figure,
+    panels_over_delta,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["plays_by_delta"]
+
+LOWER_BOUND = "lower bound"
+
+
+def plays_by_delta(table: pl.DataFrame) -> Any:
+    """Mean plays over the least that any policy needs, with their 95 % band.
+
+    Where runs ended with their budget the ratio is too low, and an open mark with an arrow says so.
+    """
+    panels = panels_over_delta(table)
+    look_of = looks(row["policy"] for panel in panels.values() for row in panel)
+    with panel_figure(len(panels)) as (figure, all_axes):
+        for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
+            axes.axhline(1, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+            for policy, rows in grouped(panel, lambda row: row["policy"]).items():
+                points = [_ratio(row) for row in rows if row["lower_bound"] and isfinite(row["lower_bound"])]
+                curve(axes, points, look_of[policy], policy)
+                arrows_up(axes, points, look_of[policy])
+            explain_open(axes, panel)
+            axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
+            axes.set_ylabel("plays / lower bound")
+            axes.set_xlabel("delta")
+            logarithmic(axes, "x", [row["delta"] for row in panel])
+            logarithmic(axes, "y", [])
+    return figure
+
+
+def _ratio(row: Row) -> Point:
+    least = row["lower_bound"]
+    return Point(
+        row["delta"],
+        row["plays_mean"] / least,
+        row["plays_low"] / least,
+        row["plays_high"] / least,
+        open=not finished(row),
+    )

@@ -1,0 +1,34 @@
+"""Where policies put their samples, beside the optimal proportions: a panel for each instance, linkage and delta."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkedbandits.figures.proportions import plot_proportions
+from linkedbandits.figures.style import looks
+from linkedbandits.model import FloatArray
+from linkedbandits.study.figures.panels import panel_figure
+from linkedbandits.theory import CharacteristicTime
+
+__all__ = ["SamplesPanel", "samples_by_arm"]
+
+
+@dataclass(frozen=True)
+class SamplesPanel:
+    """The optimal proportions of an instance, and each policy's mean samples over its mean plays."""
+
+    title: str
+    time: CharacteristicTime
+    samples_a_play: dict[str, FloatArray]
+
+
+def samples_by_arm(panels: Sequence[SamplesPanel]) -> Any:
+    """Samples a play over the arms: the optimal ones as bars, each policy's as marks."""
+    look_of = looks(policy for panel in panels for policy in panel.samples_a_play)
+    with panel_figure(len(panels)) as (figure, all_axes):
+        for axes, panel in zip(all_axes, panels, strict=True):
+            plot_proportions(axes, panel.time, panel.samples_a_play, look_of)
+            axes.set_title(panel.title, loc="left", fontsize="medium")
+    return figure

@@ -1,0 +1,189 @@
+"""The folder that a study's results last in.
+
+    study.json                  the resolved study: every cell with its means and parameters, seed, library version
+    lock                        held by the run that writes here
+    chunks/CELL/FIRST-STOP.DIGEST.parquet      the trials FIRST to STOP - 1 of a cell
+
+A chunk's file appears whole or not at all: it is written under another name, brought to the disk, and renamed. The
+digest of its content is in its name, so that one that was damaged later is found out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linkedbandits.errors import CannotWrite, DamagedResults, ResultsInUse, ResultsMismatch
+from linkedbandits.study.cells import Study
+from linkedbandits.version import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CHUNK_NAME = re.compile(r"(\d+)-(\d+)\.([0-9a-f]{16})\.parquet")
+
+
+class ChunkFile(NamedTuple):
+    """A finished chunk on the disk."""
+
+    path: Path
+    lanes: range
+    digest: str
+
+    def content(self) -> bytes:
+        """The file's bytes, or an error if they are not those that were written."""
+        content = self.path.read_bytes()
+        if _digest(content) != self.digest:
+            raise DamagedResults(f"{self.path} is damaged; run the study again, and only this chunk is run anew")
+        return content
+
+
+class ResultsFolder:
+    """A study's results on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def _resolved(self) -> Path:
+        return self.path / "study.json"
+
+    def resolved(self) -> dict[str, Any]:
+        """The resolved study that the folder belongs to."""
+        try:
+            content: dict[str, Any] = json.loads(self._resolved.read_text(encoding="utf-8"))
+            content["cells"][0]["key"]
+        except FileNotFoundError:
+            raise DamagedResults(f"{self.path} has no study.json, so it is no folder of a study's results") from None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise DamagedResults(f"{self._resolved} cannot be read ({error!r}); restore it from a copy") from error
+        return content
+
+    def adopt(self, study: Study, *, merge: bool) -> None:
+        """Make the folder this study's, or refuse because it is another's."""
+        wanted = {
+            "name": study.name,
+            "seed": study.seed,
+            "library": __version__,
+            "cells": [cell.to_json() for cell in study.cells],
+        }
+        if self._resolved.exists():
+            wanted["cells"] = _reconciled(self.path, self.resolved(), wanted, merge)
+        self._write(self._resolved, json.dumps(wanted, indent=1).encode("utf-8"))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out while this one writes; the system lets go of the lock when the process ends."""
+        with _clear_message(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("w")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsInUse(
+                    f"another run is writing to {self.path}; wait for it, or use another folder"
+                ) from None
+            yield
+
+    def chunks(self, cell: str) -> list[ChunkFile]:
+        """The finished chunks of a cell, in the order of their trials."""
+        found = []
+        for path in (self.path / "chunks" / cell).glob("*.parquet"):
+            match = _CHUNK_NAME.fullmatch(path.name)
+            if match:
+                found.append(ChunkFile(path, range(int(match[1]), int(match[2])), match[3]))
+        return sorted(found, key=lambda chunk: chunk.lanes.start)
+
+    def sound_chunks(self, cell: str, trials: int, block: int) -> tuple[list[range], list[Path]]:
+        """What need not be run again, and the files that were set aside because they are damaged.
+
+        A chunk that ended inside a block, because the study then had fewer trials, is of no use to a longer one.
+        """
+        sound, damaged = [], []
+        for chunk in self.chunks(cell):
+            try:
+                chunk.content()
+            except DamagedResults:
+                aside = chunk.path.with_suffix(".damaged")
+                with _clear_message(chunk.path):
+                    chunk.path.rename(aside)
+                damaged.append(aside)
+                continue
+            if chunk.lanes.stop % block and chunk.lanes.stop != trials:
+                with _clear_message(chunk.path):
+                    chunk.path.unlink()
+                continue
+            sound.append(chunk.lanes)
+        return sound, damaged
+
+    def write_chunk(self, cell: str, lanes: range, table: pl.DataFrame) -> None:
+        """Keep a finished chunk."""
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        content = buffer.getvalue()
+        name = f"{lanes.start}-{lanes.stop}.{_digest(content)}.parquet"
+        self._write(self.path / "chunks" / cell / name, content)
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Whole or not at all, whatever happens to the process or the machine."""
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        with _clear_message(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with unfinished.open("wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.replace(path)
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
+
+
+@contextmanager
+def _clear_message(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CannotWrite(
+            f"{path} cannot be written ({error.strerror}); every finished chunk is kept: make room or choose a folder "
+            "you may write to, and run the study again"
+        ) from error
+
+
+def _reconciled(path: Path, there: dict[str, Any], wanted: dict[str, Any], merge: bool) -> list[dict[str, Any]]:
+    """The cells that the folder has after this run, or a refusal that says what changed."""
+    for what in ("seed", "library"):
+        if there[what] != wanted[what]:
+            raise ResultsMismatch(
+                f"{path} has results with {what} {there[what]}, and this run has {wanted[what]}; use another folder"
+            )
+    old = {cell["key"]: cell for cell in there["cells"]}
+    new = {cell["key"]: cell for cell in wanted["cells"]}
+    fewer = [key for key in old.keys() & new.keys() if new[key]["trials"] < old[key]["trials"]]
+    if fewer:
+        raise ResultsMismatch(
+            f"{path} has more trials of {fewer[0]} than are wanted now; "
+            f"ask for at least {old[fewer[0]]['trials']}, or use another folder"
+        )
+    if old == new or merge:
+        return list((old | new).values())
+    more = sum(new[key]["trials"] > old[key]["trials"] for key in old.keys() & new.keys())
+    raise ResultsMismatch(
+        f"{path} belongs to a study that differs from this one: {len(new.keys() - old.keys())} cells are new, "
+        f"{len(old.keys() - new.keys())} are gone, {more} have more trials; pass --merge to keep all of them together "
+        "by name, or use another folder"
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

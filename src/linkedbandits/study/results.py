@@ -1,0 +1,154 @@
+"""Results read back: every trial, and one row of figures a cell."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkedbandits.errors import DamagedResults
+from linkedbandits.intervals import share_interval
+from linkedbandits.streams import block_lanes
+from linkedbandits.study.chunks import missing_ranges
+from linkedbandits.study.folder import ResultsFolder
+from linkedbandits.study.tables import need_polars
+from linkedbandits.theory import lower
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TWO_SIDED_95 = 1.959964
+
+
+def open_results(path: Path) -> Results:
+    """The results in a folder, whoever wrote them and whenever."""
+    need_polars()
+    return Results(ResultsFolder(path))
+
+
+class Results:
+    """A study's finished trials."""
+
+    def __init__(self, folder: ResultsFolder) -> None:
+        self._folder = folder
+        self._resolved = folder.resolved()
+        self._cells: dict[str, dict[str, Any]] = {cell["key"]: cell for cell in self._resolved["cells"]}
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._folder.path
+
+    @property
+    def name(self) -> str:
+        """What the study is called."""
+        return str(self._resolved["name"])
+
+    @property
+    def cells(self) -> dict[str, dict[str, Any]]:
+        """Every cell by its key: instance, means, policy with its parameters, linkage, delta, trials."""
+        return self._cells
+
+    def missing_trials(self) -> int:
+        """How many trials were never finished."""
+        return sum(
+            len(lanes)
+            for key, cell in self._cells.items()
+            for lanes in missing_ranges(len(cell["means"]), cell["trials"], self._ranges(key))
+        )
+
+    def trials(self, cell: str) -> pl.DataFrame:
+        """One row a finished trial: its number, plays, answer, how it ended, and the samples of every arm."""
+        return self._read(cell).drop("trace_plays", "trace_arms")
+
+    def trace(self, cell: str) -> pl.DataFrame:
+        """Arms still in after so many plays, in the first trials of the cell: trial, plays, arms_in."""
+        import polars as pl  # noqa: PLC0415
+
+        columns = self._read(cell).select("trial", plays="trace_plays", arms_in="trace_arms")
+        return columns.filter(pl.col("plays").is_not_null()).explode("plays", "arms_in")
+
+    def table(self) -> pl.DataFrame:
+        """One row a cell that has finished trials: mean plays with their 95 % band, errors with their interval."""
+        import polars as pl  # noqa: PLC0415
+
+        rows = [self._row(key) for key in self._cells if self._ranges(key)]
+        return pl.DataFrame(rows, schema=_TABLE, orient="row")
+
+    def _row(self, key: str) -> tuple[Any, ...]:
+        cell = self._cells[key]
+        trials = self._read(key)
+        count = trials.height
+        plays = trials["plays"].to_numpy().astype(np.float64)
+        mean, error = float(plays.mean()), float(plays.std() / np.sqrt(count))
+        wrong = count - int(trials["correct"].sum())
+        return (
+            key,
+            cell["instance"],
+            cell["family"],
+            len(cell["means"]),
+            cell["label"],
+            cell["linkage"],
+            cell["delta"],
+            count,
+            mean,
+            max(mean - _TWO_SIDED_95 * error, 0.0),
+            mean + _TWO_SIDED_95 * error,
+            float(np.median(plays)),
+            float(np.quantile(plays, 0.9)),
+            wrong / count,
+            *share_interval(wrong, count),
+            float(trials["confident"].to_numpy().mean()),
+            lower_bound(cell),
+        )
+
+    def _ranges(self, key: str) -> list[range]:
+        """Finished trials that belong to the study as it is now: not half a block of an earlier, shorter one."""
+        cell = self._cells[key]
+        block = block_lanes(len(cell["means"]))
+        return [
+            chunk.lanes
+            for chunk in self._folder.chunks(key)
+            if chunk.lanes.stop % block == 0 or chunk.lanes.stop == cell["trials"]
+        ]
+
+    def _read(self, key: str) -> pl.DataFrame:
+        import polars as pl  # noqa: PLC0415
+
+        wanted = self._ranges(key)
+        chunks = [chunk for chunk in self._folder.chunks(key) if chunk.lanes in wanted]
+        if not chunks:
+            raise DamagedResults(f"{key} has no finished trials in {self.path}; run the study to have them")
+        return pl.concat([pl.read_parquet(io.BytesIO(chunk.content())) for chunk in chunks])
+
+
+def lower_bound(cell: dict[str, Any]) -> float | None:
+    """Plays that any policy needs on the cell's instance at its delta; None without a delta or with a tie."""
+    if cell["delta"] is None:
+        return None
+    bound = lower(cell["means"], cell["delta"], cell["linkage"], cell["policy"]["parameters"].get("k", 1))
+    return bound if np.isfinite(bound) else None
+
+
+_TABLE = [
+    "cell",
+    "instance",
+    "family",
+    "arms",
+    "policy",
+    "linkage",
+    "delta",
+    "trials",
+    "plays_mean",
+    "plays_low",
+    "plays_high",
+    "plays_median",
+    "plays_90",
+    "error_rate",
+    "error_low",
+    "error_high",
+    "confident",
+    "lower_bound",
+]

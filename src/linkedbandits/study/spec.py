@@ -1,0 +1,122 @@
+"""A study as a TOML file: what it may say, and how it becomes cells."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkedbandits.errors import InvalidParameter, InvalidStudy, UnknownName
+from linkedbandits.linkage import find_linkage
+from linkedbandits.policies import make_policy, parameter_names, policy_class
+from linkedbandits.policy import AnyPolicy
+from linkedbandits.study.cells import Cell, Instance, Study
+from linkedbandits.study.instances import read_instances
+from linkedbandits.study.reading import Keys
+
+
+def load_study(path: Path) -> Study:
+    """The study that a file describes."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidStudy(f"the study file {path} cannot be read ({error}); name a TOML file") from error
+    try:
+        return read_study(text, name=path.stem)
+    except InvalidStudy as error:
+        raise InvalidStudy(f"{path}: {error}") from error
+
+
+def read_study(text: str, name: str = "study") -> Study:
+    """The study that a TOML text describes.
+
+    >>> study = read_study('''
+    ... trials = 100
+    ... deltas = [0.1, 0.01]
+    ... [[instances]]
+    ... scenario = "one-sparse"
+    ... arms = [2, 10]
+    ... [[policies]]
+    ... policy = "linked-elimination"
+    ... ''')
+    >>> [(cell.instance.means.size, cell.delta) for cell in study.cells]
+    [(2, 0.1), (2, 0.01), (10, 0.1), (10, 0.01)]
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidStudy(f"not TOML: {error}; mend that line") from error
+    keys = Keys(data)
+    name = keys.text("name", name)
+    seed = keys.whole("seed", 0, least=0)
+    trials = keys.whole("trials", 1000)
+    deltas = keys.numbers("deltas", [0.1])
+    linkages = keys.texts("linkages", ["ordered"])
+    max_plays = keys.whole("max_plays") if keys.has("max_plays") else None
+    instances = [instance for row in keys.tables("instances") for instance in read_instances(row)]
+    lines = [_read_line(row, deltas, linkages) for row in keys.tables("policies")]
+    keys.finish()
+    cells = tuple(
+        Cell(instance, line.label, policy, linkage, trials, max_plays)
+        for instance in instances
+        for line in lines
+        for linkage in line.linkages
+        for policy in line.policies(instance)
+    )
+    return Study(name, seed, cells)
+
+
+@dataclass(frozen=True)
+class _PolicyLine:
+    """One ``[[policies]]`` table: a policy that still wants its delta, and perhaps the instance's gap."""
+
+    keys: Keys
+    name: str
+    label: str
+    parameters: dict[str, Any]
+    deltas: list[float]
+    linkages: list[str]
+
+    def policies(self, instance: Instance) -> list[AnyPolicy]:
+        """The policy on this instance, once for every delta if it has one."""
+        given = dict(self.parameters)
+        if given.get("gap") == "true":
+            given["gap"] = instance.gap or None  # with a tie for the best there is no gap to tell
+        settings = [{**given, "delta": delta} for delta in self.deltas] if self.deltas else [given]
+        try:
+            return [make_policy(self.name, parameters) for parameters in settings]
+        except (InvalidParameter, TypeError) as error:
+            raise self.keys.refuse("parameters", str(error)) from error
+
+
+def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyLine:
+    name = keys.text("policy")
+    try:
+        known = parameter_names(policy_class(name))
+    except UnknownName as error:
+        raise keys.refuse("policy", str(error)) from error
+    parameters = keys.table("parameters")
+    label = keys.text("label", _label(name, parameters))
+    takes_delta = "delta" in known and not parameters.keys() & {"delta", "plays", "samples"}
+    line = _PolicyLine(keys, name, label, parameters, deltas if takes_delta else [], keys.texts("linkages", linkages))
+    keys.finish()
+    _check_linkages(line)
+    return line
+
+
+def _check_linkages(line: _PolicyLine) -> None:
+    for linkage in line.linkages:
+        try:
+            allowed = find_linkage(linkage).allows(policy_class(line.name).asks)
+        except UnknownName as error:
+            raise line.keys.refuse("linkages", str(error)) from error
+        if not allowed:
+            raise line.keys.refuse(
+                "linkages", f"{line.name} cannot be played under {linkage!r}; give it linkages of its own"
+            )
+
+
+def _label(name: str, parameters: dict[str, Any]) -> str:
+    told = ", ".join(f"{key}={value}" for key, value in parameters.items() if value != "true")
+    return f"{name} ({told})" if told else name

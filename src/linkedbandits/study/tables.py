@@ -1,0 +1,41 @@
+"""The rows of a finished chunk as a table, and polars when it is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkedbandits.errors import MissingExtra
+from linkedbandits.study.chunks import Chunk, Finished
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def need_polars() -> None:
+    """Say at once, rather than after an hour's work, that tables cannot be written."""
+    try:
+        import polars  # noqa: F401, PLC0415 - takes a while to import, and not everybody has it
+    except ModuleNotFoundError as error:
+        raise MissingExtra("studies need polars; install it with: pip install 'linkedbandits[study]'") from error
+
+
+def table_of(chunk: Chunk, finished: Finished) -> pl.DataFrame:
+    """One row a trial, in order; the same whatever chunks the trials came in."""
+    import polars as pl  # noqa: PLC0415
+
+    first = chunk.lanes.start
+    whole_list = pl.List(pl.Int64)
+    traces = [finished.traces.get(lane) for lane in range(len(chunk.lanes))]
+    return pl.DataFrame(
+        {
+            "trial": pl.Series(range(first, chunk.lanes.stop), dtype=pl.Int64),
+            "plays": finished.plays,
+            "arm": finished.top[:, 0].copy(),
+            "top": pl.Series(finished.top.tolist(), dtype=whole_list),
+            "confident": finished.confident,
+            "correct": finished.correct,
+            "samples": pl.Series(list(finished.samples), dtype=whole_list),
+            "trace_plays": pl.Series([trace and trace[0] for trace in traces], dtype=whole_list),
+            "trace_arms": pl.Series([trace and trace[1] for trace in traces], dtype=whole_list),
+        }
+    )

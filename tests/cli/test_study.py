@@ -1,0 +1,135 @@
+"""``linkedbandits study`` as people run it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+from command_line import COMMAND, environment, refusal, run, run_json
+
+TEXT = """
+seed = 5
+trials = {trials}
+[[instances]]
+scenario = "one-sparse"
+arms = [2, 5]
+[[policies]]
+policy = "linked-elimination"
+[[policies]]
+policy = "uniform-sampling"
+parameters = {{ samples = 50 }}
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT.format(trials=100), encoding="utf-8")
+    return path
+
+
+def test_a_study_runs_and_is_shown_again(file, tmp_path):
+    ran = run_json("study", str(file))
+    assert ran["missing_trials"] == 0
+    assert [(cell["instance"], cell["policy"], cell["trials"]) for cell in ran["cells"]] == [
+        ("one-sparse, 2 arms", "linked-elimination", 100),
+        ("one-sparse, 2 arms", "uniform-sampling (samples=50)", 100),
+        ("one-sparse, 5 arms", "linked-elimination", 100),
+        ("one-sparse, 5 arms", "uniform-sampling (samples=50)", 100),
+    ]
+    folder = tmp_path / "mine-results"
+    assert (folder / "study.json").exists()
+    for figure in (folder / "figures").iterdir():
+        figure.unlink()
+    shown = run_json("study", "--show", "mine-results")
+    assert shown == ran
+    assert all((tmp_path / figure).stat().st_size > 1000 for figure in shown["figures"])
+    assert shown["figures"]
+
+
+def test_the_table_is_for_people(file):
+    result = run("study", str(file), "--workers", "1")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "one-sparse, 5 arms" in result.stdout
+    assert "over bound" in result.stdout
+    assert "mine-results/figures" in result.stdout
+
+
+def test_the_plan_says_what_would_run_and_runs_nothing(file, tmp_path):
+    plan = run_json("study", str(file), "--plan")
+    assert len(plan["cells"]) == 4
+    assert plan["seconds"] > 0
+    assert plan["memory_bytes"] > 1e8
+    text = run("study", str(file), "--plan").stdout
+    assert "4 cells, 400 trials, seed 5, in mine-results" in text
+    assert not (tmp_path / "mine-results").exists()
+
+
+def test_a_changed_file_is_refused_until_it_is_merged(file):
+    run_json("study", str(file))
+    file.write_text(TEXT.format(trials=200), encoding="utf-8")
+    assert "4 have more trials; pass --merge" in refusal("study", str(file))
+    assert {cell["trials"] for cell in run_json("study", str(file), "--merge")["cells"]} == {200}
+
+
+def test_what_is_wrong_is_one_line(file, tmp_path):
+    assert "no study was named" in refusal("study")
+    assert "leave one out" in refusal("study", str(file), "--show", "x")
+    assert "choose processes or dask" in refusal("study", str(file), "--engine", "gpu")
+    assert "goes with --engine dask" in refusal("study", str(file), "--scheduler", "tcp://x:1")
+    assert "no folder of a study's results" in refusal("study", "--show", str(tmp_path))
+    (tmp_path / "a-file").touch()
+    assert "choose a folder you may write to" in refusal("study", str(file), "--out", "a-file/x")
+    file.write_text("trials = 3\n[[instances]]\nmeans = [2]\n", encoding="utf-8")
+    assert "mine.toml: instances[1].means" in refusal("study", str(file))
+
+
+def test_a_damaged_chunk_is_said_and_run_again(file, tmp_path):
+    before = run_json("study", str(file))
+    chunk = next((tmp_path / "mine-results").rglob("*.parquet"))
+    chunk.write_bytes(b"x")
+    assert "is damaged; run the study again" in refusal("study", "--show", "mine-results")
+    again = run("study", str(file), "--json")
+    assert "was damaged and is set aside" in again.stderr
+    assert json.loads(again.stdout) == before
+
+
+def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
+    """The limit on a file's size makes the system refuse a real write in the middle of a chunk."""
+    file.write_text(TEXT.format(trials=1000).replace("[2, 5]", "[2, 3, 30]"), encoding="utf-8")
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, 24_000))  # two arms fit, thirty do not
+
+    command = [*COMMAND, "study", str(file), "--workers", "1"]
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), preexec_fn=small_files
+    )
+    assert result.returncode == 2
+    assert "File too large" in result.stderr
+    assert "every finished chunk is kept: make room" in result.stderr
+    assert not list((tmp_path / "mine-results").rglob("*.unfinished"))
+    assert run_json("study", str(file))["missing_trials"] == 0
+
+
+def test_ctrl_c_says_where_it_stands_and_the_same_command_goes_on(file, tmp_path):
+    file.write_text(TEXT.format(trials=60_000), encoding="utf-8")
+    with subprocess.Popen(
+        [*COMMAND, "study", str(file)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        while not list(tmp_path.rglob("*.parquet")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "what is finished is kept in mine-results, and the same command goes on from there" in said
+    assert "Traceback" not in said
+    kept = set(tmp_path.rglob("*.parquet"))
+    assert run_json("study", str(file))["missing_trials"] == 0
+    assert kept < set(tmp_path.rglob("*.parquet"))

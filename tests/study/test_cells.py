@@ -1,0 +1,58 @@
+"""Cells: keys and seeds that depend on what decides a trial, and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.study import Cell, Instance, Study
+
+CELL = Cell(Instance("pair", np.array([0.1, 0.4])), "mine", lb.LinkedElimination(delta=0.1), "ordered", trials=100)
+
+CHANGES = {
+    "means": {"instance": Instance("pair", np.array([0.1, 0.5]))},
+    "name": {"instance": Instance("couple", np.array([0.1, 0.4]))},
+    "label": {"label": "yours"},
+    "policy": {"policy": lb.LinkedTrackAndStop(delta=0.1)},
+    "parameter": {"policy": lb.LinkedElimination(delta=0.2)},
+    "linkage": {"linkage": "free"},
+    "max_plays": {"max_plays": 10},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_whatever_decides_a_trial_is_in_the_key_and_the_seed(change):
+    other = replace(CELL, **change)
+    assert other.key != CELL.key
+    assert other.seed(1).generate_state(4).tolist() != CELL.seed(1).generate_state(4).tolist()
+
+
+def test_more_trials_are_more_of_the_same_cell():
+    longer = replace(CELL, trials=1000)
+    assert longer.key == CELL.key
+    assert longer.seed(1).generate_state(4).tolist() == CELL.seed(1).generate_state(4).tolist()
+
+
+def test_another_seed_of_the_study_is_another_seed_of_the_cell():
+    assert CELL.seed(1).generate_state(4).tolist() != CELL.seed(2).generate_state(4).tolist()
+
+
+def test_keys_are_safe_as_names_of_folders():
+    cell = replace(CELL, instance=Instance("../x y/é", CELL.instance.means), label="a" * 300)
+    assert "/" not in cell.key
+    assert len(cell.key) < 150
+
+
+def test_a_study_has_every_cell_once_and_at_least_one():
+    with pytest.raises(lb.InvalidStudy, match="twice"):
+        Study("s", 0, (CELL, replace(CELL)))
+    with pytest.raises(lb.InvalidStudy, match="nothing to run"):
+        Study("s", 0, ())
+
+
+def test_a_policy_that_cannot_be_played_under_the_linkage_is_refused():
+    with pytest.raises(lb.LinkageMismatch):
+        replace(CELL, policy=lb.SuffixUCB(delta=0.1), linkage="single")

@@ -1,0 +1,127 @@
+"""The folder of results: whole files, damage found out, studies never mixed, and clear messages."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from small_study import small_study
+
+import linkedbandits as lb
+from linkedbandits.study import Study
+from linkedbandits.study.folder import ResultsFolder
+
+STUDY = small_study()
+TABLE = pl.DataFrame({"trial": [0, 1], "plays": [5, 7]})
+CELL = STUDY.cells[0].key
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = ResultsFolder(tmp_path / "results")
+    made.adopt(STUDY, merge=False)
+    return made
+
+
+def test_a_chunk_is_read_back_as_it_was_written(folder):
+    folder.write_chunk(CELL, range(2), TABLE)
+    (chunk,) = folder.chunks(CELL)
+    assert chunk.lanes == range(2)
+    assert pl.read_parquet(chunk.content()).equals(TABLE)
+
+
+def test_a_damaged_chunk_is_set_aside(folder):
+    folder.write_chunk(CELL, range(1024), TABLE)
+    (chunk,) = folder.chunks(CELL)
+    content = bytearray(chunk.path.read_bytes())
+    content[len(content) // 2] ^= 1
+    chunk.path.write_bytes(content)
+    with pytest.raises(lb.DamagedResults, match="run the study again"):
+        chunk.content()
+    sound, damaged = folder.sound_chunks(CELL, 2048, 1024)
+    assert (sound, [path.suffix for path in damaged]) == ([], [".damaged"])
+    assert folder.chunks(CELL) == []
+
+
+def test_half_a_block_of_a_shorter_study_is_not_used_by_a_longer_one(folder):
+    folder.write_chunk(CELL, range(1000), TABLE)
+    assert folder.sound_chunks(CELL, 1000, 1024) == ([range(1000)], [])
+    assert folder.sound_chunks(CELL, 2000, 1024) == ([], [])
+
+
+@pytest.mark.parametrize("failure", [errno.ENOSPC, errno.EACCES, errno.EDQUOT], ids=errno.errorcode.get)
+def test_a_failing_disk_leaves_no_half_file_and_a_clear_message(folder, monkeypatch, failure):
+    folder.write_chunk(CELL, range(2), TABLE)
+
+    def fail(_descriptor):
+        raise OSError(failure, os.strerror(failure))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(lb.CannotWrite, match=f"{os.strerror(failure)}.*every finished chunk is kept.*run the study"):
+        folder.write_chunk(CELL, range(2, 4), TABLE)
+    assert [chunk.lanes for chunk in folder.chunks(CELL)] == [range(2)]
+    assert not list(folder.path.rglob("*.unfinished"))
+
+
+def test_a_place_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(lb.CannotWrite, match="choose a folder"), ResultsFolder(tmp_path / "file" / "results").held():
+        pass
+
+
+def test_two_runs_cannot_have_the_same_folder(folder):
+    other = ResultsFolder(folder.path)
+    with folder.held(), pytest.raises(lb.ResultsInUse, match="another run"), other.held():
+        pass
+    with other.held():
+        pass
+
+
+def changed(**changes) -> Study:
+    return replace(STUDY, **changes)
+
+
+def test_the_same_study_is_welcome_again(folder):
+    folder.adopt(small_study(), merge=False)
+    assert folder.resolved()["seed"] == 5
+    assert folder.resolved()["library"] == lb.__version__
+
+
+@pytest.mark.parametrize(
+    ("study", "said"),
+    [
+        (changed(cells=STUDY.cells[1:]), "1 are gone"),
+        (changed(cells=(*STUDY.cells, replace(STUDY.cells[0], label="more"))), "1 cells are new"),
+        (changed(cells=(replace(STUDY.cells[0], trials=900), *STUDY.cells[1:])), "1 have more trials; pass --merge"),
+    ],
+    ids=["less", "more", "longer"],
+)
+def test_a_changed_study_is_refused_or_merged_by_name(folder, study, said):
+    with pytest.raises(lb.ResultsMismatch, match=said):
+        folder.adopt(study, merge=False)
+    assert [cell["key"] for cell in folder.resolved()["cells"]] == [cell.key for cell in STUDY.cells]
+    folder.adopt(study, merge=True)
+    merged = {cell["key"]: cell["trials"] for cell in folder.resolved()["cells"]}
+    assert merged == {cell.key: cell.trials for cell in STUDY.cells} | {cell.key: cell.trials for cell in study.cells}
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_what_cannot_be_merged_is_refused(folder, merge, monkeypatch):
+    with pytest.raises(lb.ResultsMismatch, match="seed 5, and this run has 6; use another folder"):
+        folder.adopt(changed(seed=6), merge=merge)
+    with pytest.raises(lb.ResultsMismatch, match="ask for at least 300"):
+        folder.adopt(changed(cells=(replace(STUDY.cells[0], trials=10),)), merge=merge)
+    monkeypatch.setattr("linkedbandits.study.folder.__version__", "99.0")
+    with pytest.raises(lb.ResultsMismatch, match=r"library .* and this run has 99\.0"):
+        folder.adopt(STUDY, merge=merge)
+
+
+def test_a_folder_of_something_else_is_no_results(tmp_path):
+    with pytest.raises(lb.DamagedResults, match="no folder of a study"):
+        ResultsFolder(tmp_path).resolved()
+    (tmp_path / "study.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(lb.DamagedResults, match="restore it"):
+        ResultsFolder(tmp_path).resolved()

@@ -1,0 +1,89 @@
+"""Results read back agree with simulate, trial by trial and in sum."""
+
+from __future__ import annotations
+
+import pytest
+from small_study import small_study
+
+import linkedbandits as lb
+from linkedbandits.study import open_results, run_study
+
+STUDY = small_study()
+
+
+def in_this_process(chunks):
+    """The simplest engine there can be."""
+    from linkedbandits.study.chunks import run_chunk  # noqa: PLC0415
+
+    for chunk in chunks:
+        yield chunk, run_chunk(chunk)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return run_study(STUDY, tmp_path_factory.mktemp("results"), engine=in_this_process)
+
+
+def test_every_cell_has_the_figures_of_simulate(results):
+    table = {row["cell"]: row for row in results.table().to_dicts()}
+    assert table.keys() == {cell.key for cell in STUDY.cells}
+    for cell in STUDY.cells:
+        runs = lb.simulate(
+            cell.instance.means, cell.policy, linkage=cell.linkage, trials=cell.trials, seed=cell.seed(STUDY.seed)
+        )
+        summary, row, trials = runs.summary(), table[cell.key], results.trials(cell.key)
+        assert trials["plays"].to_list() == runs.plays.tolist()
+        assert trials["samples"].to_list() == runs.samples.tolist()
+        assert trials["trial"].to_list() == list(range(cell.trials))
+        assert row["plays_mean"] == pytest.approx(summary.plays_mean, rel=1e-12)
+        assert row["plays_high"] - row["plays_mean"] == pytest.approx(1.96 * summary.plays_standard_error, rel=1e-4)
+        assert (row["plays_median"], row["plays_90"]) == (summary.plays_median, summary.plays_90)
+        assert (row["error_rate"], row["confident"]) == (pytest.approx(summary.error_rate), summary.confident)
+        assert (row["error_low"], row["error_high"]) == summary.error_interval
+        assert (row["instance"], row["arms"], row["trials"]) == (cell.instance.name, cell.instance.means.size, 300)
+        if cell.delta is None:
+            assert row["lower_bound"] is None
+        else:
+            assert row["lower_bound"] == pytest.approx(lb.bounds.lower(cell.instance.means, cell.delta, cell.linkage))
+
+
+def test_traces_say_when_arms_left(results):
+    cell = STUDY.cells[0]
+    trace = results.trace(cell.key)
+    assert trace.columns == ["trial", "plays", "arms_in"]
+    assert trace["trial"].n_unique() == 64
+    last = trace.group_by("trial", maintain_order=True).last()
+    assert last["plays"].to_list() == results.trials(cell.key)["plays"][:64].to_list()
+    assert set(last["arms_in"]) == {1}
+
+
+def test_what_is_missing_is_counted_and_the_rest_is_shown(results, tmp_path):
+    def first_only(chunks):
+        yield next(iter(in_this_process(chunks)))
+
+    partial = run_study(STUDY, tmp_path, engine=first_only)
+    assert partial.table().height == 1
+    (done,) = partial.table()["trials"]
+    assert partial.missing_trials() == sum(cell.trials for cell in STUDY.cells) - done
+    assert results.missing_trials() == 0
+    with pytest.raises(lb.DamagedResults, match="no finished trials"):
+        partial.trials(STUDY.cells[0].key)
+
+
+def test_ties_have_no_lower_bound(tmp_path):
+    text = (
+        'trials = 5\nmax_plays = 100\n[[instances]]\nmeans = [0.5, 0.5]\n[[policies]]\npolicy = "linked-elimination"\n'
+    )
+    tied = run_study(small_study(text=text.replace("{", "{{")), tmp_path, engine=in_this_process)
+    assert tied.table()["lower_bound"].to_list() == [None]
+
+
+def test_a_damaged_file_is_named_and_not_used(results, tmp_path):
+    copy = run_study(STUDY, tmp_path, engine=in_this_process)
+    path = next(tmp_path.rglob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(lb.DamagedResults, match=f"{path.name} is damaged; run the study again"):
+        copy.table()
+    again = run_study(STUDY, tmp_path, engine=in_this_process)
+    assert again.table().equals(results.table())
+    assert open_results(tmp_path).table().equals(results.table())

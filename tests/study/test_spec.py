@@ -1,0 +1,113 @@
+"""Study files: what they mean, and messages that name the key and the remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_study import small_study
+
+import linkedbandits as lb
+from linkedbandits.study import load_study, read_study
+
+INSTANCE = '[[instances]]\nscenario = "one-sparse"\narms = 5\n'
+POLICY = '[[policies]]\npolicy = "linked-elimination"\n'
+
+
+def test_a_grid_is_every_instance_with_every_policy_linkage_and_delta():
+    study = small_study()
+    cells = {(cell.instance.name, cell.label, cell.linkage, cell.delta) for cell in study.cells}
+    instances = ["one-sparse, 2 arms", "one-sparse, 100 arms", "mirrors"]
+    assert cells == {
+        *((name, "linked-elimination", "ordered", delta) for name in instances for delta in (0.2, 0.05)),
+        *((name, "fifty each", linkage, None) for name in instances for linkage in ("ordered", "single")),
+    }
+    assert {cell.trials for cell in study.cells} == {300}
+    assert study.seed == 5
+
+
+def test_a_policy_can_be_told_the_true_gap_of_each_instance():
+    study = read_study(
+        "[[instances]]\nmeans = [0.1, 0.4]\n[[instances]]\nmeans = [0.4, 0.4]\n"
+        '[[policies]]\npolicy = "linked-ege"\nparameters = { gap = "true" }\n'
+    )
+    assert [cell.policy.gap for cell in study.cells] == [pytest.approx(0.3), None]
+
+
+def test_its_own_delta_keeps_a_policy_out_of_the_deltas():
+    study = read_study("deltas = [0.1, 0.2]\n" + INSTANCE + POLICY + "parameters = { delta = 0.01 }\n")
+    assert [cell.delta for cell in study.cells] == [0.01]
+
+
+def test_random_families_are_drawn_once_and_for_all():
+    text = '[[instances]]\nrandom = "uniform"\nlow = 0.2\nhigh = 0.6\narms = [5, 8]\ncount = 3\nseed = {}\nleast_gap = 0.05\n'
+    first, again, other = (read_study(text.format(seed) + POLICY) for seed in (1, 1, 2))
+    for cell, same, another in zip(first.cells, again.cells, other.cells, strict=True):
+        assert np.array_equal(cell.instance.means, same.instance.means)
+        assert not np.array_equal(cell.instance.means, another.instance.means)
+        assert cell.instance.gap >= 0.05
+        assert ((0.2 <= cell.instance.means) & (cell.instance.means <= 0.6)).all()
+    assert len({cell.key for cell in first.cells}) == 6
+
+
+def test_beta_families_follow_their_parameters():
+    low, high = (
+        read_study(f'[[instances]]\nrandom = "beta"\na = {a}\nb = {b}\narms = 500\n' + POLICY).cells[0].instance.means
+        for a, b in ((1, 9), (9, 1))
+    )
+    assert low.mean() < 0.2 < 0.8 < high.mean()  # means 0.1 and 0.9, a standard error below 0.005
+
+
+def test_the_place_of_the_best_arm_can_be_said():
+    text = '[[instances]]\nscenario = "one-sparse"\nbest = 3\narms = 5\n'
+    assert read_study(text + POLICY).cells[0].instance.means.argmax() == 3
+
+
+REFUSED = [
+    ("trials = 0\n" + INSTANCE + POLICY, r"trials = 0 is no whole number of at least 1"),
+    ('trials = "many"\n' + INSTANCE + POLICY, r"trials = 'many' is no whole number"),
+    ("trails = 10\n" + INSTANCE + POLICY, r"trails is no key of a study; did you mean 'trials'"),
+    ("deltas = []\n" + INSTANCE + POLICY, r"deltas = \[\] is empty; give numbers"),
+    ("deltas = [2]\n" + INSTANCE + POLICY, r"policies\[1\]\.parameters: delta=2\.0 is not between 0 and 1"),
+    ('linkages = ["loose"]\n' + INSTANCE + POLICY, r"policies\[1\]\.linkages: unknown linkage 'loose'"),
+    (INSTANCE, r"policies is missing; add at least one \[\[policies\]\]"),
+    (POLICY, r"instances is missing; add at least one \[\[instances\]\]"),
+    ("instances = 3\n" + POLICY, r"instances = 3 is no list of tables"),
+    ('[[instances]]\nscenario = "sparse"\narms = 3\n' + POLICY, r"instances\[1\]\.scenario: unknown scenario 'sparse'"),
+    ('[[instances]]\nscenario = "one-sparse"\n' + POLICY, r"instances\[1\]\.arms is missing"),
+    ('[[instances]]\nscenario = "increasing"\nbest = 1\narms = 3\n' + POLICY, r"instances\[1\]\.best: only"),
+    ("[[instances]]\nmeans = [0.1, 1.5]\n" + POLICY, r"instances\[1\]\.means: .*1\.5"),
+    ('[[instances]]\nmeans = [0.1, "x"]\n' + POLICY, r"instances\[1\]\.means = 'x' is no number"),
+    ("[[instances]]\narms = 3\n" + POLICY, r"instances\[1\]\.scenario: give one of scenario, means, random"),
+    ('[[instances]]\nrandom = "cauchy"\narms = 3\n' + POLICY, r"instances\[1\]\.random: unknown family 'cauchy'"),
+    ('[[instances]]\nrandom = "uniform"\nlow = 0.9\nhigh = 0.2\narms = 3\n' + POLICY, r"instances\[1\]\.low: .*0\.9"),
+    ('[[instances]]\nrandom = "beta"\na = 0\narms = 3\n' + POLICY, r"instances\[1\]\.a: .*positive"),
+    (
+        '[[instances]]\nrandom = "uniform"\nhigh = 0.1\nleast_gap = 0.2\narms = 3\n' + POLICY,
+        r"instances\[1\]\.least_gap: 1000 draws",
+    ),
+    (INSTANCE + '[[policies]]\npolicy = "best"\n', r"policies\[1\]\.policy: unknown policy 'best'"),
+    (INSTANCE + POLICY + "parameters = { delt = 0.1 }\n", r"policies\[1\]\.parameters: .*no parameter 'delt'"),
+    (INSTANCE + POLICY + "parameters = 3\n", r"policies\[1\]\.parameters = 3 is no table"),
+    (
+        'linkages = ["single"]\n' + INSTANCE + '[[policies]]\npolicy = "suffix-ucb"\n',
+        r"policies\[1\]\.linkages: suffix-ucb cannot be played under 'single'",
+    ),
+    (INSTANCE + POLICY + POLICY, r"is in the study 'study' twice"),
+    (INSTANCE + INSTANCE.replace("5", "6") + POLICY + "label = 3\n", r"policies\[1\]\.label = 3 is no text"),
+    ("trials = = 3", r"not TOML: .*line 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[said[:40] for _, said in REFUSED])
+def test_what_is_wrong_is_named_by_its_key(text, said):
+    with pytest.raises(lb.InvalidStudy, match=said):
+        read_study(text)
+
+
+def test_a_message_begins_with_the_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("trials = 0\n" + INSTANCE + POLICY, encoding="utf-8")
+    with pytest.raises(lb.InvalidStudy, match=r"mine\.toml: trials = 0"):
+        load_study(path)
+    with pytest.raises(lb.InvalidStudy, match="cannot be read"):
+        load_study(tmp_path / "absent.toml")
