@@ -7,10 +7,10 @@ READY  := $(VENV)/.ready
 UV     := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format reproduce serve lidar bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(READY) ## create .venv with everything in it
 
@@ -43,6 +43,15 @@ lint: $(READY) ## ruff and mypy --strict
 format: $(READY) ## let ruff rewrite the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+reproduce: $(READY) ## the paper's experiment, with a report: ten minutes, into reproduction/
+	@$(BIN)/linkedbandits reproduce
+
+serve: $(READY) ## the live service with simulated users, and a page to watch them
+	@$(BIN)/linkedbandits serve --demo
+
+lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
+	@$(BIN)/linkedbandits lidar
 
 bench: $(READY) ## the measured claims, half an hour; SECTION=economy runs a part
 	@$(BIN)/python -m benchmarks $(SECTION)

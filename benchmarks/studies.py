@@ -14,24 +14,24 @@ from pathlib import Path
 from linkedbandits.study import Study, on_processes, read_study, run_study
 from linkedbandits.study.chunks import Chunk, cut, missing_ranges, run_chunk
 
-OVERHEAD = """
+STUDY = """
 trials = 51200
+deltas = [0.1, 0.05, 0.02, 0.01, 0.005]
 [[instances]]
-random = "uniform"
-low = 0.3
-high = 0.7
-least_gap = 0.05
-arms = 100
-count = 5
+name = "one good arm of a hundred"
+means = [MEANS]
 [[policies]]
-policy = "linked-elimination"
-"""
+policy = "POLICY"
+""".replace("MEANS", ", ".join(["0.9", *["0.1"] * 99]))
 
-SPEED_UP = OVERHEAD.replace("51200", "102400")
+SHORT = STUDY.replace("POLICY", "uniform-sampling")
+"""A thousand chunks of a few hundredths of a second: little to hide an overhead behind."""
+LONG = STUDY.replace("POLICY", "linked-elimination")
+"""About a minute of one core."""
 
 
 def main() -> None:
-    study = read_study(OVERHEAD)
+    study = read_study(SHORT)
     chunks = chunks_of(study, 1)
     print(f"{len(chunks)} chunks of {len(chunks[0].lanes)} trials each")
     cores = 2
@@ -42,7 +42,7 @@ def main() -> None:
         ratios.append(whole / plain)
         print(f"  {cores} cores: study {whole:.1f} s, plain loops {plain:.1f} s, ratio {whole / plain:.2f}", flush=True)
     print(f"overhead: at most {max(ratios):.2f} times the plain loops (limit 1.3)")
-    longer = read_study(SPEED_UP)
+    longer = read_study(LONG)
     one, two = (timed(lambda workers=workers: in_a_folder(longer, workers)) for workers in (1, 2))
     print(f"two processes against one, on {one:.0f} s of work: {one / two:.2f} times as fast (limit 1.7)")
 

@@ -1,0 +1,43 @@
+"""The forecast: from trial runs, for all cells, within its own time."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from small_study import small_study
+
+from linkedbandits.study import estimate as module
+from linkedbandits.study.estimate import Estimate, estimate
+from linkedbandits.study.engines.processes import usable_cores
+
+
+def test_seconds_and_bytes_follow_the_workers():
+    forecast = Estimate(core_seconds=100.0, worker_bytes=10**8)
+    assert forecast.seconds(4) == 25
+    assert forecast.memory(4) == 5 * 10**8
+
+
+def test_ten_times_the_trials_take_about_ten_times_as_long(monkeypatch):
+    """With a clock that ticks once a reading, every trial run takes the same time."""
+    once, tenfold = (estimate(small_study(trials), itertools.count().__next__) for trials in (2048, 20480))
+    assert tenfold.core_seconds == pytest.approx(10 * once.core_seconds, rel=1e-9)
+
+
+def test_trial_runs_end_when_their_time_is_up(monkeypatch):
+    tried = []
+    rate = module._seconds_per_block
+
+    def count(cell, clock):
+        tried.append(cell.key)
+        return rate(cell, clock)
+
+    monkeypatch.setattr(module, "_seconds_per_block", count)
+    study = small_study()
+    slow_clock = itertools.count(step=3).__next__
+    assert estimate(study, slow_clock).core_seconds > 0
+    assert 0 < len(tried) < len(study.cells)
+
+
+def test_there_is_a_core_to_use():
+    assert usable_cores() >= 1
