@@ -10,7 +10,6 @@ SECTIONS = {
     "simulation": "simulation_cost:main",
     "ask-tell": "ask_tell:main",
     "sorting": "sorting:main",
-    "paper": "paper_claims:main",
     "theory": "theory:main",
     "scale": "scale:main",
     "economy": "economy:main",
