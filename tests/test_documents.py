@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from linkedbandits.study import read_study
 from linkedbandits.testing import check_policy
 
 ROOT = Path(__file__).parent.parent
@@ -46,3 +49,19 @@ def test_the_commands_of_the_readme_run():
             capture_output=True,
             timeout=120,
         )
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/studies.md"])
+def test_the_studies_that_are_shown_can_be_run(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    studies = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    assert studies
+    for study in studies:
+        assert len(read_study(study).cells) >= 4
+
+
+def test_every_link_between_documents_leads_somewhere():
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name} links to {target}"
