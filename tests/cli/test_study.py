@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+
 from command_line import COMMAND, environment, refusal, run, run_json
 
 TEXT = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from decimal import Decimal, localcontext
 from itertools import product
 
 import numpy as np
@@ -52,6 +53,48 @@ def test_the_mean_is_at_most_one_with_a_shift_too(n_i, n_c, one, other, p_i, p_c
     mu_i = min(1.0, mu_c + shift + abs(one - other) * (1 - mu_c - shift))
     if p_i < p_c + shift:
         assert mean_factor(n_i, n_c, mu_i, mu_c, p_i, p_c, shift) <= 1 + ROUNDING
+
+
+def exact_log_factor(n_i: int, n_c: int, p_i: float, p_c: float, x_i: int, x_c: int) -> float:
+    """The logarithm of the factor, with sixty digits."""
+    with localcontext() as context:
+        context.prec = 60
+        p, c = Decimal(p_i), Decimal(p_c)
+        q = (n_i * p + n_c * c) / (n_i + n_c)
+        return float(
+            x_c * (c / q).ln()
+            + (n_c - x_c) * ((1 - c) / (1 - q)).ln()
+            + x_i * (p / q).ln()
+            + (n_i - x_i) * ((1 - p) / (1 - q)).ln()
+        )
+
+
+@given(
+    st.floats(1, 18),
+    st.floats(0.1, 10),
+    st.floats(0.01, 0.9),
+    st.floats(-3, 3),
+    st.floats(-4, 4),
+    st.floats(-4, 4),
+)
+def test_rounding_never_adds_to_the_evidence(digits, ratio, p_i, logs, high_i, high_c):
+    """From ten samples to as many as a counter holds, with predictions as close as so many samples can tell."""
+    n_i = int(10**digits)
+    n_c = max(1, int(ratio * n_i))
+    p_c = min(p_i + 10**logs / n_i**0.5, 0.99)
+    if not p_i < p_c:
+        return
+    spread_i, spread_c = ((n * p_i * (1 - p_i)) ** 0.5 for n in (n_i, n_c))
+    # Counts of more than 2**53 are floats here as they are in a run.
+    x_i, x_c = (
+        float(min(max(round(n * p_i + high * spread), 0), n))
+        for n, high, spread in ((n_i, high_i, spread_i), (n_c, high_c, spread_c))
+    )
+    bets = place_bets(np.array([p_i]), np.array([p_c]), np.array([float(n_i)]), np.array([float(n_c)]))
+    value = float(bets.log_factor(np.array([x_i]), np.array([x_c]))[0])
+    exact = exact_log_factor(int(float(n_i)), int(float(n_c)), p_i, p_c, int(x_i), int(x_c))
+    assert value <= exact + 1e-12 * (1 + abs(exact))
+    assert value == pytest.approx(exact, rel=1e-4, abs=1e-4)
 
 
 def test_the_mean_grows_where_the_challenger_is_better():

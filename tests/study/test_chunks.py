@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from small_study import small_study
 
 import linkedbandits as lb
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.chunks import cut, missing_ranges, run_chunk
+from small_study import small_study
 
 
 @given(

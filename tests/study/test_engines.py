@@ -6,12 +6,12 @@ import os
 import signal
 
 import pytest
-from small_study import small_study
 
 import linkedbandits as lb
 from linkedbandits.study import on_dask, on_processes, run_study
 from linkedbandits.study.chunks import Chunk, run_chunk
 from linkedbandits.study.engines import processes
+from small_study import small_study
 
 STUDY = small_study(400)
 
@@ -73,7 +73,7 @@ def test_workers_that_always_die_end_the_study_with_a_clear_message(tmp_path, mo
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("linkedbandits.study.engines.dask._PATIENCE", "0.3s")
-    with pytest.raises(lb.EngineFailure, match="no Dask cluster at tcp://127.0.0.1:9"):
+    with pytest.raises(lb.EngineFailure, match=r"no Dask cluster at tcp://127\.0\.0\.1:9"):
         run_study(STUDY, tmp_path, engine=on_dask("tcp://127.0.0.1:9"))
 
 

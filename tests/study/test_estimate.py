@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from small_study import small_study
 
 from linkedbandits.study import estimate as module
-from linkedbandits.study.estimate import Estimate, estimate
 from linkedbandits.study.engines.processes import usable_cores
+from linkedbandits.study.estimate import Estimate, estimate
+from small_study import small_study
 
 
 def test_seconds_and_bytes_follow_the_workers():

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from small_study import small_study
 
 import linkedbandits as lb
 from linkedbandits.study import Study
 from linkedbandits.study.folder import ResultsFolder
+from small_study import small_study
 
 STUDY = small_study()
 TABLE = pl.DataFrame({"trial": [0, 1], "plays": [5, 7]})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from small_study import small_study
 
 import linkedbandits as lb
 from linkedbandits.study import open_results, run_study
+from small_study import small_study
 
 STUDY = small_study()
 

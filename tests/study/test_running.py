@@ -10,11 +10,11 @@ import sys
 import time
 
 import pytest
-from command_line import environment
-from small_study import TEXT, small_study
 
+from command_line import environment
 from linkedbandits.study import on_processes, open_results, run_study
 from linkedbandits.study.chunks import run_chunk
+from small_study import TEXT, small_study
 
 STUDY = small_study(800)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_study import small_study
 
 import linkedbandits as lb
 from linkedbandits.study import load_study, read_study
+from small_study import small_study
 
 INSTANCE = '[[instances]]\nscenario = "one-sparse"\narms = 5\n'
 POLICY = '[[policies]]\npolicy = "linked-elimination"\n'
@@ -39,13 +39,16 @@ def test_its_own_delta_keeps_a_policy_out_of_the_deltas():
 
 
 def test_random_families_are_drawn_once_and_for_all():
-    text = '[[instances]]\nrandom = "uniform"\nlow = 0.2\nhigh = 0.6\narms = [5, 8]\ncount = 3\nseed = {}\nleast_gap = 0.05\n'
+    text = (
+        '[[instances]]\nrandom = "uniform"\nlow = 0.2\nhigh = 0.6\narms = [5, 8]\n'
+        "count = 3\nseed = {}\nleast_gap = 0.05\n"
+    )
     first, again, other = (read_study(text.format(seed) + POLICY) for seed in (1, 1, 2))
     for cell, same, another in zip(first.cells, again.cells, other.cells, strict=True):
         assert np.array_equal(cell.instance.means, same.instance.means)
         assert not np.array_equal(cell.instance.means, another.instance.means)
         assert cell.instance.gap >= 0.05
-        assert ((0.2 <= cell.instance.means) & (cell.instance.means <= 0.6)).all()
+        assert ((cell.instance.means >= 0.2) & (cell.instance.means <= 0.6)).all()
     assert len({cell.key for cell in first.cells}) == 6
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +13,78 @@ from linkedbandits.errors import CannotWrite, MissingExtra
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 """Okabe and Ito's palette, told apart with any kind of colour vision; markers tell them apart without colour."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)))
 
 SETTINGS: dict[Any, Any] = {
     "figure.dpi": 150,
+    "savefig.dpi": 200,
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "grid.alpha": 0.25,
     "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
     "svg.hashsalt": "linkedbandits",  # the same picture is the same file
 }
+
+_UNDATED: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+"""What keeps the day out of a file, for the same reason."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn, in every panel of a figure."""
+
+    colour: str
+    marker: str
+    line: Any
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """A look for every name, in the order they first come up; after seven names the looks come round again.
+
+    >>> looks(["uniform", "maximal", "uniform"])["maximal"].marker
+    's'
+    """
+    chosen = {}
+    for number, name in enumerate(dict.fromkeys(names)):
+        # Seven colours, but lines that shift by one each round, so that 49 names are still told apart.
+        line = LINES[(number + number // len(COLOURS)) % len(LINES)]
+        chosen[name] = Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], line)
+    return chosen
 
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
     """A figure and its axes in the common style, without a window system."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - takes a second to import, and not everybody draws
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise MissingExtra("figures need matplotlib; install it with: pip install 'linkedbandits[plot]'") from error
-    with mpl.rc_context(SETTINGS):
+    with new_panels(1, 1, width, height) as (figure, axes):
+        yield figure, axes[0]
+
+
+@contextmanager
+def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
+    """A figure of so many inches and the axes of its panels, row by row, in the common style."""
+    with _style():
+        from matplotlib.figure import Figure  # noqa: PLC0415 - as below
+
         figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.add_subplot()
+        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def save(figure: Any, path: Path) -> None:
     """Write the figure in the format that the file's ending names."""
     try:
-        figure.savefig(path)
+        with _style():  # some of a figure is made only now
+            figure.savefig(path, metadata=_UNDATED.get(path.suffix))
     except (OSError, ValueError) as error:
         raise CannotWrite(f"the figure {path} cannot be written: {error}; name a .png, .svg or .pdf file") from error
+
+
+def _style() -> AbstractContextManager[None]:
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - takes a second to import, and not everybody draws
+    except ModuleNotFoundError as error:
+        raise MissingExtra("figures need matplotlib; install it with: pip install 'linkedbandits[plot]'") from error
+    return mpl.rc_context(SETTINGS)

@@ -31,6 +31,8 @@ from linkedbandits.model import FloatArray
 RESERVE = 2.0
 """R: about how many blocks the capital takes to enter the bets."""
 
+_ROUNDING = 2.0**-49
+"""More than what rounding adds to a bet, against the sum of its parts' sizes."""
 _MOST_CAPITAL = 1e220
 _MOST_LOG_FACTOR = 150.0
 
@@ -63,26 +65,33 @@ def place_bets(
     Predictions must satisfy p_i < p_c + shift, and lie strictly between 0 and 1.
 
     >>> bets = place_bets(np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([1.0]))
-    >>> float(np.exp(bets.log_factor(np.array([0.0]), np.array([1.0])))[0])  # the challenger alone succeeds
-    1.523809523809524
+    >>> float(np.exp(bets.log_factor(np.array([0.0]), np.array([1.0])))[0].round(6))  # the challenger alone succeeds
+    1.52381
     """
     p, c = prediction, challenger_prediction
     if shift == 0:
-        null = null_c = (samples * p + challenger_samples * c) / (samples + challenger_samples)
+        share = samples / (samples + challenger_samples)
+        ahead = c - p
+        down, up = (1 - share) * ahead, share * ahead
+        null = null_c = p + down
     else:
-        null, null_c, p, c = _shifted(p, c, samples, challenger_samples, shift)
-    fail, fail_c = np.log((1 - p) / (1 - null)), np.log((1 - c) / (1 - null_c))
-    return Bets(
-        own=np.log(p / null) - fail,
-        rival=np.log(c / null_c) - fail_c,
-        sure=samples * fail + challenger_samples * fail_c,
-    )
+        null, null_c, down, up = _shifted(p, c, samples, challenger_samples, shift)
+    # The logarithms of p/q and the like, from the small differences themselves: where arms nearly tie, p/q has lost
+    # them to rounding, and a wrong logarithm times very many samples is evidence of nothing.
+    fail, fail_c = np.log1p(down / (1 - null)), np.log1p(-up / (1 - null_c))
+    own, rival = np.log1p(-down / null), np.log1p(up / null_c)
+    own -= fail
+    rival -= fail_c
+    sure = samples * fail + challenger_samples * fail_c
+    # What rounding may still have added is taken off, so that the factor is never more than it should be.
+    sure -= _ROUNDING * (samples * (fail - own) + challenger_samples * (rival - fail_c))
+    return Bets(own, rival, sure)
 
 
 def _shifted(
     p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, shift: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The null point (q_i, q_c) and the predictions to bet with, for a shifted claim.
+    """The null point (q_i, q_c) for a shifted claim, and how far below and above it to bet.
 
     Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept
     where both null values are probabilities and q_i lies above p_i. A bet that would put the challenger above its own
@@ -97,7 +106,7 @@ def _shifted(
     slope = samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null))
     lean = np.maximum(null - p, 0.0)
     lean = np.minimum(lean, np.maximum(c - null_c, 0.0) / np.maximum(slope, 1e-300))
-    return null, null_c, null - lean, null_c + slope * lean
+    return null, null_c, lean, slope * lean
 
 
 def reserve(block: int) -> float:

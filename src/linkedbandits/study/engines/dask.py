@@ -66,7 +66,7 @@ def _connected(distributed: Any, scheduler: str | None, workers: int | None) -> 
     try:
         if scheduler is not None:
             return distributed.Client(scheduler, timeout=_PATIENCE)
-        # One thread a process: policies are numpy loops, which hold the interpreter's lock. A dashboard on any free port.
+        # One thread a process: policies are numpy loops, which hold the interpreter's lock.
         return distributed.Client(
             n_workers=workers or usable_cores(),
             threads_per_worker=1,

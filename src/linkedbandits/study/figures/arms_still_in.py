@@ -68,7 +68,8 @@ def _median(trials: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray
     """The median over the trials at every number of plays at which one of them changed; an ended trial stays."""
     plays = np.unique(np.concatenate([plays for plays, _ in trials]))
     at_plays = [arms_in[np.searchsorted(own, plays, side="right") - 1] for own, arms_in in trials]
-    return plays, np.quantile(at_plays, 0.5, axis=0, method="lower")
+    # The lower of two middle ones: there are no half arms.
+    return plays, np.quantile(at_plays, 0.5, axis=0, method="lower").astype(np.int64)
 
 
 def _first_out(trials: list[tuple[IntArray, IntArray]]) -> int:

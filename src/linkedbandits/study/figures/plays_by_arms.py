@@ -42,7 +42,7 @@ def plays_by_arms(table: pl.DataFrame) -> Any:
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((family, linkage, delta), panel) in zip(all_axes, panels.items(), strict=True):
             by_policy = grouped(panel, lambda row: row["policy"])
-            _lower_bound(axes, next(iter(by_policy.values())))
+            _lower_bound(axes, panel)
             for number, (policy, rows) in enumerate(by_policy.items()):
                 beside = _BESIDE ** (number - (len(by_policy) - 1) / 2)
                 points = [_point(part) for part in grouped(rows, lambda row: row["arms"]).values()]
@@ -73,16 +73,23 @@ def _point(rows: Sequence[Row]) -> Point:
     return Point(rows[0]["arms"], mean, mean - below, mean + above, open=not all(map(finished, rows)))
 
 
-def _lower_bound(axes: Any, rows: list[Row]) -> None:
-    """The same for every policy, so those of one will do."""
-    by_arms = dict(sorted(grouped((row for row in rows if row["lower_bound"]), lambda row: row["arms"]).items()))
+def _lower_bound(axes: Any, panel: list[Row]) -> None:
+    """The mean over instances; where policies look for different numbers of best arms, the least of their bounds."""
+    by_arms: dict[int, list[float]] = {}
+    for (arms, _), rows in grouped(panel, lambda row: (row["arms"], row["instance"])).items():
+        bounds = [row["lower_bound"] for row in rows if row["lower_bound"]]
+        if bounds:
+            by_arms.setdefault(arms, []).append(min(bounds))
     if by_arms:
-        least = [sum(row["lower_bound"] for row in part) / len(part) for part in by_arms.values()]
-        axes.plot(list(by_arms), least, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+        arms_in_order = sorted(by_arms)
+        means = [sum(by_arms[arms]) / len(by_arms[arms]) for arms in arms_in_order]
+        axes.plot(arms_in_order, means, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
 
 
 def _frame(axes: Any, panel: list[Row]) -> None:
     """Limits by the plays alone: the lower bound of a hopeless instance may leave the picture."""
+    arms = [row["arms"] for row in panel]
+    axes.set_xlim(min(arms) / 1.3, max(arms) * 1.3)
     plays = [row["plays_mean"] for row in panel]
     least, most = min(plays + [row["lower_bound"] for row in panel if row["lower_bound"]]), max(plays)
     axes.set_ylim(least / 2, most * 2)

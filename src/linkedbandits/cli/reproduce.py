@@ -1,0 +1,93 @@
+"""``linkedbandits reproduce``: the paper's experiment, measured again, and its claims judged."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from linkedbandits.cli import options as opt
+from linkedbandits.cli.running import find_engine, run_with_bar
+
+if TYPE_CHECKING:
+    from linkedbandits.study.reproduction.claims import Finding
+    from linkedbandits.study.reproduction.writing import Written
+
+
+def reproduce(
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where everything goes, and is gone on from; reproduction unless given.", show_default=False),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="A few small cells in seconds, to see how it goes; into reproduction-quick."),
+    ] = False,
+    engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
+    workers: Annotated[int | None, typer.Option(min=1, help="How many at once; all cores unless given.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")
+    ] = None,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Run the paper's experiment, and say of each of its claims whether it holds.
+
+    Three scenarios, 2 to 1,000 arms, the paper's three policies, LinkedEGE in both of its accountings, this project's
+    default policy, and the lower bound: some minutes on two cores. Writes the figure (PNG, SVG), the table (Parquet,
+    CSV) and a report (Markdown, and one HTML page with everything in it). Stop it as you like; the same command goes
+    on from there.
+    """
+    # Imported here, so that other commands need not wait for it.
+    from linkedbandits.study.reproduction.grid import paper_study  # noqa: PLC0415
+    from linkedbandits.study.reproduction.writing import write_report  # noqa: PLC0415
+
+    folder = out or Path("reproduction-quick" if quick else "reproduction")
+    made = paper_study(seed, quick=quick)
+    results = run_with_bar(made, folder / "results", find_engine(engine, workers, scheduler))
+    written = write_report(results, folder, seed)
+    if as_json:
+        typer.echo(json.dumps(_as_data(folder, written)))
+    else:
+        _print(folder, written)
+
+
+def _as_data(folder: Path, written: Written) -> dict[str, Any]:
+    return {
+        "folder": str(folder),
+        "files": [str(path) for path in written.files],
+        "claims": [_finding_as_data(finding) for finding in written.findings],
+    }
+
+
+def _finding_as_data(finding: Finding) -> dict[str, Any]:
+    """Figures as the report shows them: a limit where runs did not finish."""
+    return {
+        "scenario": finding.claim.scenario,
+        "quotation": finding.claim.quotation,
+        "question": finding.claim.question,
+        "figure": finding.claim.figure,
+        "accounting": finding.accounting,
+        "verdict": finding.verdict,
+        "figures": {arms: str(figure) for arms, figure in finding.figures.items()},
+        "answers": {arms: answer.value for arms, answer in finding.answers.items()},
+    }
+
+
+def _print(folder: Path, written: Written) -> None:
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("scenario", "the paper", "LinkedEGE as counted there", "as proved"):
+        table.add_column(heading)
+    for claim, findings in groupby(written.findings, key=lambda finding: finding.claim):
+        table.add_row(claim.scenario, claim.quotation, *(finding.verdict for finding in findings))
+    console = Console()
+    console.print(table)
+    console.print(f"The report is {folder / 'report.html'}; beside it:", soft_wrap=True, highlight=False)
+    for path in written.files:
+        console.print(f"  {path}", soft_wrap=True, highlight=False)

@@ -1,0 +1,52 @@
+"""What the commands that run studies have in common: the engine, and a bar while it works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from linkedbandits.cli.progress import progress_bar
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.study.chunks import Chunk
+from linkedbandits.study.engines import Engine
+
+if TYPE_CHECKING:
+    from linkedbandits.study import Results, Study
+
+
+def find_engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
+    """The engine that the options describe."""
+    from linkedbandits.study import on_dask, on_processes  # noqa: PLC0415
+
+    if name == "dask":
+        return on_dask(scheduler, workers)
+    if name != "processes":
+        raise InvalidParameter(f"--engine {name!r} is unknown; choose processes or dask")
+    if scheduler is not None:
+        raise InvalidParameter(f"--scheduler {scheduler} goes with --engine dask; add it")
+    return on_processes(workers)
+
+
+def run_with_bar(made: Study, folder: Path, engine: Engine, *, merge: bool = False) -> Results:
+    """Run with a bar, and say what is kept when somebody stops it."""
+    from linkedbandits.study import run_study  # noqa: PLC0415
+
+    notes = Console(stderr=True)
+    total = sum(cell.trials * cell.instance.means.size for cell in made.cells)
+    try:
+        with progress_bar(total) as advance:
+
+            def begin(missing: list[Chunk], damaged: list[Path]) -> None:
+                for path in damaged:
+                    notes.print(f"{path} was damaged and is set aside; its trials are run again.", highlight=False)
+                advance("", total - sum(chunk.weight for chunk in missing))
+
+            def keep(chunk: Chunk) -> None:
+                advance(chunk.label, chunk.weight)
+
+            return run_study(made, folder, engine=engine, merge=merge, on_begin=begin, on_kept=keep)
+    except KeyboardInterrupt:
+        notes.print(f"stopped; what is finished is kept in {folder}, and the same command goes on from there.")
+        raise

@@ -1,0 +1,50 @@
+"""``linkedbandits reproduce`` as people run it."""
+
+from __future__ import annotations
+
+import pytest
+
+from command_line import refusal, run, run_json
+
+pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
+pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+
+
+@pytest.mark.slow
+def test_it_runs_says_where_things_are_and_goes_on_from_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = run_json("reproduce", "--quick", "--workers", "1")
+    assert data["folder"] == "reproduction-quick"
+    for file in ("report.md", "report.html", "figure.png", "figure.svg", "table.parquet", "table.csv"):
+        assert f"reproduction-quick/{file}" in data["files"]
+        assert (tmp_path / "reproduction-quick" / file).stat().st_size > 1000
+    similar = data["claims"][0]
+    assert similar["verdict"] == "holds"
+    assert list(similar["figures"]) == ["2", "5", "10", "20"]
+    chunks = {
+        path: path.stat().st_mtime_ns for path in (tmp_path / "reproduction-quick" / "results").rglob("*.parquet")
+    }
+    again = run("reproduce", "--quick")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "uniform sampling and linked EGE have similar performance" in again.stdout
+    assert "reproduction-quick/report.html" in again.stdout
+    assert {path: path.stat().st_mtime_ns for path in chunks} == chunks
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--engine cloud", "--engine 'cloud' is unknown; choose processes or dask"),
+        ("--scheduler tcp://x:1", "goes with --engine dask"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_made(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert said in refusal("reproduce", "--quick", *arguments.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_says_what_it_writes():
+    text = run("reproduce", "--help").stdout
+    for words in ("--out", "--quick", "--workers", "--engine", "--json", "--seed", "Parquet", "HTML"):
+        assert words in text

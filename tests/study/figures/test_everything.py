@@ -1,0 +1,74 @@
+"""All figures of a study's results."""
+
+from __future__ import annotations
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.study import read_study, run_study
+from linkedbandits.study.chunks import run_chunk
+from linkedbandits.study.figures import draw_all, everything
+
+HEAD = "seed = 3\ntrials = 20\n"
+POLICIES = '[[policies]]\npolicy = "linked-elimination"\n[[policies]]\npolicy = "uniform-sampling"\n'
+SIZES = '[[instances]]\nscenario = "one-sparse"\narms = [2, 4]\n'
+MEANS = '[[instances]]\nname = "mine"\nmeans = [0.3, 0.6]\n'
+
+
+def results_of(text, path):
+    return run_study(read_study(text), path, engine=lambda chunks: ((chunk, run_chunk(chunk)) for chunk in chunks))
+
+
+def kinds(files):
+    assert all(path.stat().st_size > 1000 for path in files)
+    assert {path.suffix for path in files} == {".png", ".svg"}
+    return {path.stem for path in files}
+
+
+@pytest.mark.slow
+def test_a_study_with_sizes_and_deltas_has_every_figure(tmp_path):
+    results = results_of(f"{HEAD}deltas = [0.2, 0.05]\n{SIZES}{POLICIES}", tmp_path / "results")
+    files = draw_all(results, tmp_path / "new" / "figures")
+    assert kinds(files) == {"plays-by-arms", "plays-by-delta", "errors-by-delta", "samples-by-arm", "arms-still-in"}
+
+
+def test_figures_without_data_are_not_drawn(tmp_path):
+    effort = '[[policies]]\npolicy = "uniform-sampling"\nparameters = { samples = 5 }\n'
+    results = results_of(f"{HEAD}{MEANS}{effort}", tmp_path / "results")
+    assert kinds(draw_all(results, tmp_path)) == {"samples-by-arm"}
+    one_size_one_delta = results_of(f"{HEAD}{MEANS}{POLICIES}", tmp_path / "one")
+    assert kinds(draw_all(one_size_one_delta, tmp_path)) == {"samples-by-arm", "arms-still-in"}
+    tied = results_of(f"{HEAD}[[instances]]\nmeans = [0.5, 0.5]\n{effort}", tmp_path / "tied")
+    assert draw_all(tied, tmp_path) == []
+
+
+def test_many_panels_go_on_pages_and_what_is_left_out_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(everything, "PANELS_A_PAGE", 1)
+    monkeypatch.setattr(everything, "MOST_PAGES", 2)
+    drawn = []
+    monkeypatch.setattr(everything, "save", lambda figure, path: drawn.append((path.name, figure._supxlabel)))
+    panels = [(number,) for number in range(3)]
+
+    class Page:
+        _supxlabel = None
+
+        def __init__(self, page):
+            self.page = page
+
+        def supxlabel(self, text, **_):
+            self._supxlabel = text
+
+    stale = tmp_path / "x-2.png"
+    files = everything._pages(tmp_path, "x", panels, Page)
+    assert [path.name for path in files] == ["x.png", "x.svg", "x-2.png", "x-2.svg"]
+    assert {note for _, note in drawn} == {"the first 2 of 3 panels are drawn"}
+    stale.touch()
+    everything._pages(tmp_path, "x", panels[:1], Page)
+    assert not stale.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    results = results_of(f"{HEAD}{MEANS}{POLICIES}", tmp_path / "results")
+    (tmp_path / "file").touch()
+    with pytest.raises(lb.CannotWrite, match=r"the folder .*file/figures cannot be made .*; name another"):
+        draw_all(results, tmp_path / "file" / "figures")

@@ -1,0 +1,85 @@
+"""Plays over the lower bound, and errors, against delta."""
+
+from __future__ import annotations
+
+from linkedbandits.study.figures import errors_by_delta, plays_by_delta
+
+
+def test_plays_are_divided_by_the_bound_of_their_delta(table, line):
+    figure = plays_by_delta(
+        table(
+            {"delta": 0.1, "plays_mean": 400.0, "lower_bound": 100.0},
+            {"delta": 0.001, "plays_mean": 600.0, "lower_bound": 300.0},
+        )
+    )
+    (axes,) = figure.axes
+    assert line(axes, "p") == [(0.001, 2), (0.1, 4)]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("delta", "plays / lower bound")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.001", "0.1"]
+    assert axes.get_ylim()[0] < 1  # the bound itself is in the picture
+
+
+def test_a_ratio_of_unfinished_runs_is_open_and_points_up(table, line):
+    figure = plays_by_delta(table({"delta": 0.1}, {"delta": 0.001, "plays_mean": 600.0, "confident": 0.9}))
+    (axes,) = figure.axes
+    assert line(axes, "p") == [(0.1, 10)]
+    assert [text.xy for text in axes.texts] == [(0.001, 6)]
+
+
+def test_instances_with_one_delta_or_none_have_no_panel(table):
+    rows = [
+        {"instance": "two", "delta": 0.1},
+        {"instance": "two", "delta": 0.2},
+        {"instance": "one", "delta": 0.1},
+        {"instance": "effort", "delta": None, "lower_bound": None},
+    ]
+    for draw in (plays_by_delta, errors_by_delta):
+        (axes,) = draw(table(*rows)).axes
+        assert axes.get_title(loc="left") == "two (ordered)"
+
+
+def test_an_instance_without_a_bound_has_no_ratio(table, line):
+    rows = [{"delta": 0.1, "lower_bound": None}, {"delta": 0.2, "lower_bound": None}]
+    (axes,) = plays_by_delta(table(*rows)).axes
+    assert line(axes, "p") == []
+
+
+def marks_of(axes, marker):
+    return [
+        (line.get_xdata()[0], line.get_ydata()[0], line.get_markerfacecolor())
+        for line in axes.get_lines()
+        if line.get_marker() == marker and len(line.get_xdata())
+    ]
+
+
+def test_errors_have_their_interval_and_the_line_of_what_is_allowed(table, line):
+    figure = errors_by_delta(
+        table(
+            {"delta": 0.1, "error_rate": 0.05, "error_low": 0.03, "error_high": 0.08},
+            {"delta": 0.01, "error_rate": 0.002, "error_low": 0.001, "error_high": 0.006},
+        )
+    )
+    (axes,) = figure.axes
+    assert line(axes, "error = delta") == [(0.01, 0.01), (0.1, 0.1)]
+    assert [mark[:2] for mark in marks_of(axes, "o")] == [(0.1, 0.05), (0.01, 0.002)]
+    bars = [list(line.get_ydata()) for line in axes.get_lines() if list(line.get_xdata()) == [0.1, 0.1]]
+    assert bars == [[0.03, 0.08]]
+
+
+def test_no_error_at_all_sits_on_the_foot_of_the_panel_which_says_0(table):
+    (axes,) = errors_by_delta(table({"delta": 0.1}, {"delta": 0.01})).axes
+    foot = axes.get_ylim()[0]
+    assert [mark[1] for mark in marks_of(axes, "o")] == [foot, foot]
+    assert [text.get_text() for text in axes.texts] == ["0"]
+
+
+def test_error_marks_of_unfinished_runs_are_open(table):
+    (axes,) = errors_by_delta(table({"delta": 0.1, "confident": 0.5}, {"delta": 0.01})).axes
+    assert [mark[2] == "white" for mark in marks_of(axes, "o")] == [True, False]
+
+
+def test_policies_stand_beside_each_other(table):
+    rows = [{"delta": delta, "policy": policy} for delta in (0.1, 0.01) for policy in "abc"]
+    (axes,) = errors_by_delta(table(*rows)).axes
+    places = [x for marker in "os^" for x, _, _ in marks_of(axes, marker)]
+    assert len(set(places)) == 6
