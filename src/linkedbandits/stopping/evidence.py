@@ -68,24 +68,39 @@ def place_bets(
     >>> float(np.exp(bets.log_factor(np.array([0.0]), np.array([1.0])))[0].round(6))  # the challenger alone succeeds
     1.52381
     """
-    p, c = prediction, challenger_prediction
     if shift == 0:
-        share = samples / (samples + challenger_samples)
-        ahead = c - p
-        down, up = (1 - share) * ahead, share * ahead
-        null = null_c = p + down
+        up = challenger_prediction - prediction
+        up /= samples + challenger_samples
+        down = up * challenger_samples
+        up *= samples
+        null = null_c = prediction + down
     else:
-        null, null_c, down, up = _shifted(p, c, samples, challenger_samples, shift)
+        null, null_c, down, up = _shifted(prediction, challenger_prediction, samples, challenger_samples, shift)
     # The logarithms of p/q and the like, from the small differences themselves: where arms nearly tie, p/q has lost
-    # them to rounding, and a wrong logarithm times very many samples is evidence of nothing.
-    fail, fail_c = np.log1p(down / (1 - null)), np.log1p(-up / (1 - null_c))
-    own, rival = np.log1p(-down / null), np.log1p(up / null_c)
+    # them to rounding, and a wrong logarithm times very many samples is evidence of nothing. Most of a run's time is
+    # spent here, and much of it on new arrays: so there are few.
+    fail = _log_1_plus(down / (1 - null))
+    fail_c = _log_1_plus(-up / (1 - null_c))
+    own = _log_1_plus(np.divide(down, -null, out=down))
     own -= fail
+    rival = _log_1_plus(np.divide(up, null_c, out=up))
     rival -= fail_c
-    sure = samples * fail + challenger_samples * fail_c
+    sure = samples * fail
+    sure += challenger_samples * fail_c
     # What rounding may still have added is taken off, so that the factor is never more than it should be.
-    sure -= _ROUNDING * (samples * (fail - own) + challenger_samples * (rival - fail_c))
+    fail -= own
+    fail *= samples
+    np.subtract(rival, fail_c, out=fail_c)
+    fail_c *= challenger_samples
+    fail += fail_c
+    fail *= _ROUNDING
+    sure -= fail
     return Bets(own, rival, sure)
+
+
+def _log_1_plus(value: FloatArray) -> FloatArray:
+    """In the place of the value, which is not used any more."""
+    return np.log1p(value, out=value)
 
 
 def _shifted(
