@@ -18,6 +18,14 @@ SECTIONS = {
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
     "studies": "studies:main",
+    "lidar": "lidar:main",
+    "lidar-grid": "lidar:grid",
+    "lidar-validity": "lidar:validity",
+    "lidar-speed": "lidar:speed",
+    "service-store": "service_store:main",
+    "nothing-lost": "nothing_lost:main",
+    "service-http": "service_http:main",
+    "service-million": "service_http:million",
 }
 
 

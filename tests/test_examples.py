@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from command_line import environment
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_no_more_plays_speak_for_an_arm_than_it_needs():
 def test_a_spare_play_serves_the_next_request_in_the_order_asked_not_told():
     policy = lb.LinkedEGE(delta=0.9, gap=0.4)
     exp = lb.Experiment(["a", "b"], policy)
-    need = int(policy.request(exp._state).samples[0, 0])
+    need = int(policy.request(exp._lane.state).samples[0, 0])
     current = ask(exp, need)
     spares = ask(exp, 3)
     assert exp.tell(spares[2].id, "a") == "spare"
@@ -85,6 +86,14 @@ def test_a_spare_play_serves_the_next_request_in_the_order_asked_not_told():
     assert exp.tell(spares[0].id, None) == "counted"
     assert exp.tell(spares[1].id, None) == "counted"
     assert samples(exp) == [need + 3, need + 2]
+
+
+def test_a_spare_play_tries_what_has_not_come_back():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
+    first, spare = ask(exp, 2)
+    assert spare.arms == POINTS
+    exp.tell(first.id, "north")
+    assert [play.arms for play in ask(exp, 2)] == [("east", "south")] * 2
 
 
 def test_samples_that_nobody_needs_now_wait_for_a_request_that_does():
@@ -98,7 +107,7 @@ def test_samples_that_nobody_needs_now_wait_for_a_request_that_does():
     exp.tell(first.id, None)
     assert samples(exp) == [5, 5]
     # The tape serves the requests that follow, so the policy has seen all ten samples by now.
-    assert exp._state.samples.sum() == 10
+    assert exp._lane.state.samples.sum() == 10
 
 
 def test_an_abandoned_play_is_asked_again_and_late_if_told():
@@ -152,7 +161,7 @@ def test_telling_the_same_twice_is_harmless_and_a_conflict_is_refused():
 )
 def test_a_bad_answer_changes_nothing(play, hit, error, said):
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
-    exp._request._free[0] = 0  # as if north were spoken for
+    exp._lane.request._free[0] = 0  # as if north were spoken for
     assert exp.ask().arms == ("east", "south")
     before = exp.to_json()
     with pytest.raises(error, match=said):
@@ -311,10 +320,99 @@ def test_a_damaged_or_newer_save_is_refused(text, error, said):
 
 @pytest.mark.parametrize("missing", ["labels", "state", "request", "answers", "tickets", "policy"])
 def test_a_save_with_a_part_missing_is_damaged_even_if_its_checksum_is_right(missing):
-    content = unseal(lb.Experiment(POINTS, lb.UniformSampling(samples=3)).to_json())
+    _, content = unseal(lb.Experiment(POINTS, lb.UniformSampling(samples=3)).to_json())
     del content[missing]
     with pytest.raises(lb.DamagedSave, match="cannot be read"):
         lb.Experiment.from_json(seal(content))
+
+
+SAVED_IN_FORMAT_1 = json.loads((Path(__file__).parent / "saved_in_format_1.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("old", SAVED_IN_FORMAT_1, ids=["needs", "tuples", "done"])
+def test_a_save_in_format_1_goes_on_as_it_did_then(old):
+    """With plays out, spare and given up; how each went on was written down by the library of that time."""
+    exp = lb.Experiment.from_json(old["saved"])
+    assert lb.Experiment.from_json(exp.to_json()).to_json() == exp.to_json()
+    went_on: list[object] = []
+    later = [] if exp.done else ask(exp, 6)
+    went_on += [[play.id, list(play.arms)] for play in later]
+    went_on += [exp.tell(play, None) for play in old["out"] + [play.id for play in later] + old["given_up"]]
+    went_on.append([[estimate.samples, estimate.successes] for estimate in exp.estimates()])
+    assert went_on == old["goes_on"]
+
+
+def test_a_snapshot_and_its_answers_are_the_experiment():
+    exp = run_live([0.2, 0.6, 0.4], lb.LinkedElimination(delta=0.01), "ordered", seed=3)
+    snapshot = json.loads(json.dumps(exp.snapshot()))
+    assert lb.Experiment.restore(snapshot, exp.answers).to_json() == exp.to_json()
+
+
+def test_a_snapshot_does_not_grow_with_the_plays():
+    """A tenth of the plays are given up, and three are out at any time."""
+    exp = lb.Experiment(range(4), lb.LinkedElimination(delta=1e-100))
+    sizes, coins, out = [], CoinFlipper([0.3, 0.301, 0.302, 0.303], 1), []
+    for number in range(12_000):
+        if number in (2_000, 11_999):
+            sizes.append(len(json.dumps(exp.snapshot())))
+        out.append(exp.ask())
+        if len(out) > 3:
+            play = out.pop(0)
+            if number % 10:
+                exp.tell(play.id, coins.answer(play))
+            else:
+                exp.abandon(play.id)
+    assert sizes[1] < 1.2 * sizes[0]
+
+
+@pytest.mark.parametrize("policy", [lb.LinkedElimination(0.1), lb.LinkedTrackAndStop(0.1)], ids=policy_id)
+def test_evidence_grows_to_the_level_at_which_arms_are_dropped(policy):
+    exp = lb.Experiment(range(3), policy)
+    assert exp.evidence() == [0.0, 0.0, 0.0]
+    coins = CoinFlipper([0.2, 0.7, 0.3], 2)
+    dropped: set[int] = set()
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, coins.answer(play))
+        evidence = exp.evidence()
+        for arm, estimate in enumerate(exp.estimates()):
+            if not estimate.still_in and arm not in dropped:
+                dropped.add(arm)
+                assert evidence[arm] >= 1.0  # 1/delta is ten
+            elif estimate.still_in:
+                assert evidence[arm] < 1.0
+    assert dropped == {0, 2}
+
+
+@pytest.mark.parametrize(
+    "policy", [lb.LinkedElimination(0.1, k=2), lb.LinkedElimination(0.1, epsilon=0.05)], ids=policy_id
+)
+def test_an_arm_with_evidence_at_the_level_is_not_in(policy):
+    exp = lb.Experiment(range(4), policy)
+    coins, highest = CoinFlipper([0.1, 0.8, 0.7, 0.2], 2), 0.0
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, coins.answer(play))
+        evidence = [value for value, e in zip(exp.evidence(), exp.estimates(), strict=True) if e.still_in]
+        highest = max(highest, *evidence)
+    assert 0.5 < highest < 1.0
+
+
+def test_most_policies_keep_no_evidence():
+    assert lb.Experiment("ab", lb.UniformSampling(delta=0.1)).evidence() is None
+
+
+def test_spare_plays_that_nobody_wants_are_forgotten_by_age(monkeypatch):
+    """An odd policy that never asks the same tuple twice; its spare plays would pile up for ever."""
+    monkeypatch.setattr("linkedbandits.spares.MOST_SPARES", 20)
+    exp = lb.Experiment(range(3), lb.SuffixUCB(delta=1e-9))
+    waiting = ask(exp, 5)
+    coins = CoinFlipper([0.4, 0.5, 0.6], 3)
+    for _ in range(2_000):
+        waiting.append(exp.ask())
+        play = waiting.pop(0)
+        exp.tell(play.id, coins.answer(play))
+    assert len(exp._lane.spares) <= 20 + 6
 
 
 def test_a_policy_of_ones_own_is_passed_again():
@@ -392,7 +490,7 @@ class LiveUse(RuleBasedStateMachine):
                 expected[hit, 1] += 1
         assert [[e.samples, e.successes] for e in self.exp.estimates()] == expected.tolist()
         assert self.exp.plays == len(self.told)
-        request = self.exp._request
+        request = self.exp._lane.request
         assert (request._free >= 0).all()
         assert (request._free <= request._remaining).all()
         gone = len(self.abandoned - self.told.keys())
@@ -441,7 +539,7 @@ def test_slow_failures_do_not_bias_what_the_policy_sees(linkage, held):
     for seed in range(200):
         exp = lb.Experiment(range(2), Ledger(samples=15), linkage=linkage)
         play_with_slow_failures(exp, CoinFlipper([0.5, 0.5], seed), held)
-        shares.append(exp._state.successes.sum() / 120)
+        shares.append(exp._lane.state.successes.sum() / 120)
     assert abs(np.mean(shares) - 0.5) < 5 * 0.0032
 
 

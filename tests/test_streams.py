@@ -7,6 +7,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.streams import LaneStreams, block_lanes
+from linkedbandits.world import CoinFlips
 
 ARMS = 4
 BLOCK = block_lanes(ARMS)
@@ -50,13 +51,14 @@ def test_a_block_with_no_lanes_left_is_passed_over():
     assert np.array_equal(draw(streams, BLOCK), draw(LaneStreams(7, ARMS, range(BLOCK, 2 * BLOCK)), BLOCK))
 
 
-def test_multinomial_draws_belong_to_blocks_too():
-    chances = np.tile([0.2, 0.3, 0.5], (2 * BLOCK, 1))
-    times = np.full(2 * BLOCK, 100)
-    together = LaneStreams(7, ARMS, range(2 * BLOCK)).multinomial(times, chances)
-    second = LaneStreams(7, ARMS, range(BLOCK, 2 * BLOCK)).multinomial(times[:BLOCK], chances[:BLOCK])
-    assert (together.sum(axis=1) == 100).all()
-    assert np.array_equal(together[BLOCK:], second)
+def test_hits_of_tuples_belong_to_blocks_too():
+    """Also where the lanes of another block are ended early, and a tuple is drawn in pieces for their sake."""
+    means = np.full((2 * BLOCK, ARMS), 0.3)
+    means[:BLOCK] = 0.999
+    order, times = np.tile(np.arange(ARMS), (2 * BLOCK, 1)), np.full(2 * BLOCK, 100)
+    together = CoinFlips(means, LaneStreams(7, ARMS, range(2 * BLOCK))).hits(order, times)
+    alone = CoinFlips(means[BLOCK:], LaneStreams(7, ARMS, range(BLOCK, 2 * BLOCK))).hits(order[BLOCK:], times[BLOCK:])
+    assert np.array_equal(together[BLOCK:], alone)
 
 
 def test_policy_seeds_are_fixed_by_block_and_differ_between_lanes():

@@ -10,6 +10,7 @@ from linkedbandits import scenarios
 from linkedbandits import theory as bounds
 from linkedbandits.errors import (
     AccessDenied,
+    CannotRead,
     CannotWrite,
     ConflictingTell,
     DamagedResults,
@@ -66,6 +67,7 @@ from linkedbandits.version import __version__
 
 __all__ = [
     "AccessDenied",
+    "CannotRead",
     "CannotWrite",
     "CascadeBAI",
     "ConflictingTell",

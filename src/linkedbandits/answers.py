@@ -5,13 +5,20 @@ from __future__ import annotations
 import base64
 import zlib
 from array import array
+from collections.abc import Iterable
 
-WAITING = -2
 NO_HIT = -1
+WAITING = -2
+GIVEN_UP = -3
+"""A play that was given up has this as its answer, less the number of its tuple in a list of the experiment's."""
+
+SEGMENT = 65_536
+"""Plays a segment: what is written at a time where answers are kept apart from the experiment."""
+_FAST = 1  # answers repeat a few values; more effort gains little
 
 
 class Answers:
-    """Answer by play id: an arm's index, ``NO_HIT``, or ``WAITING`` for a play that is not answered yet."""
+    """Answer by play id: an arm's index, ``NO_HIT``, ``WAITING``, or ``GIVEN_UP`` and below."""
 
     def __init__(self) -> None:
         self._hits = array("i")
@@ -33,19 +40,39 @@ class Answers:
 
     def to_text(self) -> str:
         """Packed into printable characters."""
-        little = array("i", self._hits)
-        if _BIG_ENDIAN:
-            little.byteswap()
-        return base64.b64encode(zlib.compress(little.tobytes())).decode("ascii")
+        return base64.b64encode(zlib.compress(_little_endian(self._hits).tobytes())).decode("ascii")
 
     @classmethod
     def from_text(cls, text: str) -> Answers:
         """What :meth:`to_text` packed."""
+        return cls._unpack([base64.b64decode(text, validate=True)])
+
+    def segment(self, number: int) -> bytes:
+        """The answers of plays ``number * SEGMENT`` and on, packed."""
+        part = self._hits[number * SEGMENT : (number + 1) * SEGMENT]
+        return zlib.compress(_little_endian(part).tobytes(), _FAST)
+
+    @classmethod
+    def from_segments(cls, segments: Iterable[bytes]) -> Answers:
+        """The answers of which these are the segments, in order."""
+        return cls._unpack(segments)
+
+    @classmethod
+    def _unpack(cls, packed: Iterable[bytes]) -> Answers:
         read = cls()
-        read._hits.frombytes(zlib.decompress(base64.b64decode(text, validate=True)))
-        if _BIG_ENDIAN:
-            read._hits.byteswap()
+        for part in packed:
+            read._hits.frombytes(zlib.decompress(part))
+        read._hits = _little_endian(read._hits)
         return read
+
+
+def _little_endian(hits: array[int]) -> array[int]:
+    """The same numbers in the byte order of files; on most machines nothing has to be done."""
+    if not _BIG_ENDIAN:
+        return hits
+    swapped = array("i", hits)
+    swapped.byteswap()
+    return swapped
 
 
 _BIG_ENDIAN = array("H", [1]).tobytes() == b"\x00\x01"

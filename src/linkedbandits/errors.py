@@ -58,6 +58,10 @@ class TooManyInFlight(LinkedBanditError, RuntimeError):
     """A question while as many plays are out as were allowed."""
 
 
+class CannotRead(LinkedBanditError, OSError):
+    """A file that could not be read as what it was given for."""
+
+
 class CannotWrite(LinkedBanditError, OSError):
     """A file that could not be written."""
 
@@ -94,7 +98,7 @@ class KeyReused(LinkedBanditError, ValueError):
 
 
 class StoreUnavailable(LinkedBanditError, OSError):
-    """A store that cannot be read or written now; nothing was changed."""
+    """A store that cannot be read or written now; try again."""
 
 
 class JournalMismatch(LinkedBanditError, RuntimeError):

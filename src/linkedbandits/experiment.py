@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.answer import answer_of, leading_arms
-from linkedbandits.answers import NO_HIT, WAITING, Answers
+from linkedbandits.answer import answer_of
+from linkedbandits.answers import GIVEN_UP, NO_HIT, WAITING, Answers
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import (
     ConflictingTell,
@@ -24,16 +24,18 @@ from linkedbandits.errors import (
     UnknownName,
     UnknownPlay,
 )
-from linkedbandits.experiment_content import content_of, fill
+from linkedbandits.experiment_content import content_of, fill, upgraded
 from linkedbandits.labels import check_labels, listed
+from linkedbandits.lane import Lane
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live import InProgress, Spare, begin
-from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Label, Status, Verdict, check_request
+from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
 from linkedbandits.saving import seal, unseal
-from linkedbandits.streams import LaneStreams
 from linkedbandits.tickets import Estimate, Play, Receipt, Ticket
+from linkedbandits.tuple_table import TupleTable
+
+_WHOLE = (int, np.integer)
 
 
 class Experiment:
@@ -82,22 +84,14 @@ class Experiment:
         # A policy with a budget of its own is held to it, however many plays are out at once.
         self._max_plays = min(check_max_plays(max_plays), getattr(policy, "plays", None) or COUNT_LIMIT)
 
-        count = len(self._labels)
+        self._lane = Lane(policy, self._linkage, len(self._labels), seed)
         self._answers = Answers()
         self._tickets: dict[int, Ticket] = {}
-        self._spares: dict[int, Spare] = {}
+        self._given_up = TupleTable()  # what plays given up have tried, in case they are told all the same
         self._plays = 0
-        self._plays_observed = 0  # of which the policy has been told
-        self._abandoned = 0
         self._late = 0
-        # Samples of finished requests and of plays that no request has used; the current request has the rest.
-        self._samples = np.zeros(count, dtype=np.int64)
-        self._successes = np.zeros(count, dtype=np.int64)
         self._verdict: Verdict | None = None
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
-
-        self._state = policy.start(1, count, LaneStreams(seed, count, range(1)).policy_seeds())
-        self._request = self._begin()
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -120,9 +114,14 @@ class Experiment:
         return self._plays
 
     @property
+    def answers(self) -> Answers:
+        """The answers to all plays, by play id."""
+        return self._answers
+
+    @property
     def in_flight(self) -> int:
         """Plays asked and neither told nor abandoned."""
-        return len(self._tickets) - self._abandoned
+        return len(self._tickets)
 
     @property
     def late(self) -> int:
@@ -140,23 +139,18 @@ class Experiment:
             raise ExperimentFinished(
                 f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
             )
-        if self._plays + self.in_flight >= self._max_plays:
+        out = len(self._tickets)
+        if self._plays + out >= self._max_plays:
             raise TooManyInFlight(
-                f"all {self._max_plays} plays of the budget are out; tell() the {self.in_flight} that are in flight"
+                f"all {self._max_plays} plays of the budget are out; tell() the {out} that are in flight"
             )
-        if self._parallel is not None and self.in_flight >= self._parallel:
+        if self._parallel is not None and out >= self._parallel:
             raise TooManyInFlight(
-                f"{self.in_flight} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
+                f"{out} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
             )
-        arms = self._request.hand_out()
         play = self._answers.open_play()
-        if arms is not None:
-            self._tickets[play] = Ticket(arms, "current")
-        else:
-            arms = self._request.spare_play()
-            self._tickets[play] = Ticket(arms, "spare")
-            self._spares[play] = Spare(arms.tolist(), None, False, set(arms.tolist()))
-        return Play(play, self._labels_of(arms))
+        ticket = self._tickets[play] = self._lane.hand_out(play)
+        return Play(play, self._labels_of(ticket.arms))
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -167,44 +161,27 @@ class Experiment:
         """
         answer = self._known(play_id)
         hit_arm = NO_HIT if hit is None else self._index_of(hit)
-        if answer != WAITING:
+        if answer >= NO_HIT:
             return self._check_repeated(play_id, answer, hit, hit_arm)
-        ticket = self._tickets[play_id]
-        arms = ticket.arms
-        if hit is None:
-            reached = arms.size
-        else:
-            positions = (arms == hit_arm).nonzero()[0]
-            if not positions.size:
-                raise HitNotInPlay(
-                    f"play {play_id} did not try {hit!r}; its arms were {listed(self._labels_of(arms))}, "
-                    "or tell hit=None if none succeeded"
-                )
-            reached = int(positions[0]) + 1
+        ticket = self._tickets.get(play_id)
+        arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
+        reached = arms.size if hit is None else self._reached(play_id, arms, hit_arm)
 
-        del self._tickets[play_id]
         self._answers.record(play_id, hit_arm)
         self._plays += 1
-        receipt: Receipt = "late"
-        if self._verdict is not None or ticket.role == "abandoned":
+        if ticket is not None:
+            del self._tickets[play_id]
+        if ticket is None or self._verdict is not None:
+            receipt: Receipt = "late"
             self._late += 1
-            self._add_to_totals(arms[:reached], hit_arm)
-        elif ticket.role == "spare":
-            receipt = "spare"
-            self._spares[play_id].come_back(reached, hit is not None)
-            self._add_to_totals(arms[:reached], hit_arm)
+            self._lane.add(arms[:reached], hit_arm)
         else:
-            receipt = "counted"
-            if ticket.claimed is None:
-                self._request.bring(arms, reached, hit is not None)
-            else:
-                self._bring_claimed(play_id, ticket.claimed, arms, reached, hit_arm)
-            if self._request.fulfilled:
+            receipt = "spare" if ticket.role == "spare" else "counted"
+            self._lane.bring(play_id, ticket, reached, hit_arm)
+            if self._lane.request.fulfilled:
                 self._advance()
-        if ticket.role == "abandoned":
-            self._abandoned -= 1
         if self._verdict is None and self._plays >= self._max_plays:
-            self._verdict = self._leading()
+            self._verdict = self._verdict_of(self._lane.leading(), "budget", None)
         return receipt
 
     def abandon(self, play_id: int) -> None:
@@ -215,31 +192,43 @@ class Experiment:
         plays are given up for reasons that have nothing to do with their outcome: give up failures, and only
         successes count. Abandoning twice, or a play already told, is harmless.
         """
-        if self._known(play_id) != WAITING or self._tickets[play_id].role == "abandoned":
+        if self._known(play_id) != WAITING:
             return
-        ticket = self._tickets[play_id]
-        self._tickets[play_id] = ticket._replace(role="abandoned")
-        self._abandoned += 1
-        self._spares.pop(play_id, None)
-        if ticket.role == "current" and self._verdict is None:
-            self._request.take_back(ticket.arms if ticket.claimed is None else ticket.claimed)
+        ticket = self._tickets.pop(play_id)
+        self._answers.record(play_id, GIVEN_UP - self._given_up.number(ticket.arms))
+        if self._verdict is None:
+            self._lane.give_up(play_id, ticket)
 
     def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
-        return self._verdict if self._verdict is not None else self._leading()
+        return self._verdict or self._verdict_of(self._lane.leading(), "budget", None)
 
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""
-        samples, successes = self._totals()
-        still_in = self._state.still_in[0].tolist()
+        samples, successes = self._lane.totals()
+        still_in = self._lane.state.still_in[0].tolist()
         return [
             Estimate(label, seen, won, won / seen if seen else None, kept)
             for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
         ]
 
+    def evidence(self) -> list[float] | None:
+        """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
+        weigh = getattr(self._policy, "log10_evidence", None)
+        return None if weigh is None else weigh(self._lane.state)[0].tolist()
+
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
-        return seal(content_of(self))
+        return seal({**content_of(self), "answers": self._answers.to_text()})
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything but the answers, as plain data whose size does not grow with the plays; see :meth:`restore`."""
+        return content_of(self)
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any], answers: Answers) -> Experiment:
+        """The experiment of a :meth:`snapshot` and the answers of that moment."""
+        return cls._read(snapshot, answers, None, None)
 
     @classmethod
     def from_json(
@@ -249,9 +238,11 @@ class Experiment:
 
         A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
         """
-        content = unseal(text)
+        version, content = unseal(text)
         try:
-            return cls._read(content, policy, linkage)
+            if version == 1:
+                content = upgraded(content)
+            return cls._read(content, Answers.from_text(content["answers"]), policy, linkage)
         except UnknownName as error:
             raise UnknownName(
                 f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
@@ -260,7 +251,9 @@ class Experiment:
             raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
 
     @classmethod
-    def _read(cls, content: dict[str, Any], policy: AnyPolicy | None, linkage: Linkage | None) -> Experiment:
+    def _read(
+        cls, content: dict[str, Any], answers: Answers, policy: AnyPolicy | None, linkage: Linkage | None
+    ) -> Experiment:
         if policy is None:
             policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
         policy = fitted(policy, linkage or find_linkage(content["linkage"]), content["parallel"])
@@ -274,81 +267,28 @@ class Experiment:
             max_plays=content["max_plays"],
             parallel=content["parallel"],
         )
-        fill(exp, content)
+        fill(exp, content, answers)
         return exp
 
     def _advance(self) -> None:
         """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
-        while self._request.fulfilled:
-            counts = self._request.counts()
-            self._samples += counts.samples[0]
-            self._successes += counts.successes[0]
-            # All plays told count, the spare and the late ones too, so that they add up to those of the verdict.
-            plays = np.array([self._plays - self._plays_observed])
-            self._plays_observed = self._plays
-            self._policy.observe(self._state, Counts(counts.samples, counts.successes, plays))
-            if self._state.stopped[0]:
+        lane = self._lane
+        while lane.request.fulfilled:
+            lane.observe(self._plays)
+            if lane.stopped:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None
-                self._verdict = self._verdict_of(answer_of(self._state), status, bound)
+                self._verdict = self._verdict_of(answer_of(lane.state)[0], status, bound)
                 return
-            self._begin_next()
-
-    def _begin_next(self) -> None:
-        """State the next request, and let it claim what earlier spare plays have brought or will bring."""
-        self._request = self._begin()
-        if not self._spares:
-            return
-        for play, spare in list(self._spares.items()):
-            claimed = self._request.claim(spare)
-            if claimed:
-                self._tickets[play] = self._tickets[play]._replace(role="current", claimed=np.array(claimed))
-            if not spare.unclaimed and (claimed or spare.reached is not None):
-                del self._spares[play]
-        # What the request took over is its own to count; it was in the totals since it was told.
-        counts = self._request.counts()
-        self._samples -= counts.samples[0]
-        self._successes -= counts.successes[0]
-
-    def _begin(self) -> InProgress:
-        request = self._policy.request(self._state)
-        check_request(request)
-        return begin(request, len(self._labels), self._linkage)
-
-    def _bring_claimed(self, play_id: int, claimed: IntArray, arms: IntArray, reached: int, hit_arm: int) -> None:
-        """The request counts the arms it claimed; samples of the others wait in their place for a later request."""
-        tried = arms[:reached]
-        self._add_to_totals(tried[~np.isin(tried, claimed)], hit_arm)
-        self._request.bring_claimed(claimed, arms, reached, hit_arm != NO_HIT)
-        spare = self._spares.get(play_id)
-        if spare is not None:
-            spare.come_back(reached, hit_arm != NO_HIT)
-            if not spare.unclaimed:
-                del self._spares[play_id]
-
-    def _add_to_totals(self, tried: IntArray, hit_arm: int) -> None:
-        self._samples[tried] += 1
-        if hit_arm in tried:
-            self._successes[hit_arm] += 1
-
-    def _totals(self) -> tuple[IntArray, IntArray]:
-        if self._verdict is not None and self._state.stopped[0]:
-            return self._samples, self._successes
-        counts = self._request.counts()
-        return self._samples + counts.samples[0], self._successes + counts.successes[0]
-
-    def _leading(self) -> Verdict:
-        samples, successes = self._totals()
-        k = getattr(self._policy, "k", 1)
-        top = leading_arms(samples[np.newaxis], successes[np.newaxis], self._state.still_in, k)
-        return self._verdict_of(top, "budget", None)
+            for play, claimed in lane.begin_next():
+                self._tickets[play] = Ticket(self._tickets[play].arms, "current", claimed)
 
     def _verdict_of(self, top: IntArray, status: Status, bound: float | None) -> Verdict:
-        arms = tuple(self._labels[arm] for arm in top[0].tolist())
+        arms = tuple(self._labels[arm] for arm in top.tolist())
         return Verdict(arms[0], status, self._plays, bound, top=arms if len(arms) > 1 else ())
 
     def _known(self, play_id: int) -> int:
-        if not isinstance(play_id, int | np.integer) or not 0 <= play_id < len(self._answers):
+        if not isinstance(play_id, _WHOLE) or not 0 <= play_id < len(self._answers):
             raise UnknownPlay(
                 f"no play {play_id!r} was asked; ids run from 0 to {len(self._answers) - 1}"
                 if len(self._answers)
@@ -363,6 +303,16 @@ class Experiment:
                 f"play {play_id} was told hit={known!r} before and now hit={hit!r}; the first answer stands"
             )
         return "repeated"
+
+    def _reached(self, play_id: int, arms: IntArray, hit_arm: int) -> int:
+        """How many arms were tried, up to the one that succeeded."""
+        positions = (arms == hit_arm).nonzero()[0]
+        if not positions.size:
+            raise HitNotInPlay(
+                f"play {play_id} did not try {self._labels[hit_arm]!r}; its arms were "
+                f"{listed(self._labels_of(arms))}, or tell hit=None if none succeeded"
+            )
+        return int(positions[0]) + 1
 
     def _index_of(self, label: Label) -> int:
         try:

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkedbandits.answers import Answers
-from linkedbandits.live import Spare, resume
+from linkedbandits.answers import GIVEN_UP, NO_HIT, Answers
+from linkedbandits.live import resume
 from linkedbandits.policies import describe_policy
+from linkedbandits.spares import Spares, pack_marks
 from linkedbandits.tickets import Ticket
+from linkedbandits.tuple_table import TupleTable
 
 if TYPE_CHECKING:
     from linkedbandits.experiment import Experiment
 
 
 def content_of(exp: Experiment) -> dict[str, Any]:
-    """All of an experiment, for :func:`fill` to go on from exactly."""
+    """All of an experiment but its answers, for :func:`fill` to go on from exactly.
+
+    Its size depends on the arms and on the plays that are out, not on how many were made.
+    """
+    lane, tuples = exp._lane, TupleTable()
     return {
         "labels": list(exp._labels),
         "policy": describe_policy(exp._policy),
@@ -25,24 +31,23 @@ def content_of(exp: Experiment) -> dict[str, Any]:
         "seed": exp._seed,
         "max_plays": exp._max_plays,
         "parallel": exp._parallel,
-        "answers": exp._answers.to_text(),
         "tickets": [
             [
                 play,
-                ticket.arms.tolist(),
+                tuples.number(ticket.arms),
                 ticket.role,
                 None if ticket.claimed is None else ticket.claimed.tolist(),
             ]
             for play, ticket in exp._tickets.items()
         ],
-        "spares": [
-            [play, spare.arms, spare.reached, spare.hit, sorted(spare.unclaimed)] for play, spare in exp._spares.items()
-        ],
+        "spares": lane.spares.to_json(tuples),
+        "tuples": tuples.to_json(),
+        "given_up": exp._given_up.to_json(),
         "plays": exp._plays,
-        "plays_observed": exp._plays_observed,
+        "plays_observed": lane.plays_observed,
         "late": exp._late,
-        "samples": exp._samples.tolist(),
-        "successes": exp._successes.tolist(),
+        "samples": lane.samples.tolist(),
+        "successes": lane.successes.tolist(),
         "verdict": None
         if exp._verdict is None
         else [
@@ -50,30 +55,63 @@ def content_of(exp: Experiment) -> dict[str, Any]:
             exp._verdict.status,
             exp._verdict.plays,
         ],
-        "state": exp._state.to_json(),
-        "request": exp._request.to_json(),
+        "state": lane.state.to_json(),
+        "request": lane.request.to_json(),
     }
 
 
-def fill(exp: Experiment, content: dict[str, Any]) -> None:
+def fill(exp: Experiment, content: dict[str, Any], answers: Answers) -> None:
     """Make a new experiment, with the same arms and policy, into the one that was saved."""
-    exp._answers = Answers.from_text(content["answers"])
+    lane, tuples = exp._lane, TupleTable(content["tuples"])
+    exp._answers = answers
     exp._tickets = {
-        play: Ticket(np.array(arms, dtype=np.int64), role, None if claimed is None else np.array(claimed))
-        for play, arms, role, claimed in content["tickets"]
+        play: Ticket(tuples[number], role, None if claimed is None else np.array(claimed))
+        for play, number, role, claimed in content["tickets"]
     }
-    exp._abandoned = sum(ticket.role == "abandoned" for ticket in exp._tickets.values())
-    exp._spares = {
-        play: Spare(arms, reached, hit, set(unclaimed)) for play, arms, reached, hit, unclaimed in content["spares"]
-    }
+    exp._given_up = TupleTable(content["given_up"])
     exp._plays = content["plays"]
-    exp._plays_observed = content["plays_observed"]
     exp._late = content["late"]
-    exp._samples = np.array(content["samples"], dtype=np.int64)
-    exp._successes = np.array(content["successes"], dtype=np.int64)
-    exp._state = type(exp._state).from_json(content["state"])
-    exp._request = resume(content["request"], exp._linkage)
+    lane.spares = Spares.from_json(content["spares"], len(exp._labels), tuples)
+    lane.plays_observed = content["plays_observed"]
+    lane.samples = np.array(content["samples"], dtype=np.int64)
+    lane.successes = np.array(content["successes"], dtype=np.int64)
+    lane.state = type(lane.state).from_json(content["state"])
+    lane.request = resume(content["request"], exp._linkage)
     if content["verdict"] is not None:
         top, status, plays = content["verdict"]
         bound = exp._policy.error_bound if status == "confident" else None
-        exp._verdict = replace(exp._verdict_of(np.array([top]), status, bound), plays=plays)
+        exp._verdict = replace(exp._verdict_of(np.array(top), status, bound), plays=plays)
+
+
+def upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a save in format 1, which spelled out the arms of every play that was out or given up."""
+    tuples, given_up = TupleTable(), TupleTable()
+    answers = Answers.from_text(content["answers"])
+    tickets = []
+    for play, arms, role, claimed in content["tickets"]:
+        if role == "abandoned":
+            answers.record(play, GIVEN_UP - given_up.number(np.array(arms)))
+        else:
+            tickets.append([play, tuples.number(np.array(arms)), role, claimed])
+    plays = content["spares"]
+    unclaimed = np.zeros((len(plays), len(content["labels"])), dtype=np.bool_)
+    for row, spare in enumerate(plays):
+        unclaimed[row, spare[4]] = True
+    spares = {
+        "handed_out": len(plays),
+        "numbers": list(range(1, len(plays) + 1)),
+        "plays": [play for play, *_ in plays],
+        "tuples": [tuples.number(np.array(arms)) for _, arms, *_ in plays],
+        "back": [reached is not None for _, _, reached, *_ in plays],
+        "whole": [len(left) == len(arms[:reached]) for _, arms, reached, _, left in plays],
+        "hit": [arms[reached - 1] if hit else NO_HIT for _, arms, reached, hit, _ in plays],
+        "unclaimed": pack_marks(unclaimed),
+    }
+    return {
+        **content,
+        "answers": answers.to_text(),
+        "tickets": tickets,
+        "spares": spares,
+        "tuples": tuples.to_json(),
+        "given_up": given_up.to_json(),
+    }

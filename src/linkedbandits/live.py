@@ -4,43 +4,19 @@ The plays in flight are *spoken for*: a request never hands out more plays of an
 it, and it is fulfilled only when all of them are back. So no answer can be left out because it was slow, which
 matters where slow answers tend to be the failures.
 
-Somebody who wants more plays in flight than that gets *spare* plays. They serve the requests that follow: when a
-request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
-handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
+Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.spares`), which serve the
+requests that follow.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import Counts, IntArray, Needs, Repeats, Request
-
-
-@dataclass(slots=True)
-class Spare:
-    """A play that was handed out beyond what its time's request needed.
-
-    ``reached`` arms were tried, the last of them the ``hit`` if there was one; None while the play is out.
-    ``unclaimed`` are the arms whose sample no request has taken or spoken for yet.
-    """
-
-    arms: list[int]
-    reached: int | None
-    hit: bool
-    unclaimed: set[int]
-
-    def come_back(self, reached: int, hit: bool) -> None:
-        """Write down the answer; arms that were not tried have no sample to claim."""
-        self.reached, self.hit = reached, hit
-        self.unclaimed.intersection_update(self.arms[:reached])
-
-    def outcome(self, arm: int) -> int:
-        """The reward of an arm that was tried."""
-        return int(self.hit and self.reached is not None and self.arms[self.reached - 1] == arm)
+from linkedbandits.spares import Claim, Spares
 
 
 class InProgress(Protocol):
@@ -67,8 +43,8 @@ class InProgress(Protocol):
         """A play that speaks for these arms will not come back."""
         ...
 
-    def claim(self, spare: Spare) -> list[int]:
-        """Take from a spare play what is needed: samples if it is back; if not, the arms it now speaks for."""
+    def claim(self, spares: Spares) -> Claim:
+        """Take from the spare plays what is needed: samples from those that are back, the word of the others."""
         ...
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
@@ -97,7 +73,8 @@ class NeedsInProgress:
         self._order = np.empty(0, dtype=np.int64)
         self._plan_plays = 0
         self._open = self._order  # the arms of the next play,
-        self._sure = 0  # and for how many plays they cannot change
+        self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
+        self._spare: IntArray | None = None  # those of a spare play, until something comes back
 
     @property
     def fulfilled(self) -> bool:
@@ -106,7 +83,8 @@ class NeedsInProgress:
 
     def hand_out(self) -> IntArray | None:
         """The arms of the linkage's plan with a need that nobody speaks for."""
-        if self._sure == 0 and not self._settle_next_play():
+        if self._sure <= 0 and (self._sure < 0 or not self._settle_next_play()):
+            self._sure = -1  # until something is free again
             return None
         self._sure -= 1
         self._plan_plays -= 1
@@ -131,13 +109,16 @@ class NeedsInProgress:
 
     def spare_play(self) -> IntArray:
         """The plan for what has not come back yet."""
-        order: IntArray = self._linkage.plan(self._remaining[np.newaxis]).order[0]
-        return np.asarray(order[self._remaining[order] > 0])
+        if self._spare is None:
+            order: IntArray = self._linkage.plan(self._remaining[np.newaxis]).order[0]
+            self._spare = np.asarray(order[self._remaining[order] > 0])
+        return self._spare
 
     def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
         """Count the samples; arms that the play did not reach are free to be played again."""
         self._remaining[arms[:reached]] -= 1
         self._unmet -= reached
+        self._spare = None
         if hit:
             self._successes[arms[reached - 1]] += 1
             if reached < arms.size:
@@ -149,31 +130,24 @@ class NeedsInProgress:
         self._free[arms] += 1
         self._sure = 0
 
-    def claim(self, spare: Spare) -> list[int]:
+    def claim(self, spares: Spares) -> Claim:
         """Arm by arm, as far as there is a need that nobody speaks for."""
-        wanted = [arm for arm in spare.arms if arm in spare.unclaimed and self._free[arm] > 0]
-        spare.unclaimed.difference_update(wanted)
-        for arm in wanted:
-            self._free[arm] -= 1
-            self._sure = 0
-            if spare.reached is not None:
-                self._use_sample(arm, spare.outcome(arm))
-        return wanted if spare.reached is None else []
+        claim = spares.claim_samples(self._free)
+        self._free -= claim.spoken_for
+        self._remaining -= claim.samples
+        self._successes += claim.successes
+        self._unmet -= int(claim.samples.sum())
+        return claim
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
         """Count the samples of claimed arms; those not reached are free again."""
-        tried = arms[:reached]
-        for arm in claimed.tolist():
-            if arm in tried:
-                self._use_sample(arm, int(hit and arm == tried[-1]))
-            else:
-                self._free[arm] += 1
-        self._sure = 0
-
-    def _use_sample(self, arm: int, outcome: int) -> None:
-        self._remaining[arm] -= 1
-        self._successes[arm] += outcome
-        self._unmet -= 1
+        came = np.isin(claimed, arms[:reached])
+        self._remaining[claimed[came]] -= 1
+        self._free[claimed[~came]] += 1
+        self._unmet -= int(came.sum())
+        if hit and (claimed == arms[reached - 1]).any():
+            self._successes[arms[reached - 1]] += 1
+        self._sure, self._spare = 0, None
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
@@ -240,16 +214,14 @@ class RepeatsInProgress:
         """The play has to be made again."""
         self._free += 1
 
-    def claim(self, spare: Spare) -> list[int]:
+    def claim(self, spares: Spares) -> Claim:
         """A spare play of the same tuple counts as one of the plays asked for."""
-        if self._free == 0 or len(spare.unclaimed) == 0 or spare.arms != self._order.tolist():
-            return []
-        self._free -= 1
-        spare.unclaimed.clear()
-        if spare.reached is not None:
-            self.bring(self._order, spare.reached, spare.hit)
-            return []
-        return spare.arms
+        claim = spares.claim_tuples(self._order, self._free)
+        self._free -= claim.plays
+        self._remaining -= claim.back
+        self._samples += claim.samples
+        self._successes += claim.successes
+        return claim
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
         """Tuples are claimed as a whole."""

@@ -9,7 +9,7 @@ from typing import Any
 from linkedbandits.errors import DamagedSave, NewerSave
 
 FORMAT = "linkedbandits.experiment"
-VERSION = 1
+VERSION = 2
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -17,8 +17,8 @@ def seal(content: dict[str, Any]) -> str:
     return json.dumps({"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content})
 
 
-def unseal(text: str | bytes) -> dict[str, Any]:
-    """The content that :func:`seal` wrote, or an error that says what is wrong with the text."""
+def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
+    """The version and content that :func:`seal` wrote, or an error that says what is wrong with the text."""
     try:
         envelope = json.loads(text)
     except (TypeError, ValueError) as error:
@@ -36,7 +36,7 @@ def unseal(text: str | bytes) -> dict[str, Any]:
     content = envelope.get("content")
     if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
         raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
-    return content
+    return version, content
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -79,9 +79,6 @@ class LaneStreams:
             drawn[lanes] = generator.binomial(trials[lanes], chance[lanes])
         return drawn
 
-    def multinomial(self, trials: IntArray, chances: FloatArray) -> IntArray:
-        """Multinomial draws, one row of ``chances`` a lane, each lane from its block's stream."""
-        drawn = np.empty(chances.shape, dtype=np.int64)
-        for generator, lanes in self._bounds:
-            drawn[lanes] = generator.multinomial(trials[lanes], chances[lanes])
-        return drawn
+    def blocks(self) -> list[tuple[np.random.Generator, slice]]:
+        """The stream of each block, and its lanes that still run."""
+        return self._bounds

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 from linkedbandits.model import IntArray, Label
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
-Role = Literal["current", "spare", "abandoned"]
 
 
 class Play(NamedTuple):
@@ -30,8 +29,11 @@ class Estimate:
 
 
 class Ticket(NamedTuple):
-    """A play that is out; ``claimed`` are the arms it speaks for, if it was spare and speaks for some of them only."""
+    """A play that is out, for the current request or spare.
+
+    ``claimed`` are the arms it speaks for, if it was spare and speaks for some of its arms only.
+    """
 
     arms: IntArray
-    role: Role
+    role: Literal["current", "spare"]
     claimed: IntArray | None = None

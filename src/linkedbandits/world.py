@@ -70,18 +70,25 @@ class CoinFlips:
         chance = np.take_along_axis(self._means, np.maximum(order, 0), axis=1)
         chance[order < 0] = 0.0
         hits = np.empty_like(order)
-        left = times
-        start = 0
-        while start < order.shape[1]:
-            reached = np.cumprod(1.0 - chance[:, start:], axis=1)
-            thin = ((reached > 0) & (reached < _THIN)).any(axis=0)
-            size = int(thin.argmax()) + 1 if thin.any() else thin.size
-            piece = slice(start, start + size)
-            ends = np.empty((order.shape[0], size + 1))
-            ends[:, 0] = chance[:, start]
-            ends[:, 1:-1] = chance[:, start + 1 : start + size] * reached[:, : size - 1]
-            ends[:, -1] = reached[:, size - 1]
-            drawn = self._streams.multinomial(left, ends)
-            hits[:, piece], left = drawn[:, :-1], drawn[:, -1]
-            start += size
+        for stream, lanes in self._streams.blocks():  # where a piece ends must not depend on the lanes of other blocks
+            hits[lanes] = _hits_in_pieces(stream, chance[lanes], times[lanes])
         return hits
+
+
+def _hits_in_pieces(stream: np.random.Generator, chance: FloatArray, times: IntArray) -> IntArray:
+    hits = np.empty(chance.shape, dtype=np.int64)
+    left = times
+    start = 0
+    while start < chance.shape[1]:
+        reached = np.cumprod(1.0 - chance[:, start:], axis=1)
+        thin = ((reached > 0) & (reached < _THIN)).any(axis=0)
+        size = int(thin.argmax()) + 1 if thin.any() else thin.size
+        piece = slice(start, start + size)
+        ends = np.empty((chance.shape[0], size + 1))
+        ends[:, 0] = chance[:, start]
+        ends[:, 1:-1] = chance[:, start + 1 : start + size] * reached[:, : size - 1]
+        ends[:, -1] = reached[:, size - 1]
+        drawn = stream.multinomial(left, ends)
+        hits[:, piece], left = drawn[:, :-1], drawn[:, -1]
+        start += size
+    return hits

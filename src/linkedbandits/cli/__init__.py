@@ -9,7 +9,13 @@ import typer
 
 from linkedbandits.cli.bounds import bounds
 from linkedbandits.cli.compare import compare
+from linkedbandits.cli.demo_traffic import demo_traffic
+from linkedbandits.cli.lidar import lidar
+from linkedbandits.cli.reproduce import reproduce
+from linkedbandits.cli.serve import serve
 from linkedbandits.cli.simulate import simulate
+from linkedbandits.cli.study import study
+from linkedbandits.cli.token import token
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.version import __version__
 
@@ -23,6 +29,12 @@ app = typer.Typer(
 app.command()(compare)
 app.command()(simulate)
 app.command()(bounds)
+app.command()(lidar)
+app.command()(reproduce)
+app.command()(study)
+app.command()(serve)
+app.command(name="demo-traffic")(demo_traffic)
+app.add_typer(token, name="token")
 
 
 def _show_version(wanted: bool) -> None:

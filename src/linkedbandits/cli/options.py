@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from linkedbandits.checks import check_positive
-from linkedbandits.errors import InvalidMeans, InvalidParameter
+from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.policies import make_policy, parameter_names, policy_class
 from linkedbandits.policy import AnyPolicy
@@ -106,6 +107,16 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     if "epsilon" in known and name == "median-elimination" and gap is not None:
         parameters.setdefault("epsilon", gap)  # then the arm it finds is the best one
     return make_policy(name, parameters)
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Refuse a file before the work is done, not after."""
+    try:
+        path.touch()
+    except OSError as error:
+        raise CannotWrite(
+            f"{option} {path} cannot be written ({error.strerror}); name a file in an existing folder"
+        ) from error
 
 
 def _read_value(text: str) -> Any:

@@ -15,7 +15,6 @@ from rich.table import Table
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
-from linkedbandits.errors import CannotWrite
 from linkedbandits.linkage import find_linkage
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, check_linkage
@@ -47,7 +46,7 @@ def simulate(
     made = opt.read_policy(policy, delta, opt.read_gap(gap, instance))
     if csv_file is not None:
         check_linkage(made, find_linkage(linkage))
-        _check_writable(csv_file)
+        opt.check_writable("--csv", csv_file)
     with progress_bar(trials, "trials") as advance:
         runs = run_simulation(
             instance.means,
@@ -75,16 +74,6 @@ def simulate(
         typer.echo(json.dumps(data))
     else:
         _print(instance, policy, made, runs)
-
-
-def _check_writable(path: Path) -> None:
-    """Refuse before the work is done, not after."""
-    try:
-        path.touch()
-    except OSError as error:
-        raise CannotWrite(
-            f"--csv {path} cannot be written ({error.strerror}); name a file in an existing folder"
-        ) from error
 
 
 def _write_csv(path: Path, runs: Runs) -> None:

@@ -158,6 +158,16 @@ class EvidenceRace(ABC):
         if block < EARLY_BLOCKS or block % LOOKS == 0:
             self._plan(state)
 
+    def log10_evidence(self, state: RaceState) -> FloatArray:
+        """What speaks against "this arm is one of the k best", (lanes, arms); at 1/delta an arm is dropped.
+
+        With k > 1 it is the least of the arm's pairs. They need not cross together, so it may be dropped before that.
+        """
+        kept = reserve(max(int(state.block[0]) - 1, 0))
+        share = 1.0 if self.epsilon == 0 else 0.5
+        evidence = (state.capital.min(axis=1) + kept) * share / self.k
+        return np.asarray(np.log10(np.maximum(evidence, 1e-300)))
+
     def _settle(self, state: RaceState, successes: IntArray, block: int) -> bool:
         """Pay out the block's bets. Did that refute anything?"""
         leaders_successes = np.take_along_axis(successes, state.leaders, axis=1)

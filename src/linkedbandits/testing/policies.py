@@ -118,11 +118,11 @@ def _check_live_trace_survives_json(policy: AnyPolicy, linkage: Linkage, means: 
     _require(straight == resumed, policy, linkage, "a saved experiment must go on exactly where it stopped")
 
     exp = Experiment(range(len(means)), policy, linkage=linkage, seed=seed)
-    before = exp._state.to_json()
+    before = exp._lane.state.to_json()
     with suppress(TooManyInFlight):  # a policy with a small budget hands out no more than that
         for _ in range(50):
             exp.ask()
-    _require(exp._state.to_json() == before, policy, linkage, "asking without telling must not change the state")
+    _require(exp._lane.state.to_json() == before, policy, linkage, "asking without telling must not change the state")
 
 
 def _live_trace(

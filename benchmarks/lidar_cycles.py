@@ -1,0 +1,176 @@
+"""Cycles until 95 % of pixels are right, for every acquisition with every estimator.
+
+Non-adaptive acquisitions are drawn from one budget to the next; policies that watch are run once, and looked at
+whenever they pass a budget. So every pixel of a cell has one history, and a budget costs what it adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Sensor, Task, find_acquisition, find_estimator
+from linkedbandits.lidar.estimators import centroid
+from linkedbandits.linkage import find_linkage, fulfil, ordered_plays
+from linkedbandits.model import Counts, Repeats
+from linkedbandits.simulation import simulate_lanes
+from linkedbandits.streams import LaneStreams
+from linkedbandits.world import CoinFlips
+
+LEVEL = 0.95
+MOST_CYCLES = 30_000
+PATIENCE = 10
+"""Give up on an estimator at so many times the cycles that the first estimator needed."""
+NON_ADAPTIVE = ("synchronous", "suffix", "free", "shifted")
+COLUMNS = (*ESTIMATORS, "answer")
+"""``answer`` is the policy's own bin, refined by centroid: for those that name one without a model of the pulse."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    bins: int
+    fwhm: float
+    ambient: float
+    signal: float
+    pixels: int = 500
+    seed: int = 1
+
+    @property
+    def task(self) -> Task:
+        return Task(Sensor(bins=self.bins, fwhm=self.fwhm, ambient=self.ambient), self.signal, cycles=MOST_CYCLES)
+
+    def depths(self):
+        """Uniform over the depths at which the pulse is within range to half its height."""
+        return np.random.default_rng(self.seed).uniform(self.fwhm, self.bins - self.fwhm, self.pixels)
+
+    def chances(self):
+        return self.task.sensor.chances(self.depths(), np.full(self.pixels, self.signal))
+
+
+Look = tuple[float, Counts, np.ndarray | None]
+"""Mean cycles so far, counts so far, and the answers of a policy that has some."""
+
+
+def budgets(ratio: float) -> list[int]:
+    count = 1 + int(np.log(MOST_CYCLES / 8) / np.log(ratio))
+    return np.unique(np.round(8 * ratio ** np.arange(count + 1)).astype(int)).tolist()
+
+
+def looks(cell: Cell, acquisition: str) -> Iterator[Look]:
+    if acquisition in ("suffix", "free"):
+        return equal_needs(cell, find_acquisition(acquisition, cell.task).linkage)
+    if acquisition in ("elimination", "halving"):
+        return budget_by_budget(cell, acquisition)
+    if acquisition in ("synchronous", "shifted"):
+        return windows(cell, shifts=1 if acquisition == "synchronous" else 20)
+    return watched(cell, acquisition)
+
+
+def world_of(cell: Cell) -> CoinFlips:
+    return CoinFlips(cell.chances(), LaneStreams(cell.seed, cell.bins, range(cell.pixels)))
+
+
+def equal_needs(cell: Cell, linkage: str) -> Iterator[Look]:
+    """More and more samples of every bin. The cycles are exact if ordered; if free, what they cost on average."""
+    world, total = world_of(cell), nothing(cell)
+    cycles, done = 0.0, 0
+    while cycles < MOST_CYCLES:
+        more = np.full((cell.pixels, cell.bins), max(1, round(0.15 * done)))
+        done += int(more[0, 0])
+        total = add(total, Counts(more, world.successes(more)))
+        if linkage == "free":
+            cycles = float(find_linkage("free").price(total.samples.astype(float), cell.chances()).mean())
+        else:
+            cycles = float(ordered_plays(total.samples, total.successes).mean())
+        yield cycles, total, None
+
+
+def windows(cell: Cell, shifts: int) -> Iterator[Look]:
+    """Whole windows, each round of them shifted through the range; a round that wraps takes one cycle more."""
+    world, total, done = world_of(cell), nothing(cell), 0
+    cost = 1 + 1 / shifts if shifts > 1 else 1.0
+    for budget in budgets(1.2):
+        rounds = max(1, round(budget / cost / shifts)) - done
+        if rounds <= 0:
+            continue
+        for shift in range(shifts):
+            order = (np.arange(cell.bins) + shift * cell.bins // shifts) % cell.bins
+            request = Repeats(np.tile(order, (cell.pixels, 1)), np.full(cell.pixels, rounds))
+            step = fulfil(request, request.times, cell.bins, find_linkage("free"), world)
+            total = add(total, step.counts)
+        done += rounds
+        yield done * shifts * cost, total, None
+
+
+def watched(cell: Cell, acquisition: str) -> Iterator[Look]:
+    """A policy that chooses gates, looked at as it passes each budget; a gate that would pass one is cut short."""
+    made = find_acquisition(acquisition, cell.task)
+    streams = LaneStreams(cell.seed, cell.bins, range(cell.pixels))
+    world, total, used = CoinFlips(cell.chances(), streams), nothing(cell), 0
+    state = made.policy.start(cell.pixels, cell.bins, streams.policy_seeds())
+    for budget in budgets(1.1):
+        while used < budget:
+            request = made.policy.request(state)
+            left = np.full(cell.pixels, budget - used)
+            step = fulfil(request, left, cell.bins, find_linkage(made.linkage), world)
+            made.policy.observe(state, step.counts)
+            total, used = add(total, step.counts), used + int(step.plays[0])
+        yield float(used), total, None
+
+
+def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
+    """Policies that plan for a budget, run anew for each."""
+    for budget in budgets(1.8):
+        task = Task(cell.task.sensor, cell.signal, budget)
+        made = find_acquisition(acquisition, task)
+        ended = simulate_lanes(
+            cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
+        )
+        yield float(ended.plays.mean()), Counts(ended.samples, ended.successes), ended.top[:, 0]
+
+
+def nothing(cell: Cell) -> Counts:
+    zeros = np.zeros((cell.pixels, cell.bins), dtype=np.int64)
+    return Counts(zeros, zeros)
+
+
+def add(one: Counts, other: Counts) -> Counts:
+    return Counts(one.samples + other.samples, one.successes + other.successes)
+
+
+def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
+    """Cycles until the share of right pixels first reaches the level, by estimator; infinite where it does not."""
+    sensor, depth, tolerance = cell.task.sensor, cell.depths(), cell.task.tolerance
+    reached: dict[str, float] = {}
+    before: dict[str, tuple[float, float]] = {}
+    named = acquisition in ("elimination", "halving")
+    columns = COLUMNS if named else ESTIMATORS
+    for cycles, counts, answers in looks(cell, acquisition):
+        for name in columns:
+            if name in reached:
+                continue
+            if name == "answer":
+                found = centroid(counts.samples, counts.successes, answers, sensor)
+            else:
+                found = find_estimator(name, sensor, cell.signal)(counts.samples, counts.successes)
+            right = float((np.abs(found - depth) <= tolerance).mean())
+            if right >= LEVEL:
+                reached[name] = crossing(before.get(name, (cycles, right)), (cycles, right))
+            before[name] = (cycles, right)
+        if len(reached) == len(columns) or (reached and cycles > PATIENCE * min(reached.values())):
+            break
+    return {name: reached.get(name, np.inf) for name in columns}
+
+
+def crossing(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Where the line between two looks, cycles on a logarithmic scale, passes the level."""
+    (low, share_low), (high, share_high) = before, after
+    if share_high == share_low:
+        return high
+    return float(low * (high / low) ** ((LEVEL - share_low) / (share_high - share_low)))
+
+
+def measure(cell: Cell) -> dict[str, dict[str, float]]:
+    return {acquisition: cycles_to_level(cell, acquisition) for acquisition in ACQUISITIONS}

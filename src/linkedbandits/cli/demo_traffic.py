@@ -1,0 +1,57 @@
+"""``linkedbandits demo-traffic``: simulated users for a running service."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Annotated
+
+import typer
+
+from linkedbandits.cli import service_options as opt
+
+
+def demo_traffic(
+    url: Annotated[str, typer.Option(help="Where the service is.")] = opt.DEFAULT_URL,
+    token: Annotated[
+        str | None, typer.Option(envvar="LINKEDBANDITS_TOKEN", help="A token with the role admin, if it wants one.")
+    ] = None,
+    rate: Annotated[float, typer.Option(min=0.1, max=1000, help="Users a second.")] = opt.DEMO_RATE,
+    lost: Annotated[float, typer.Option(min=0, max=0.9, help="The share that never answer.")] = opt.DEMO_LOST,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so long, decided or not.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same users.")] = None,
+) -> None:
+    """Play simulated users against a running service, until there is a verdict.
+
+    Ten payment gateways, tried in order until one works; some users never say how it went.
+    """
+    asyncio.run(_play(url, token, rate, lost, seconds, random.Random(seed)))
+
+
+async def _play(
+    url: str, token: str | None, rate: float, lost: float, seconds: float | None, rng: random.Random
+) -> None:
+    with opt.service_extra():
+        from linkedbandits.service.async_client import AsyncClient  # noqa: PLC0415 - an extra
+        from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo  # noqa: PLC0415
+
+    async with AsyncClient(url, token) as client:
+        exp = await open_demo(client)
+        typer.echo(f"Watch it: {url}/#/experiments/{exp.id}")
+        told = 0
+
+        def count() -> None:
+            nonlocal told
+            told += 1
+            if told % 100 == 0:
+                typer.echo(f"{told:,} plays told", err=True)
+
+        traffic = Traffic(exp, GATEWAYS, rate, lost, rng, count)
+        try:
+            async with asyncio.timeout(seconds):
+                await traffic.run()
+        except TimeoutError:
+            pass
+        verdict = await exp.recommend()
+        word = "is best" if traffic.done else "leads"
+        typer.echo(f"{verdict.arm} {word}, after {verdict.plays:,} plays.")

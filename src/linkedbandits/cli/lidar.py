@@ -1,0 +1,167 @@
+"""``linkedbandits lidar``: a scene through a single-photon sensor, one acquisition beside the other."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from math import ceil
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from linkedbandits.cli import figures
+from linkedbandits.cli import options as opt
+from linkedbandits.cli.progress import progress_bar
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar import (
+    ACQUISITIONS,
+    ESTIMATORS,
+    SCENES,
+    Frame,
+    Scene,
+    Sensor,
+    Task,
+    capture,
+    find_acquisition,
+    find_estimator,
+    find_scene,
+    read_scene,
+)
+from linkedbandits.lidar.picture import draw_frames
+
+DEFAULT_METHODS = ("synchronous", "suffix", "thompson", "pulse")
+PICTURE = Path("lidar.png")
+MOST_CYCLES = 20_000
+"""Where a pixel ends that was given delta alone: there may be nothing to be seen."""
+
+
+def lidar(
+    scene: Annotated[
+        str | None, typer.Option(help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
+    ] = None,
+    size: Annotated[int, typer.Option(help="Thin the scene to at most so many pixels a side.")] = 64,
+    bins: Annotated[int, typer.Option(help="Time bins of the sensor.")] = 200,
+    fwhm: Annotated[float, typer.Option(help="Width of the laser's pulse, in bins.")] = 3.0,
+    reach: Annotated[
+        float | None, typer.Option(help="Depth in metres that the last bin ends at; the scene's unless given.")
+    ] = None,
+    ambient: Annotated[float, typer.Option(help="Background photons a cycle.")] = 5.0,
+    signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"How to spend cycles: {', '.join(ACQUISITIONS)}. Repeat it to compare; "
+            f"without it, {', '.join(DEFAULT_METHODS)}."
+        ),
+    ] = None,
+    estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
+    cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have; 300 unless given.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Let methods that can stop when a depth is wrong at most so often.")
+    ] = None,
+    seed: opt.SeedOption = 0,
+    workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
+    picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
+    as_json: opt.Json = False,
+) -> None:
+    """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles."""
+    shown = _read_scene(scene, file).shrunk(size)
+    sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient, reach=_default_reach(shown) if reach is None else reach)
+    limit = cycles if cycles is not None else 300 if delta is None else MOST_CYCLES
+    task = Task(sensor, signal, limit, delta)
+    methods = method or list(DEFAULT_METHODS)
+    for name in methods:
+        find_acquisition(name, task)
+    find_estimator(estimator, sensor, signal)
+    opt.check_writable("--picture", picture)
+    with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
+        frames = [
+            capture(shown, task, name, estimator, seed=seed, workers=workers, progress=partial(advance, name))
+            for name in methods
+        ]
+    draw_frames(picture, frames)
+    if as_json:
+        typer.echo(json.dumps(_as_data(frames, seed)))
+    else:
+        _print(frames, picture)
+
+
+def _read_scene(scene: str | None, file: Path | None) -> Scene:
+    if file is None:
+        return find_scene(scene or "motorcycle")
+    if scene is not None:
+        raise InvalidParameter(f"both --scene {scene} and --file {file} were given; leave one out")
+    return read_scene(file)
+
+
+def _default_reach(scene: Scene) -> float:
+    """A little beyond the farthest depth, in half metres."""
+    if not scene.present.any():
+        raise InvalidParameter(f"no pixel of {scene.name!r} has a depth; say how far to look with --reach 6")
+    return ceil(2.2 * float(np.nanmax(np.where(scene.present, scene.depth, np.nan)))) / 2
+
+
+def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
+    first = frames[0]
+    sensor = first.task.sensor
+    return {
+        "scene": first.scene.name,
+        "shape": list(first.depth.shape),
+        "bins": sensor.bins,
+        "bin_cm": 100 * sensor.bin_depth,
+        "fwhm": sensor.fwhm,
+        "ambient": sensor.ambient,
+        "signal": first.task.signal,
+        "cycles": first.task.cycles,
+        "delta": first.task.delta,
+        "tolerance_bins": first.task.tolerance,
+        "seed": seed,
+        "frames": [frame.summary().to_dict() for frame in frames],
+    }
+
+
+def _print(frames: list[Frame], picture: Path) -> None:
+    console = Console()
+    first = frames[0]
+    sensor = first.task.sensor
+    high, wide = first.depth.shape
+    console.print(
+        f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {100 * sensor.bin_depth:.2g} cm, "
+        f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle; estimator {first.estimator}",
+        style="bold",
+    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("method", overflow="fold")
+    within = f"±{first.task.tolerance:g} bin"
+    for heading in ("RMSE cm", within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for frame in frames:
+        summary = frame.summary()
+        table.add_row(
+            frame.acquisition,
+            f"{summary.rmse_cm:.1f}",
+            figures.percent(summary.within_tolerance),
+            figures.percent(summary.worse_than_5_cm),
+            figures.percent(summary.found),
+            figures.count(summary.cycles_mean),
+            figures.count(summary.cycles_90),
+            f"{1000 * summary.milliseconds_mean:,.0f}",
+            figures.percent(summary.confident),
+        )
+    console.print(table)
+    console.print(
+        f"Shares: depth within {first.task.tolerance:g} bin of the truth, off by more than 5 cm, found at all, and (of "
+        "all pixels) sure by the method's own guarantee. Cycles and time are of a pixel: mean, 90 %, and mean."
+    )
+    missing = frames[0].summary().missing
+    if missing:
+        console.print(f"{missing:,} pixels have no true depth within reach; shares are of the others.")
+    console.print(f"Depth, error and cycles of every pixel: {picture}")

@@ -1,0 +1,88 @@
+"""``linkedbandits serve``: the live service and its page."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from linkedbandits.cli import service_options as opt
+from linkedbandits.errors import InvalidParameter
+
+
+def serve(
+    store: opt.StoreUrl = opt.DEFAULT_STORE,
+    host: Annotated[str, typer.Option(help="Where to listen; beyond loopback it takes tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    requests_per_second: Annotated[
+        float, typer.Option(min=1, help="How many requests a second each token may make.")
+    ] = 1000.0,
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log requests that went well, too.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Let simulated users play a demonstration.")] = False,
+) -> None:
+    """Serve live experiments over HTTP, with a page to watch them.
+
+    Stops on Ctrl-C or SIGTERM: requests that are under way are finished, and nothing that was acknowledged is lost.
+    """
+    with opt.service_extra():
+        from linkedbandits.service.http.logs import start_logging  # noqa: PLC0415 - an extra
+        from linkedbandits.service.http.server import make_server  # noqa: PLC0415
+        from linkedbandits.service.http.service import Settings  # noqa: PLC0415
+
+    with opt.opened_store(store) as opened:
+        with opened.reading() as reading:
+            if demo and reading.tokens():
+                raise InvalidParameter(
+                    f"--demo plays without a token, and {store} has tokens; leave it out and run "
+                    "'linkedbandits demo-traffic --token TOKEN', or name another --store"
+                )
+        start_logging()
+        settings = Settings(requests_per_second=requests_per_second, log_requests=log_requests)
+        on_ready = _announce_and_play(store) if demo else _announce(store)
+        server = make_server(opened, settings, host, port, on_ready)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server stops on these, and passes them on when it has stopped: there is nothing left to do then.
+            signal.signal(number, lambda *_: None)
+        server.run()
+
+
+def _announce(store: str) -> Callable[[str], None]:
+    def announce(url: str) -> None:
+        typer.echo(f"Live page: {url}/   API: {url}/openapi.json   store: {without_password(store)}")
+        typer.echo("Ctrl-C stops it.")
+
+    return announce
+
+
+def without_password(store: str) -> str:
+    """A store's address as it may be shown."""
+    before, at, after = store.rpartition("@")
+    user, _, _ = before.partition("://")[2].partition(":")
+    return f"{before.partition('://')[0]}://{user}@{after}" if at and "://" in before else store
+
+
+def _announce_and_play(store: str) -> Callable[[str], None]:
+    announce = _announce(store)
+    playing: list[asyncio.Task[None]] = []  # the loop itself keeps no hold of its tasks
+
+    def on_ready(url: str) -> None:
+        announce(url)
+        playing.append(asyncio.get_running_loop().create_task(_play(url)))
+
+    return on_ready
+
+
+async def _play(url: str) -> None:
+    from linkedbandits.service.async_client import AsyncClient  # noqa: PLC0415 - an extra
+    from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo  # noqa: PLC0415
+
+    async with AsyncClient(url) as client:
+        exp = await open_demo(client)
+        typer.echo(f"Simulated users are playing: {url}/#/experiments/{exp.id}")
+        await Traffic(exp, GATEWAYS, opt.DEMO_RATE, opt.DEMO_LOST, random.Random()).run()
+        verdict = await exp.recommend()
+        typer.echo(f"The demonstration is decided: {verdict.arm} is best, after {verdict.plays:,} plays.")

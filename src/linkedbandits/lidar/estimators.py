@@ -1,0 +1,107 @@
+"""From counts to depth: the field's estimators, each usable after every acquisition.
+
+An estimator takes samples and successes, (pixels, bins) each, and returns a depth in bins for every pixel: bin i covers
+the depths from i to i + 1. Where nothing was detected at all there is no depth, and the answer is nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from linkedbandits.errors import UnknownName
+from linkedbandits.lidar.pulse import Pulse
+from linkedbandits.lidar.returns import ReturnModel, few_at_a_time, return_model, surroundings
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
+from linkedbandits.model import FloatArray, IntArray, empirical_means
+
+Estimator = Callable[[IntArray, IntArray], FloatArray]
+
+SIGNAL_SPREAD = 10.0
+"""Pixels may be so many times brighter or darker than the signal that a model is told."""
+_STEPS = 8
+"""How many places within a bin the matched filter tries."""
+
+
+def histogram_peak(samples: IntArray, successes: IntArray) -> FloatArray:
+    """The middle of the bin with the most photons: the raw histogram, which favours early bins."""
+    return _where_seen(successes, successes.argmax(axis=1) + 0.5)
+
+
+def coates_peak(samples: IntArray, successes: IntArray) -> FloatArray:
+    """The middle of the bin with the highest rate after Coates's correction for pile-up.
+
+    The correction (Coates 1968) divides the photons of a bin by the cycles that reached it. Those are its samples: the
+    corrected histogram is the empirical means of the arms, and log(1 / (1 - mean)) the rates.
+    """
+    return _where_seen(successes, empirical_means(samples, successes).argmax(axis=1) + 0.5)
+
+
+def corrected_rates(samples: IntArray, successes: IntArray) -> FloatArray:
+    """Photons a cycle in every bin, corrected for pile-up; 0 where nothing was sampled.
+
+    A bin that fired every time has half a sample added, without which its rate would be infinite.
+    """
+    sampled = np.maximum(samples, 1) + 0.5 * (samples == successes)
+    return np.asarray(-np.log1p(-successes / sampled))
+
+
+def matched_filter(samples: IntArray, successes: IntArray, *, pulse: Pulse, background: float) -> FloatArray:
+    """The depth at which the pulse fits the corrected rates best: the highest correlation, to a fraction of a bin."""
+    lanes, bins = samples.shape
+    phases = (np.arange(_STEPS) + 0.5) / _STEPS
+    first = np.arange(-pulse.half, pulse.half + 1) - phases[:, np.newaxis]
+    shares = pulse.cumulative(first + 1) - pulse.cumulative(first)
+    depth = np.empty(lanes)
+    for some in few_at_a_time(lanes, shares.shape[1] * bins):
+        above = np.where(samples[some] > 0, corrected_rates(samples[some], successes[some]) - background, 0.0)
+        score = (shares @ surroundings(above, pulse.half)).swapaxes(1, 2)
+        depth[some] = (score.reshape(-1, bins * _STEPS).argmax(axis=1) + 0.5) / _STEPS
+    return _where_seen(successes, depth)
+
+
+def maximum_a_posteriori(samples: IntArray, successes: IntArray, *, model: ReturnModel) -> FloatArray:
+    """The likeliest depth, with pulse and background known and the signal not: what ``PulseGating`` answers with."""
+    depth = np.empty(samples.shape[0])
+    for some in few_at_a_time(depth.size, model.fire.shape[0] * samples.shape[1]):
+        depth[some] = model.estimate(samples[some], successes[some])
+    return _where_seen(successes, depth)
+
+
+def centroid(samples: IntArray, successes: IntArray, answer: IntArray, sensor: Sensor) -> FloatArray:
+    """A bin's answer refined: the centre of the light above the background, within a pulse's width around the bin."""
+    bins = np.arange(samples.shape[1])
+    near = np.abs(bins - answer[:, np.newaxis]) <= np.ceil(sensor.fwhm)
+    above = np.maximum(corrected_rates(samples, successes) - sensor.background, 0.0) * (near & (samples > 0))
+    total = above.sum(axis=1)
+    middle = (above * (bins + 0.5)).sum(axis=1) / np.maximum(total, np.finfo(np.float64).tiny)
+    return np.asarray(np.where(total > 0, middle, answer + 0.5))
+
+
+def _where_seen(successes: IntArray, depth: FloatArray) -> FloatArray:
+    return np.asarray(np.where(successes.any(axis=1), depth, np.nan))
+
+
+def model_of(sensor: Sensor, signal: float) -> ReturnModel:
+    """What a return looks like to this sensor, with signals around ``signal``."""
+    background = max(sensor.background, LEAST_BACKGROUND)
+    return return_model(sensor.fwhm, background, signal / SIGNAL_SPREAD, signal * SIGNAL_SPREAD)
+
+
+def find_estimator(name: str, sensor: Sensor, signal: float) -> Estimator:
+    """The estimator of that name, told the sensor's pulse and background and about what signal to expect."""
+    estimators: dict[str, Estimator] = {
+        "histogram": histogram_peak,
+        "coates": coates_peak,
+        "matched": partial(matched_filter, pulse=sensor.pulse, background=sensor.background),
+        "map": partial(maximum_a_posteriori, model=model_of(sensor, signal)),
+    }
+    try:
+        return estimators[name]
+    except KeyError:
+        raise UnknownName(f"unknown estimator {name!r}; choose one of {', '.join(ESTIMATORS)}") from None
+
+
+ESTIMATORS = ("histogram", "coates", "matched", "map")

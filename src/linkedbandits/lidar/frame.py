@@ -1,0 +1,195 @@
+"""A frame: every pixel of a scene acquired, and its depth estimated."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.checks import check_positive, check_whole
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar.acquisitions import Task, find_acquisition
+from linkedbandits.lidar.estimators import find_estimator, model_of
+from linkedbandits.lidar.returns import few_at_a_time
+from linkedbandits.lidar.scene import Scene
+from linkedbandits.model import BoolArray, FloatArray
+from linkedbandits.simulation import simulate_lanes
+from linkedbandits.streams import block_lanes
+
+MEMORY = 32 * 2**20
+"""Bytes for the arrays of the pixels that run side by side in a process."""
+LEAST_PIXELS = 256
+"""A process takes so many pixels at a time, or a few more."""
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an acquisition and an estimator made of a scene: images of the scene's shape.
+
+    ``depth`` is in metres, and nan where the counts speak against any return; ``cycles`` are laser cycles and
+    ``seconds`` the time they took, blind times included; ``confident`` says where the policy stopped with its
+    guarantee.
+    """
+
+    scene: Scene
+    task: Task
+    acquisition: str
+    estimator: str
+    depth: FloatArray
+    cycles: FloatArray
+    seconds: FloatArray
+    confident: BoolArray
+
+    @property
+    def truth(self) -> FloatArray:
+        """The scene's depth as far as the sensor reaches; nan elsewhere."""
+        return np.where(self.scene.depth < self.task.sensor.reach, self.scene.depth, np.nan)
+
+    @property
+    def error(self) -> FloatArray:
+        """The estimated depth less the true one, in metres; nan where one of them is."""
+        return self.depth - self.truth
+
+    def summary(self) -> Summary:
+        """The figures people ask of a frame."""
+        real = np.isfinite(self.truth)
+        error = np.abs(self.error[real])
+        found = np.isfinite(error)
+        within = self.task.tolerance * self.task.sensor.bin_depth
+        return Summary(
+            acquisition=self.acquisition,
+            estimator=self.estimator,
+            pixels=int(real.size),
+            missing=int(real.size - real.sum()),
+            found=_mean(found),
+            rmse_cm=100 * float(np.sqrt(_mean(error[found] ** 2))),
+            within_tolerance=_mean(error <= within),
+            worse_than_5_cm=_mean(~(error <= 0.05)),
+            cycles_mean=float(self.cycles.mean()),
+            cycles_90=float(np.quantile(self.cycles, 0.9)),
+            milliseconds_mean=1000 * float(self.seconds.mean()),
+            confident=float(self.confident.mean()),
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
+
+    ``within_tolerance`` is one bin, and half the pulse's width where that is more.
+    """
+
+    acquisition: str
+    estimator: str
+    pixels: int
+    missing: int
+    found: float
+    rmse_cm: float
+    within_tolerance: float
+    worse_than_5_cm: float
+    cycles_mean: float
+    cycles_90: float
+    milliseconds_mean: float
+    confident: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON: None where there is no number."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}  # noqa: PLR0124
+
+
+def _mean(values: FloatArray | BoolArray) -> float:
+    return float(values.mean()) if values.size else float("nan")
+
+
+def capture(
+    scene: Scene,
+    task: Task,
+    acquisition: str = "pulse",
+    estimator: str = "map",
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Frame:
+    """Acquire every pixel and estimate its depth. A pixel is a lane; each has at most ``task.cycles`` cycles.
+
+    The same seed gives the same frame, whatever the number of worker processes. ``progress`` is called with the number
+    of pixels that have just finished.
+
+    >>> from linkedbandits.lidar import Sensor, Scene, Task
+    >>> wall = Scene("wall", np.full((2, 3), 2.5), np.ones((2, 3)))
+    >>> frame = capture(wall, Task(Sensor(bins=100, reach=5.0), signal=1.0, cycles=2000, delta=0.05))
+    >>> frame.depth.round(1)
+    array([[2.5, 2.5, 2.5],
+           [2.5, 2.5, 2.5]])
+    """
+    check_positive("signal", task.signal)
+    check_whole("cycles", task.cycles)
+    check_whole("workers", workers)
+    find_acquisition(acquisition, task)
+    find_estimator(estimator, task.sensor, task.signal)
+    if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
+        raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
+    depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
+    signal = scene.signals(task.signal).reshape(-1)
+    pixels = np.empty((4, depth.size))
+    for first, part in _parts(task, acquisition, estimator, depth, signal, seed, workers):
+        pixels[:, first : first + part.shape[1]] = part
+        if progress is not None:
+            progress(part.shape[1])
+    images = pixels.reshape(4, *scene.depth.shape)
+    return Frame(
+        scene, task, acquisition, estimator, images[0] * task.sensor.bin_depth, images[1], images[2], images[3] > 0
+    )
+
+
+def _parts(
+    task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, seed: int, workers: int
+) -> Iterator[tuple[int, FloatArray]]:
+    """Runs of pixels that begin where a block of lanes does, each with its first pixel, as they are finished."""
+    block = block_lanes(task.sensor.bins)
+    size = -(-LEAST_PIXELS // block) * block
+    starts = range(0, depth.size, size)
+    calls = {
+        start: (task, acquisition, estimator, depth[start : start + size], signal[start : start + size], start, seed)
+        for start in starts
+    }
+    if workers == 1 or len(starts) == 1:
+        for start, call in calls.items():
+            yield start, _capture_part(*call)
+        return
+    context = multiprocessing.get_context("forkserver")  # forking would copy the locks of whatever threads there are
+    with ProcessPoolExecutor(min(workers, len(starts)), context) as pool:
+        running = {pool.submit(_capture_part, *call): start for start, call in calls.items()}
+        for future in as_completed(running):
+            yield running[future], future.result()
+
+
+def _capture_part(
+    task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, first: int, seed: int
+) -> FloatArray:
+    """Depth in bins, cycles, seconds, and confident or not, of consecutive pixels."""
+    made = find_acquisition(acquisition, task)
+    outcomes = simulate_lanes(
+        task.sensor.chances(depth, signal),
+        made.policy,
+        linkage=made.linkage,
+        first=first,
+        seed=seed,
+        max_plays=task.cycles,
+        memory_limit=MEMORY,
+    )
+    found = find_estimator(estimator, task.sensor, task.signal)(outcomes.samples, outcomes.successes)
+    model = model_of(task.sensor, task.signal)
+    for some in few_at_a_time(depth.size, model.fire.shape[0] * task.sensor.bins):
+        absent = model.evidence(outcomes.samples[some], outcomes.successes[some]) < 0
+        found[some] = np.where(absent, np.nan, found[some])
+    cycles = outcomes.plays * np.float64(made.cost)
+    seconds = task.sensor.elapsed(cycles, outcomes.successes.sum(axis=1))
+    return np.array([found, cycles, seconds, outcomes.confident])

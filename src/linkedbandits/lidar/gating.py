@@ -1,0 +1,71 @@
+"""Which bins to open: those whose sample is worth more than what it may hide.
+
+A sample of bin i fires with probability p_i and then ends the cycle. Let v_i be the worth of a sample of bin i, and V_i
+what the rest of a cycle is worth from bin i on, if it gets there. Opening bin i brings v_i and loses V_{i+1} with
+probability p_i, so
+
+    V_i = V_{i+1} + max(0, v_i - p_i V_{i+1}),      and bin i is open where  v_i > p_i V_{i+1}.
+
+From the last bin to the first, this finds the gate of the largest expected worth among all 2^n. The worth used here is
+the information that a sample gives about the return: the entropy of "does bin i fire?" less what of it would be left if
+depth and signal were known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkedbandits.lidar.returns import Floats, ReturnModel
+from linkedbandits.model import BoolArray, FloatArray
+
+TEMPER = 0.6
+"""Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
+looks one cycle ahead gives up too soon what is unlikely so far. Measured at n = 200, FWHM 3, signal 0.5: cycles to 95 %
+are 551 with 1, 485 with 0.7 and 490 with 0.5 at ambient 20; 214, 199 and 189 at ambient 10; 32 to 33 at ambient 1."""
+_LEAST_WORTH = 1e-12
+
+
+def outlook(model: ReturnModel, log_likelihood: Floats) -> tuple[FloatArray, FloatArray]:
+    """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of depths and signals."""
+    lanes, signals, phases, bins = log_likelihood.shape
+    weight = log_likelihood.reshape(lanes, signals * phases, bins) * TEMPER
+    weight -= weight.max(axis=(1, 2), keepdims=True)
+    np.exp(weight, out=weight)
+    half = model.pulse.half
+    alone = np.array(-np.expm1(-model.background))
+    known = binary_entropy(alone + model.chance) - binary_entropy(alone)
+    table = np.concatenate([model.chance, known], axis=1).T.astype(weight.dtype)
+    parts = (table @ weight).reshape(lanes, 2, -1, bins)
+    sums = np.zeros((lanes, 2, bins + 2 * half), dtype=weight.dtype)
+    for place in range(2 * half + 1):
+        sums[:, :, place : place + bins] += parts[:, :, place]
+    total = weight.sum(axis=(1, 2), dtype=np.float64)[:, np.newaxis]
+    more_chance, known_entropy = sums[:, 0, half : half + bins] / total, sums[:, 1, half : half + bins] / total
+    chance = alone + more_chance
+    worth = binary_entropy(chance) - binary_entropy(alone) - known_entropy
+    return np.maximum(worth, _LEAST_WORTH), chance
+
+
+def binary_entropy(chance: FloatArray) -> FloatArray:
+    """The entropy of a coin that can come up, in nats."""
+    never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
+    return np.asarray(-chance * np.log(chance) - never * np.log(never))
+
+
+def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:
+    """The bins to open so that a cycle is worth most; see the module's text.
+
+    The first of two bins is left shut if it ends too many of the cycles that the second, worth more, would see.
+
+    >>> best_gate(np.array([[1.0, 9.0], [1.0, 9.0]]), np.array([[0.1, 0.5], [0.2, 0.5]]))
+    array([[ True,  True],
+           [False,  True]])
+    """
+    worth, chance = np.ascontiguousarray(worth.T), np.ascontiguousarray(chance.T)
+    opened = np.empty(worth.shape, dtype=np.bool_)
+    behind = np.zeros(worth.shape[1])
+    for i in range(worth.shape[0] - 1, -1, -1):
+        gain = worth[i] - chance[i] * behind
+        np.greater(gain, 0.0, out=opened[i])
+        behind += np.maximum(gain, 0.0)
+    return np.ascontiguousarray(opened.T)

@@ -1,0 +1,68 @@
+"""The picture of some frames of one scene: depth, error and cycles, an acquisition a column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.figures.style import new_panels, save
+from linkedbandits.lidar.frame import Frame
+
+ROWS = ("depth (m)", "error (cm)", "laser cycles")
+_MOST_ERROR = 10.0
+"""Errors beyond so many centimetres have one colour."""
+
+
+def draw_frames(path: Path, frames: list[Frame]) -> None:
+    """Write the picture: the true scene in the first column, then a column for every frame."""
+    first = frames[0]
+    high, wide = first.truth.shape
+    columns = len(frames) + 1
+    width = 2.3 * columns + 1.0
+    with new_panels(len(ROWS), columns, width, 2.3 * len(ROWS) * max(high / wide, 0.5) + 0.9) as (figure, panels):
+        grid = np.array(panels, dtype=object).reshape(len(ROWS), columns)
+        for axes in grid.flat:
+            axes.set(xticks=[], yticks=[])
+            axes.grid(visible=False)
+            axes.set_facecolor("0.85")  # where there is no depth
+        near, far = np.nanmin(first.truth), np.nanmax(first.truth)
+        most = max(float(frame.cycles.max()) for frame in frames)
+        images = [
+            {"cmap": "viridis", "vmin": near, "vmax": far},
+            {"cmap": "RdBu", "vmin": -_MOST_ERROR, "vmax": _MOST_ERROR},
+            {"cmap": "magma", "vmin": 0.0, "vmax": most},
+        ]
+        drawn: list[Any] = [grid[0, 0].imshow(first.truth, **images[0], interpolation="nearest")]
+        grid[0, 0].set_title("true depth")
+        grid[1, 0].imshow(first.scene.reflectivity, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
+        grid[1, 0].set_title("reflectivity")
+        _describe(grid[2, 0], first)
+        for column, frame in enumerate(frames, start=1):
+            shown = (frame.depth, 100 * frame.error, frame.cycles)
+            drawn = [
+                grid[row, column].imshow(image, **images[row], interpolation="nearest")
+                for row, image in enumerate(shown)
+            ]
+            summary = frame.summary()
+            grid[0, column].set_title(frame.acquisition)
+            grid[1, column].set_title(f"{100 * summary.within_tolerance:.1f} % right", fontsize=9)
+            grid[2, column].set_title(f"{summary.cycles_mean:,.0f} on average", fontsize=9)
+        for row, title in enumerate(ROWS):
+            figure.colorbar(drawn[row], ax=grid[row].tolist(), label=title, pad=0.01)
+        save(figure, path)
+
+
+def _describe(axes: Any, frame: Frame) -> None:
+    """The task, in words, where there is no image."""
+    axes.set_axis_off()
+    task = frame.task
+    lines = (
+        f"{task.sensor.bins} bins of {100 * task.sensor.bin_depth:.1f} cm",
+        f"pulse {task.sensor.fwhm:g} bins wide",
+        f"ambient {task.sensor.ambient:g}, signal {task.signal:g}",
+        "photons a cycle",
+        f"estimator: {frame.estimator}",
+    )
+    axes.text(0.0, 0.95, "\n".join(lines), va="top", fontsize=9, transform=axes.transAxes)

@@ -1,0 +1,133 @@
+"""What stands before the sensor: a depth and a reflectivity for every pixel.
+
+A depth that is not finite is missing: nothing comes back from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.checks import check_whole
+from linkedbandits.errors import CannotRead, InvalidParameter, MissingExtra, UnknownName
+from linkedbandits.model import FloatArray
+
+LEAST_REFLECTIVITY = 0.02
+"""Nothing is darker than soot."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Depth in metres and reflectivity from 0 to 1, two images of the same shape."""
+
+    name: str
+    depth: FloatArray
+    reflectivity: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.depth.ndim != 2 or self.depth.size == 0:
+            raise InvalidParameter(f"a depth map of shape {self.depth.shape} is no image; give rows and columns")
+        if self.reflectivity.shape != self.depth.shape:
+            raise InvalidParameter(
+                f"reflectivity of shape {self.reflectivity.shape} does not fit depth of shape {self.depth.shape}; "
+                "give both for the same pixels"
+            )
+        if (self.depth[self.present] <= 0).any():
+            raise InvalidParameter("depths of 0 or less are no distances; mark missing ones as nan, or 0 in a .png")
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Where there is a depth."""
+        return np.isfinite(self.depth)
+
+    def shrunk(self, most: int) -> Scene:
+        """Every so-manieth pixel, so that neither side has more than ``most``."""
+        check_whole("most", most)
+        step = -(-max(self.depth.shape) // most)
+        return replace(self, depth=self.depth[::step, ::step], reflectivity=self.reflectivity[::step, ::step])
+
+    def signals(self, mean: float) -> FloatArray:
+        """Photons a cycle that come back from every pixel, ``mean`` on average: reflectivity over depth squared."""
+        seen = self.present
+        returned = np.zeros(self.depth.shape)
+        returned[seen] = np.maximum(self.reflectivity[seen], LEAST_REFLECTIVITY) / self.depth[seen] ** 2
+        return returned * (mean / returned[seen].mean()) if seen.any() else returned
+
+
+def motorcycle() -> Scene:
+    """The motorcycle of the Middlebury stereo data, 500 x 741 (Scharstein et al. 2014), from scikit-image's wheel."""
+    try:
+        from skimage.data import stereo_motorcycle  # noqa: PLC0415 - takes a second to import, and not everybody looks
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "the motorcycle comes with scikit-image; install it with: pip install 'linkedbandits[lidar]'"
+        ) from error
+    read: Callable[[], tuple[npt.NDArray[np.uint8], Any, npt.NDArray[np.float32]]] = stereo_motorcycle
+    left, _, disparity = read()
+    # Focal length in pixels, base line in metres, and the offset between the two cameras' centres, as calibrated.
+    depth = 994.978 * 0.193001 / (disparity.astype(np.float64) + 31.086)
+    depth[~np.isfinite(disparity)] = np.nan
+    return Scene("motorcycle", depth, left.mean(axis=2) / 255)
+
+
+def ramp() -> Scene:
+    """A wall that recedes from 1 to 5 metres, with stripes of three shades."""
+    rows, columns = 96, 128
+    depth = np.tile(np.linspace(1.0, 5.0, columns), (rows, 1))
+    shade = np.array([0.2, 0.5, 0.9])[np.arange(rows) * 3 // rows]
+    return Scene("ramp", depth, np.tile(shade[:, np.newaxis], (1, columns)))
+
+
+SCENES: dict[str, Callable[[], Scene]] = {"motorcycle": motorcycle, "ramp": ramp}
+
+
+def find_scene(name: str) -> Scene:
+    """The scene of that name."""
+    try:
+        make = SCENES[name]
+    except KeyError:
+        raise UnknownName(f"unknown scene {name!r}; choose one of {', '.join(SCENES)}, or give a file") from None
+    return make()
+
+
+def read_scene(path: Path) -> Scene:
+    """A depth map of one's own.
+
+    ``.npy`` has metres; ``.npz`` has metres as ``depth`` and, if it likes, ``reflectivity``; ``.png`` has 16 bits a
+    pixel, millimetres, and 0 where depth is missing.
+    """
+    readers = {".npy": _read_npy, ".npz": _read_npz, ".png": _read_png}
+    if path.suffix not in readers:
+        raise CannotRead(f"{path} is no depth map that can be read; give a file in {', '.join(readers)}")
+    try:
+        depth, reflectivity = readers[path.suffix](path)
+    except (OSError, ValueError, KeyError) as error:
+        raise CannotRead(f"the depth map {path} cannot be read: {error}; give .npy, .npz or 16-bit .png") from error
+    return Scene(path.stem, depth, np.ones(depth.shape) if reflectivity is None else reflectivity)
+
+
+def _read_npy(path: Path) -> tuple[FloatArray, FloatArray | None]:
+    return np.load(path).astype(np.float64), None
+
+
+def _read_npz(path: Path) -> tuple[FloatArray, FloatArray | None]:
+    with np.load(path) as arrays:
+        reflectivity = arrays["reflectivity"].astype(np.float64) if "reflectivity" in arrays else None
+        return arrays["depth"].astype(np.float64), reflectivity
+
+
+def _read_png(path: Path) -> tuple[FloatArray, None]:
+    try:
+        from PIL import Image  # noqa: PLC0415 - comes with the extra
+    except ModuleNotFoundError as error:
+        raise MissingExtra("pictures need pillow; install it with: pip install 'linkedbandits[lidar]'") from error
+    with Image.open(path) as image:
+        if not image.mode.startswith("I"):
+            raise ValueError(f"it has mode {image.mode}, not 16 bits of grey")
+        millimetres = np.array(image, dtype=np.float64)
+    return np.where(millimetres > 0, millimetres / 1000, np.nan), None

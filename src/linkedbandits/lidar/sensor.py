@@ -1,0 +1,91 @@
+"""The sensor: photon rates, detection probabilities, and what a laser cycle costs.
+
+A pixel's detector sees, in bin i of a laser cycle, Poisson light of rate
+
+    r_i = signal * (share of the pulse in bin i) + ambient / bins + dark
+
+and ends the cycle at the first photon: bin i, if the cycle gets there, fires with probability 1 - exp(-r_i). So a bin
+is an arm, a laser cycle is a play, and a gate says which bins the play tries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from linkedbandits.checks import check_positive, check_whole
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar.pulse import Pulse
+from linkedbandits.model import FloatArray, IntArray
+
+SPEED_OF_LIGHT = 299_792_458.0
+LEAST_BACKGROUND = 1e-6
+"""Models assume at least so many background photons a bin and cycle: one stray photon must not prove a depth."""
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A gated single-photon detector and its laser.
+
+    ``fwhm`` is the pulse's width in bins, ``ambient`` the background photons of a whole cycle, ``dark`` those that the
+    detector makes by itself, in every bin. ``reach`` is the depth, in metres, that the last bin ends at. After a photon
+    the detector is blind for ``dead_time`` seconds.
+
+    >>> sensor = Sensor(bins=200, reach=6.0)
+    >>> round(100 * sensor.bin_depth, 2), round(1e9 * sensor.period, 1)
+    (3.0, 40.0)
+    """
+
+    bins: int = 200
+    fwhm: float = 3.0
+    ambient: float = 5.0
+    dark: float = 0.0
+    reach: float = 6.0
+    dead_time: float = 100e-9
+
+    def __post_init__(self) -> None:
+        check_whole("bins", self.bins, least=2)
+        check_positive("reach", self.reach)
+        _ = self.pulse
+        for name in ("ambient", "dark", "dead_time"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
+
+    @property
+    def pulse(self) -> Pulse:
+        """The laser's pulse, on this sensor's bins."""
+        return Pulse(self.fwhm)
+
+    @property
+    def background(self) -> float:
+        """Photons in a bin of a cycle that are no return."""
+        return self.ambient / self.bins + self.dark
+
+    @property
+    def bin_depth(self) -> float:
+        """The depth of a bin in metres."""
+        return self.reach / self.bins
+
+    @property
+    def period(self) -> float:
+        """Seconds from one laser pulse to the next: light goes to the end of the reach and back."""
+        return 2 * self.reach / SPEED_OF_LIGHT
+
+    def chances(self, depth: FloatArray, signal: FloatArray) -> FloatArray:
+        """The detection probability of every bin: one row for each depth (in bins) and signal.
+
+        A depth that is not finite has no return.
+        """
+        rates = np.asarray(signal)[..., np.newaxis] * self.pulse.shares(depth, self.bins) + self.background
+        return np.asarray(-np.expm1(-rates))
+
+    def elapsed(self, cycles: FloatArray, photons: IntArray) -> FloatArray:
+        """Seconds that so many cycles take, of which ``photons`` ended with a photon.
+
+        The laser does not wait: a photon costs the whole periods that begin before the detector can see again.
+        """
+        lost = ceil(self.dead_time / self.period)
+        return np.asarray((cycles + lost * photons) * self.period)

@@ -1,0 +1,96 @@
+"""ShiftedGates: the field's asynchronous acquisition.
+
+After Gupta, Ingle and Gupta, "Asynchronous single-photon 3D imaging", 2019.
+
+The detector's window is as long as a laser period but does not begin with it: it is shifted further with every
+exposure, and wraps around into the next period. So each bin is, in turn, among the first that a window tries, and
+ambient light hides every bin alike.
+
+A window that wraps sees the end of one period and the beginning of the next. The shifts of a whole round add up to one
+more period, so a round of so many windows takes one laser cycle more than it has windows: :attr:`ShiftedGates.cost`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from linkedbandits.checks import check_whole
+from linkedbandits.linkage import Asks
+from linkedbandits.model import Counts, IntArray, Repeats, Status, best_arm, empirical_means
+from linkedbandits.policy import LaneState, SeedArray, open_lanes
+
+
+@dataclass
+class ShiftedGatesState(LaneState):
+    """The windows so far, and the counts of every bin."""
+
+    windows: IntArray
+    samples: IntArray
+    successes: IntArray
+
+
+@dataclass(frozen=True)
+class ShiftedGates:
+    """Open ``plays`` windows, in rounds of ``shifts``, and name the bin that fired most often when it was tried.
+
+    A window's bins follow their own order but for the wrap, so it takes the linkage ``free``.
+    """
+
+    plays: int
+    shifts: int = 20
+
+    name: ClassVar[str] = "shifted-gates"
+    asks: ClassVar[Asks] = "tuples"
+
+    def __post_init__(self) -> None:
+        check_whole("plays", self.plays)
+        check_whole("shifts", self.shifts)
+
+    @property
+    def cost(self) -> float:
+        """Laser cycles that a window takes, on average over a round."""
+        return 1 + 1 / self.shifts
+
+    @property
+    def status_at_stop(self) -> Status:
+        """It stops when its windows are used up."""
+        return "budget"
+
+    @property
+    def error_bound(self) -> float | None:
+        """None."""
+        return None
+
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> ShiftedGatesState:
+        """No window so far."""
+        counts = np.zeros((lanes, arms), dtype=np.int64)
+        return ShiftedGatesState(
+            **open_lanes(lanes, arms),
+            windows=np.zeros(lanes, dtype=np.int64),
+            samples=counts,
+            successes=counts.copy(),
+        )
+
+    def request(self, state: ShiftedGatesState) -> Repeats:
+        """All windows of one shift at once: their order in time changes nothing that is seen."""
+        lanes, bins = state.samples.shape
+        shift = int(_shifts_done(state.windows[0], self.plays, self.shifts))
+        order = (np.arange(bins) + shift * bins // self.shifts) % bins
+        times = (shift + 1) * self.plays // self.shifts - shift * self.plays // self.shifts
+        return Repeats(np.broadcast_to(order, (lanes, bins)), np.full(lanes, times, dtype=np.int64))
+
+    def observe(self, state: ShiftedGatesState, counts: Counts) -> None:
+        """Add up."""
+        state.windows = state.windows + counts.most_plays()
+        state.samples = state.samples + counts.samples
+        state.successes = state.successes + counts.successes
+        state.arm = best_arm(empirical_means(state.samples, state.successes), state.samples > 0)
+        state.stopped = state.windows >= self.plays
+
+
+def _shifts_done(windows: np.int64, plays: int, shifts: int) -> int:
+    """How many shifts have had their share of the windows."""
+    return next(shift for shift in range(shifts) if (shift + 1) * plays // shifts > windows)

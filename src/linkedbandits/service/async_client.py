@@ -1,0 +1,157 @@
+"""The clients of :mod:`linkedbandits.service.client`, for event loops: the same names, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from linkedbandits.model import Label, Verdict
+from linkedbandits.policy import AnyPolicy
+from linkedbandits.service import calls
+from linkedbandits.service.calls import Call, Listed, Told
+from linkedbandits.service.retries import DEFAULT_RETRIES, Retries
+from linkedbandits.service.sending import (
+    Again,
+    NewKey,
+    after_answer,
+    after_failure,
+    headers_for,
+    httpx,
+    random_key,
+    request_of,
+)
+from linkedbandits.tickets import Estimate, Play, Receipt
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """A service, for programmes that do other things meanwhile."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: Retries = DEFAULT_RETRIES,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        new_key: NewKey = random_key,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.AsyncClient(base_url=url, headers=headers_for(token), timeout=timeout, transport=transport)
+        self._retries = retries
+        self._sleep = sleep
+        self._new_key = new_key
+
+    async def create(
+        self,
+        name: str,
+        arms: Sequence[Label],
+        policy: AnyPolicy,
+        *,
+        linkage: str = "ordered",
+        seed: int = 0,
+        max_plays: int | None = None,
+        parallel: int | None = None,
+        lease_seconds: float = 60.0,
+    ) -> AsyncRemoteExperiment:
+        """Open an experiment."""
+        call = calls.create(name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds)
+        return self.experiment(await self.send(call))
+
+    def experiment(self, experiment: str) -> AsyncRemoteExperiment:
+        """An experiment that is there already."""
+        return AsyncRemoteExperiment(self, experiment, self._new_key)
+
+    async def experiments(self) -> list[Listed]:
+        """All experiments, oldest first."""
+        return await self.send(calls.experiments())
+
+    async def send(self, call: Call[T]) -> T:
+        """Send a request until it is answered, or was tried often enough."""
+        pauses = self._retries.pauses()
+        while True:
+            try:
+                response = await self._http.send(request_of(self._http, call))
+            except httpx.TransportError as error:
+                outcome: T | Again = after_failure(call, error)
+            else:
+                outcome = after_answer(call, response)
+            if not isinstance(outcome, Again):
+                return outcome
+            pause = next(pauses, None)
+            if pause is None:
+                raise outcome.error
+            await self._sleep(max(pause, outcome.least_pause))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncRemoteExperiment:
+    """An experiment of a service, used like :class:`linkedbandits.Experiment` but for the waiting."""
+
+    def __init__(self, client: AsyncClient, experiment: str, new_key: NewKey) -> None:
+        self.id = experiment
+        self._client = client
+        self._new_key = new_key
+
+    async def ask(self) -> Play:
+        """The next play to make."""
+        return (await self.ask_many(1))[0]
+
+    async def ask_many(self, count: int) -> list[Play]:
+        """Up to ``count`` plays, at least one."""
+        return await self._client.send(calls.ask(self.id, count, self._new_key()))
+
+    async def tell(self, play_id: int, hit: Label | None) -> Receipt:
+        """Say how a play ended: the label of the arm that succeeded, or None."""
+        return calls.only_receipt(await self.tell_many([(play_id, hit)]))
+
+    async def tell_many(self, answers: Sequence[tuple[int, Label | None]]) -> Told:
+        """Say how plays ended; a refused answer does not spoil the others."""
+        return await self._client.send(calls.tell(self.id, answers))
+
+    async def abandon(self, play_id: int) -> None:
+        """Give a play back that will not be answered."""
+        await self._client.send(calls.abandon(self.id, [play_id]))
+
+    async def recommend(self) -> Verdict:
+        """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
+        return (await self._client.send(calls.recommend(self.id)))[1]
+
+    async def estimates(self) -> list[Estimate]:
+        """Every arm's samples and successes, and whether it can still be the answer."""
+        return (await self._client.send(calls.estimates(self.id)))[1]
+
+    async def plays(self) -> int:
+        """Plays told so far."""
+        return (await self._client.send(calls.estimates(self.id)))[0]
+
+    async def done(self) -> bool:
+        """Is there a verdict?"""
+        return (await self._client.send(calls.recommend(self.id)))[0]
+
+    async def pause(self) -> None:
+        """Hand out no plays for now."""
+        await self._client.send(calls.set_status(self.id, "pause"))
+
+    async def resume(self) -> None:
+        """Hand out plays again."""
+        await self._client.send(calls.set_status(self.id, "resume"))
+
+    async def archive(self) -> None:
+        """Close it for good."""
+        await self._client.send(calls.set_status(self.id, "archive"))

@@ -1,0 +1,151 @@
+"""What the clients send, and how they read the answers; how it travels is theirs.
+
+An answer that is a problem document becomes the error that an experiment in this process would have raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
+from linkedbandits.model import Label, Verdict
+from linkedbandits.policies import describe_policy
+from linkedbandits.policy import AnyPolicy
+from linkedbandits.service.problem_types import PREFIX, class_of
+from linkedbandits.tickets import Estimate, Play, Receipt
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A request, and what its answer means. One that is not ``repeatable`` might be carried out twice if sent twice."""
+
+    method: str
+    path: str
+    read: Callable[[Any], T]
+    body: dict[str, Any] | None = None
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of each answer, in order; of a refused one, why. ``done`` says whether there is a verdict."""
+
+    receipts: list[Receipt | LinkedBanditError]
+    done: bool
+
+
+class Listed(NamedTuple):
+    """An experiment in a list."""
+
+    id: str
+    name: str
+    status: str
+
+
+def experiments() -> Call[list[Listed]]:
+    """All experiments, oldest first."""
+    return Call("GET", "/v1/experiments", _listed)
+
+
+def create(
+    name: str,
+    arms: Sequence[Label],
+    policy: AnyPolicy,
+    linkage: str,
+    seed: int,
+    max_plays: int | None,
+    parallel: int | None,
+    lease_seconds: float,
+) -> Call[str]:
+    """Open an experiment; its identifier."""
+    body = {
+        "name": name,
+        "arms": list(arms),
+        "policy": describe_policy(policy),
+        "linkage": linkage,
+        "seed": seed,
+        "max_plays": max_plays,
+        "parallel": parallel,
+        "lease_seconds": lease_seconds,
+    }
+    return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
+
+
+def set_status(experiment: str, verb: str) -> Call[str]:
+    """Pause, resume or archive; the status it has now."""
+    return Call("POST", f"/v1/experiments/{experiment}/{verb}", lambda found: str(found["status"]))
+
+
+def ask(experiment: str, count: int, key: str) -> Call[list[Play]]:
+    """Plays. The key makes it repeatable."""
+    return Call("POST", f"/v1/experiments/{experiment}/ask", _plays, {"count": count, "key": key})
+
+
+def tell(experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Call[Told]:
+    """Answers."""
+    body = {"answers": [{"play": play, "hit": hit} for play, hit in answers]}
+    return Call("POST", f"/v1/experiments/{experiment}/tell", _told, body)
+
+
+def abandon(experiment: str, plays: Sequence[int]) -> Call[int]:
+    """Give plays back; how many of them were out?"""
+    return Call(
+        "POST", f"/v1/experiments/{experiment}/abandon", lambda found: int(found["abandoned"]), {"plays": list(plays)}
+    )
+
+
+def recommend(experiment: str) -> Call[tuple[bool, Verdict]]:
+    """Is there a verdict, and which; before there is, the arm that leads."""
+    return Call("GET", f"/v1/experiments/{experiment}/verdict", lambda found: (found["done"], _verdict(found)))
+
+
+def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
+    """Plays told so far, and what they say of each arm."""
+    return Call("GET", f"/v1/experiments/{experiment}/estimates", _estimates)
+
+
+def only_receipt(told: Told) -> Receipt:
+    """The receipt of a single answer; raises why it was refused."""
+    (receipt,) = told.receipts
+    if isinstance(receipt, LinkedBanditError):
+        raise receipt
+    return receipt
+
+
+def error_of(problem: Any) -> LinkedBanditError:
+    """The error that a problem document speaks of."""
+    if not isinstance(problem, dict) or "type" not in problem:
+        return UnexpectedAnswer(f"{problem!r} is no problem document; is this address a linkedbandits service?")
+    detail = str(problem.get("detail", problem.get("title", "")))
+    if problem["type"] == PREFIX + "invalid-request":
+        return InvalidParameter(detail)
+    found = class_of(problem["type"])
+    return UnexpectedAnswer(f"{problem.get('status')} {detail}") if found is None else found(detail)
+
+
+def _listed(found: Any) -> list[Listed]:
+    return [Listed(one["id"], one["name"], one["status"]) for one in found["experiments"]]
+
+
+def _plays(found: Any) -> list[Play]:
+    return [Play(play["id"], tuple(play["arms"])) for play in found["plays"]]
+
+
+def _told(found: Any) -> Told:
+    receipts = [error_of(receipt) if isinstance(receipt, dict) else receipt for receipt in found["receipts"]]
+    return Told(receipts, found["done"])
+
+
+def _verdict(found: Any) -> Verdict:
+    verdict = found["verdict"]
+    return Verdict(
+        verdict["arm"], verdict["status"], verdict["plays"], verdict["error_bound"], top=tuple(verdict["top"])
+    )
+
+
+def _estimates(found: Any) -> tuple[int, list[Estimate]]:
+    return found["plays"], [Estimate(**estimate) for estimate in found["estimates"]]

@@ -1,0 +1,84 @@
+"""Simulated users for a running service, so that there is something to watch."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from linkedbandits.errors import ExperimentFinished, TooManyInFlight
+from linkedbandits.model import Label
+from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
+from linkedbandits.tickets import Play
+
+NAME = "Demo: which payment gateway works?"
+GATEWAYS: dict[Label, float] = {
+    "Amber": 0.08,
+    "Basalt": 0.11,
+    "Cedar": 0.05,
+    "Delta": 0.13,
+    "Ember": 0.09,
+    "Fjord": 0.20,
+    "Garnet": 0.16,
+    "Harbour": 0.12,
+    "Indigo": 0.06,
+    "Juniper": 0.10,
+}
+"""How often each succeeds. Fjord is best, and nobody tells the experiment."""
+
+_MEAN_SECONDS_TO_ANSWER = 0.3
+_SECONDS_WITHOUT_PLAYS = 0.2
+
+
+async def open_demo(client: AsyncClient) -> AsyncRemoteExperiment:
+    """The demonstration that is under way, or a new one; plays that are not answered in twenty seconds go back."""
+    for listed in await client.experiments():
+        if (listed.name, listed.status) == (NAME, "running"):
+            exp = client.experiment(listed.id)
+            if not await exp.done():
+                return exp
+    return await client.create(NAME, list(GATEWAYS), LinkedElimination(delta=0.05), lease_seconds=20.0)
+
+
+@dataclass
+class Traffic:
+    """Users who come at a rate, try what they are given, and sometimes leave without a word.
+
+    ``on_told`` is called after every answer.
+    """
+
+    exp: AsyncRemoteExperiment
+    means: Mapping[Label, float]
+    per_second: float
+    lost: float
+    rng: random.Random
+    on_told: Callable[[], None] = lambda: None
+    done: bool = False
+
+    async def run(self) -> None:
+        """Until there is a verdict."""
+        async with asyncio.TaskGroup() as users:
+            while not self.done:
+                users.create_task(self._visit())
+                await asyncio.sleep(self.rng.expovariate(self.per_second))
+
+    async def _visit(self) -> None:
+        try:
+            play = await self.exp.ask()
+        except ExperimentFinished:
+            self.done = True
+            return
+        except TooManyInFlight:
+            await asyncio.sleep(_SECONDS_WITHOUT_PLAYS)
+            return
+        await asyncio.sleep(self.rng.expovariate(1 / _MEAN_SECONDS_TO_ANSWER))
+        if self.rng.random() < self.lost:
+            return
+        told = await self.exp.tell_many([(play.id, self._outcome(play))])
+        self.done = self.done or told.done
+        self.on_told()
+
+    def _outcome(self, play: Play) -> Label | None:
+        return next((arm for arm in play.arms if self.rng.random() < self.means[arm]), None)

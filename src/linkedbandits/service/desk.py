@@ -1,0 +1,169 @@
+"""The desk: the one thread of a process that changes experiments.
+
+Whatever has come in while the last group was being written is run as the next group, in one transaction, and answered
+when that is on the disk. So a single caller waits for one commit, and a thousand share it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from linkedbandits.errors import StoreUnavailable
+from linkedbandits.model import Label
+from linkedbandits.service.groups import Groups
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.jobs import Change, Changing, Errand, Look, Looking, Query, Sweep
+from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, check_text
+from linkedbandits.service.replies import Asked, Told
+from linkedbandits.service.store import Store, Writing
+
+T = TypeVar("T")
+
+SNAPSHOT_EVERY = 20_000
+"""Plays handed out, told or given up between two snapshots of an experiment."""
+MOST_GROUPED = 1_000
+"""Jobs that share a commit."""
+
+
+class Desk:
+    """Create, ask, tell: every method returns a future, which has its result when it is durable.
+
+    Any number of threads may use a desk, and any number of desks, in as many processes, one store.
+
+    >>> import tempfile, pathlib
+    >>> from linkedbandits.service.store import open_store
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = open_store(str(pathlib.Path(folder.name) / "experiments.sqlite"))
+    >>> with Desk(store) as desk:
+    ...     setup = Setup(("north", "east"), {"name": "linked-elimination", "parameters": {"delta": 0.05}})
+    ...     experiment = desk.create(setup, "directions").result()
+    ...     asked = desk.ask(experiment.id).result()
+    ...     told = desk.tell(experiment.id, [(asked.plays[0].id, "east")]).result()
+    >>> asked.plays, told.receipts
+    ((Play(id=0, arms=('north', 'east')),), ('counted',))
+    >>> store.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        snapshot_every: int = SNAPSHOT_EVERY,
+        on_group: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """``on_group`` is told, after every group, how many jobs it had and how many seconds it took."""
+        self._clock = clock
+        self._on_group = on_group
+        self._groups = Groups(store, snapshot_every)
+        self._queue: SimpleQueue[Changing | Looking | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
+        self._open = False
+
+    def start(self) -> None:
+        """Begin to work; once."""
+        with self._lock:
+            self._thread.start()
+            self._open = True
+
+    def stop(self) -> None:
+        """Finish what was submitted, and stop for good."""
+        with self._lock:
+            if self._open:
+                self._queue.put(None)
+            self._open = False
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def create(self, setup: Setup, name: str) -> Future[ExperimentRecord]:
+        """A new experiment, running."""
+
+        def create(store: Writing, now: float) -> ExperimentRecord:
+            check_text("name", name)
+            setup.begin()  # says what is wrong with it
+            record = ExperimentRecord(secrets.token_hex(8), name, setup, "running", now, head=0)
+            store.create(record)
+            return record
+
+        return self._submit(Errand(create))
+
+    def records(self) -> Future[list[ExperimentRecord]]:
+        """All experiments, oldest first."""
+        return self._submit(Query(lambda store: store.records()))
+
+    def record(self, experiment: str) -> Future[ExperimentRecord]:
+        """One experiment's record."""
+        return self._submit(Query(lambda store: store.record(experiment)))
+
+    def set_status(self, experiment: str, status: RunStatus) -> Future[ExperimentRecord]:
+        """Pause, resume (``"running"``) or archive; archived is for good."""
+        return self._submit(Change(experiment, lambda hosted, _, now: hosted.set_status(status, now)))
+
+    def ask(self, experiment: str, count: int = 1, key: str | None = None) -> Future[Asked]:
+        """Up to ``count`` plays. With a ``key`` that was used before, the same plays as then."""
+        return self._submit(Change(experiment, lambda hosted, store, now: hosted.ask(store, count, key, now)))
+
+    def tell(self, experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Future[Told]:
+        """Say how plays ended: play id and the label of the arm that succeeded, or None."""
+        return self._submit(Change(experiment, lambda hosted, _, now: hosted.tell(answers, now)))
+
+    def abandon(self, experiment: str, plays: Iterable[int]) -> Future[int]:
+        """Give plays up; how many of them were out?"""
+        return self._submit(Change(experiment, lambda hosted, _, now: hosted.abandon(plays, now)))
+
+    def expire(self) -> Future[int]:
+        """Give up the plays whose lease has run out, in all experiments in memory. How many?"""
+        return self._submit(Sweep())
+
+    def read(self, experiment: str, function: Callable[[HostedExperiment], T]) -> Future[T]:
+        """What the function says of the experiment as it is in the store. It must not change it."""
+        return self._submit(Look(experiment, function))
+
+    def _submit(self, job: Changing | Looking) -> Future[Any]:
+        with self._lock:
+            if self._open:
+                self._queue.put(job)
+            else:
+                job.future.set_exception(
+                    StoreUnavailable("the desk is closed; start() it, or another if it was stopped")
+                )
+        return job.future
+
+    def _work(self) -> None:
+        working = True
+        while working:
+            waiting = [self._queue.get()]
+            try:
+                while len(waiting) < MOST_GROUPED:
+                    waiting.append(self._queue.get_nowait())
+            except Empty:
+                pass
+            working = None not in waiting
+            jobs = [job for job in waiting if job is not None and job.future.set_running_or_notify_cancel()]
+            self._change([job for job in jobs if isinstance(job, Changing)])
+            self._groups.look([job for job in jobs if isinstance(job, Looking)])
+
+    def _change(self, jobs: list[Changing]) -> None:
+        if not jobs:
+            return
+        start = time.perf_counter()
+        self._groups.change(jobs, self._clock())
+        if self._on_group is not None:
+            self._on_group(len(jobs), time.perf_counter() - start)

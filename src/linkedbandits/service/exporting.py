@@ -1,0 +1,117 @@
+"""An experiment's journal for others to read: one line or row for every play handed out, told or given up.
+
+Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status), ``play``, ``arms`` of a play
+handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means that
+none of the arms succeeded.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from linkedbandits.answers import NO_HIT
+from linkedbandits.errors import MissingExtra
+from linkedbandits.model import Label
+from linkedbandits.service.hosted import RECEIPT_OF_LETTER
+from linkedbandits.service.records import Entry
+from linkedbandits.service.store import Store
+from linkedbandits.service.tuple_numbers import TupleNumbers
+
+if TYPE_CHECKING:
+    import polars
+
+PAGE = 100
+"""Entries read at a time. A journal only grows, so pages read one after the other fit together."""
+EVENTS = 10_000
+"""Lines or rows made at a time."""
+
+COLUMNS = ("seq", "at", "kind", "play", "arms", "hit", "receipt", "status")
+
+
+def journal_lines(store: Store, experiment: str) -> Iterator[str]:
+    """The journal as JSON lines, many in one text; an iterator, whatever the length."""
+    for events in _pages(store, experiment):
+        yield "".join(json.dumps(event) + "\n" for event in events)
+
+
+def journal_parquet(store: Store, experiment: str) -> bytes:
+    """The journal as a Parquet file; ``arms`` and ``hit`` are labels as JSON text."""
+    try:
+        import polars as pl  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise MissingExtra(
+            "Parquet needs polars; install it with: pip install 'linkedbandits[service]', or export jsonl"
+        ) from error
+    frames = [_frame(pl, events) for events in _pages(store, experiment)]
+    written = io.BytesIO()
+    pl.concat(frames).write_parquet(written)
+    return written.getvalue()
+
+
+def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
+    """All events, so many at a time; the last page may be empty."""
+    page: list[dict[str, Any]] = []
+    for event in _events(store, experiment):
+        page.append(event)
+        if len(page) == EVENTS:
+            yield page
+            page = []
+    yield page
+
+
+def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
+    with store.reading() as tables:
+        labels = tables.record(experiment).setup.arms
+    numbers = TupleNumbers(labels)
+    after = 0
+    while True:
+        with store.reading() as tables:
+            entries = tables.entries(experiment, after, PAGE)
+            asked = {
+                entry.seq: numbers.spelled_out(tables, experiment, entry.body["runs"])
+                for entry in entries
+                if entry.kind == "ask"
+            }
+        for entry in entries:
+            yield from _events_of(entry, asked.get(entry.seq, []), labels)
+        if len(entries) < PAGE:
+            return
+        after = entries[-1].seq
+        numbers.written()
+
+
+def _events_of(entry: Entry, asked: Sequence[tuple[Label, ...]], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
+    body, same = entry.body, {"seq": entry.seq, "at": entry.at, "kind": entry.kind}
+    if entry.kind == "ask":
+        for play, arms in enumerate(asked, start=body["first"]):
+            yield {**same, "play": play, "arms": arms}
+    elif entry.kind == "tell":
+        for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
+            label = None if hit == NO_HIT else labels[hit]
+            yield {**same, "play": play, "hit": label, "receipt": RECEIPT_OF_LETTER[letter]}
+    elif entry.kind == "abandon":
+        for play in body["plays"]:
+            yield {**same, "play": play}
+    else:
+        yield {**same, "status": body["to"]}
+
+
+def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:
+    texts: dict[Label, str] = {}  # the same few tuples come again and again
+
+    def text(label: Label) -> str | None:
+        if label is None:
+            return None
+        return texts.get(label) or texts.setdefault(label, json.dumps(label))
+
+    # Few distinct texts, kept once each.
+    few = pl.Categorical
+    schema = [pl.Int64, pl.Float64, few, pl.Int64, few, few, few, few]
+    columns = {name: [event.get(name) for event in events] for name in COLUMNS}
+    for name in ("arms", "hit"):
+        columns[name] = [text(label) for label in columns[name]]
+    frame: polars.DataFrame = pl.DataFrame(columns, schema=dict(zip(COLUMNS, schema, strict=True)))
+    return frame

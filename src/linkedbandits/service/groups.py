@@ -1,0 +1,178 @@
+"""Groups of jobs that share a commit, and the experiments in memory that they work on.
+
+Other processes may work on the same store: before a group, each experiment concerned is locked and brought up to date
+with what they have written. What is in memory is never ahead of the store, but while a group runs.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from linkedbandits.errors import (
+    ExperimentArchived,
+    ExperimentFinished,
+    ExperimentPaused,
+    InvalidLabels,
+    InvalidParameter,
+    KeyReused,
+    LinkageMismatch,
+    StoreUnavailable,
+    TooManyInFlight,
+    UnknownName,
+    UnknownPlay,
+)
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, Looking, Query, Sweep
+from linkedbandits.service.store import Reading, Store, Writing
+
+MOST_OPEN = 1_000
+"""Experiments kept in memory; the others are opened when they are wanted."""
+
+REFUSALS = (
+    ExperimentArchived,
+    ExperimentFinished,
+    ExperimentPaused,
+    InvalidLabels,
+    InvalidParameter,
+    KeyReused,
+    LinkageMismatch,
+    TooManyInFlight,
+    UnknownName,
+    UnknownPlay,
+)
+"""Errors that say no before anything was changed. After any other, what is in memory cannot be trusted."""
+
+Outcome = tuple[Job, Any]
+Opened = HostedExperiment | Exception
+
+
+class _JobFailed(Exception):
+    """An unforeseen error in one job of a group."""
+
+    def __init__(self, job: Changing, error: Exception) -> None:
+        self.job, self.error = job, error
+
+
+class Groups:
+    """Runs groups of jobs, one after the other, in one thread."""
+
+    def __init__(self, store: Store, snapshot_every: int) -> None:
+        self._store = store
+        self._snapshot_every = snapshot_every
+        self._open: OrderedDict[str, HostedExperiment] = OrderedDict()
+
+    def change(self, jobs: Sequence[Changing], now: float) -> None:
+        """Run the jobs in one transaction; their futures are resolved when it is durable.
+
+        A job that fails in an unforeseen way is taken out, and the others are run again without it.
+        """
+        left = list(jobs)
+        while left:
+            touched = self._concerned(left, now)
+            try:
+                outcomes = self._commit(left, touched, now)
+            except _JobFailed as failure:
+                self._forget(touched)
+                left.remove(failure.job)
+                failure.job.future.set_exception(failure.error)
+            except Exception as error:
+                self._forget(touched)
+                return _resolve([(job, error) for job in left])
+            else:
+                return _resolve(outcomes)
+        return None
+
+    def look(self, jobs: Sequence[Looking]) -> None:
+        """Look at what is committed, and resolve the futures."""
+        if not jobs:
+            return
+        outcomes: list[Outcome] = []
+        try:
+            with self._store.reading() as store:
+                outcomes += [(job, self._seen(job, store)) for job in jobs]
+        except StoreUnavailable as error:
+            outcomes = [(job, error) for job in jobs]
+        _resolve(outcomes)
+
+    def _concerned(self, jobs: Sequence[Changing], now: float) -> list[str]:
+        """The experiments to lock, in one order, so that two processes cannot wait for each other."""
+        found = {job.experiment for job in jobs if isinstance(job, Change)}
+        if any(isinstance(job, Sweep) for job in jobs):
+            found.update(experiment for experiment, hosted in self._open.items() if hosted.due(now))
+        return sorted(found)
+
+    def _commit(self, jobs: Sequence[Changing], concerned: Iterable[str], now: float) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        with self._store.writing() as store:
+            brought = {experiment: self._bring(store, experiment, store.lock) for experiment in concerned}
+            opened = {name: hosted for name, hosted in brought.items() if isinstance(hosted, HostedExperiment)}
+            for job in jobs:
+                if isinstance(job, Change) and job.experiment not in opened:
+                    outcomes.append((job, brought[job.experiment]))
+                    continue
+                try:
+                    outcomes.append((job, _run(job, opened, store, now)))
+                except REFUSALS as refusal:
+                    outcomes.append((job, refusal))
+                except StoreUnavailable:
+                    raise
+                except Exception as error:
+                    raise _JobFailed(job, error) from error
+            for hosted in opened.values():
+                hosted.write(store, self._snapshot_every)
+        return outcomes
+
+    def _seen(self, job: Looking, store: Reading) -> Any:
+        """What a look gives, or the error that it ends in."""
+        try:
+            if isinstance(job, Query):
+                return job.run(store)
+            hosted = self._bring(store, job.experiment, store.head)
+            return hosted if isinstance(hosted, Exception) else job.run(hosted)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            return error
+
+    def _bring(self, store: Reading, experiment: str, find_head: Callable[[str], int]) -> Opened:
+        """The experiment as it is in the store, or why there is none."""
+        hosted = self._open.pop(experiment, None)
+        try:
+            head = find_head(experiment)
+            if hosted is None:
+                hosted = HostedExperiment.open(store, store.record(experiment))
+            else:
+                hosted.catch_up(store, head)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
+            return error
+        self._open[experiment] = hosted
+        if len(self._open) > MOST_OPEN:
+            self._open.popitem(last=False)
+        return hosted
+
+    def _forget(self, experiments: Iterable[str]) -> None:
+        """What is in memory may be ahead of the store."""
+        for experiment in experiments:
+            self._open.pop(experiment, None)
+
+
+def _run(job: Changing, opened: dict[str, HostedExperiment], store: Writing, now: float) -> Any:
+    match job:
+        case Change():
+            return job.run(opened[job.experiment], store, now)
+        case Sweep():
+            return sum(hosted.expire(now) for hosted in opened.values())
+        case Errand():
+            return job.run(store, now)
+
+
+def _resolve(outcomes: Iterable[Outcome]) -> None:
+    for job, outcome in outcomes:
+        if isinstance(outcome, Exception):
+            job.future.set_exception(outcome)
+        else:
+            job.future.set_result(outcome)

@@ -1,0 +1,282 @@
+"""An experiment as the service has it: with leases, and a journal from which it can be rebuilt.
+
+Every command that changes something becomes one journal entry. Replaying the entries gives the same experiment, and
+the replay checks that it does: same plays, same receipts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any, NoReturn
+
+from linkedbandits.answers import NO_HIT, Answers
+from linkedbandits.checks import check_whole
+from linkedbandits.errors import (
+    ConflictingTell,
+    ExperimentArchived,
+    ExperimentFinished,
+    ExperimentPaused,
+    HitNotInPlay,
+    JournalMismatch,
+    KeyReused,
+    LinkedBanditError,
+    TooManyInFlight,
+    UnknownPlay,
+)
+from linkedbandits.experiment import Experiment
+from linkedbandits.model import Label
+from linkedbandits.service.journal_tail import JournalTail
+from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, check_text
+from linkedbandits.service.replies import Asked, Refused, Told
+from linkedbandits.service.store import Reading, Writing
+from linkedbandits.service.tuple_numbers import TupleNumbers
+from linkedbandits.tickets import Play, Receipt
+
+RECEIPT_OF_LETTER: dict[str, Receipt] = {"c": "counted", "s": "spare", "l": "late"}
+
+
+class HostedExperiment:
+    """One experiment, brought up to date from the store and changed by commands.
+
+    ``leases`` has the plays that are out, with the time until which each is waited for, earliest first. ``abandoned``
+    counts the plays that were given up. What commands did waits in memory until :meth:`write`.
+    """
+
+    def __init__(self, record: ExperimentRecord) -> None:
+        """As it was created; :meth:`open` brings it up to date."""
+        self.record = record
+        self.experiment: Experiment = record.setup.begin()
+        self.status: RunStatus = "running"
+        self.leases: dict[int, float] = {}
+        self.abandoned = 0
+        self._index = {label: arm for arm, label in enumerate(self.experiment.arms)}
+        self._numbers = TupleNumbers(self.experiment.arms)
+        self._tail = JournalTail(record.created_at)
+
+    @classmethod
+    def open(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
+        """From the latest snapshot and the journal behind it."""
+        hosted = cls(record)
+        snapshot = store.snapshot(record.id)
+        if snapshot is not None:
+            hosted._fill(snapshot, Answers.from_segments(store.answers(record.id)))
+        hosted.catch_up(store, record.head)
+        return hosted
+
+    @property
+    def head(self) -> int:
+        """The number of the last journal entry."""
+        return self._tail.head
+
+    def catch_up(self, store: Reading, head: int) -> None:
+        """Replay what others have written since, up to ``head``."""
+        if head > self.head:
+            for entry in store.entries(self.record.id, self.head):
+                self._replay(store, entry)
+            self.record = self._present_record()
+
+    def ask(self, store: Reading, count: int, key: str | None, now: float) -> Asked:
+        """Hand out up to ``count`` plays; those of the same key again, if it was used before."""
+        check_whole("count", count)
+        if key is not None:
+            check_text("key", key)
+            before = self._tail.keys.get(key) or store.keyed(self.record.id, [key]).get(key)
+            if before is not None:
+                return self._ask_again(store, before, count)
+        self._check_not_archived()
+        if self.status == "paused":
+            raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
+        self.expire(now)
+        plays = self._hand_out(count)
+        body: dict[str, Any] = {"first": plays[0].id, "asked": count, "runs": self._numbers.runs(plays)}
+        if key is not None:
+            body["key"] = key
+        entry = self._tail.add("ask", body, now)
+        return Asked(tuple(plays), self._lease(plays, entry), repeated=False)
+
+    def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> Told:
+        """Take in answers, each for itself: one that is refused does not spoil the others."""
+        self._check_not_archived()
+        tell, leases, index = self.experiment.tell, self.leases, self._index
+        outcomes: list[Receipt | Refused] = []
+        plays: list[int] = []
+        hits: list[int] = []
+        letters: list[str] = []
+        for play, hit in answers:
+            try:
+                receipt = tell(play, hit)
+            except (UnknownPlay, HitNotInPlay, ConflictingTell) as error:
+                outcomes.append(Refused(error))
+                continue
+            outcomes.append(receipt)
+            if receipt != "repeated":
+                leases.pop(play, None)
+                plays.append(int(play))
+                hits.append(NO_HIT if hit is None else index[hit])
+                letters.append(receipt[0])
+        if plays:
+            entry = self._tail.add("tell", {"plays": plays, "hits": hits, "receipts": "".join(letters)}, now)
+            point = self._told(entry)
+            if point is not None:
+                self._tail.points.append(point)
+        return Told(tuple(outcomes), self.experiment.done)
+
+    def abandon(self, plays: Iterable[int], now: float) -> int:
+        """Give plays up; how many of them were out? Those told or given up before do not matter."""
+        self._check_not_archived()
+        known = len(self.experiment.answers)
+        asked = list(dict.fromkeys(plays))
+        for play in asked:
+            if not isinstance(play, int) or not 0 <= play < known:
+                raise UnknownPlay(f"no play {play!r} was asked; {known} were so far, with ids from 0")
+        return self._give_up([play for play in asked if play in self.leases], now)
+
+    def due(self, now: float) -> bool:
+        """Has a lease run out?"""
+        return bool(self.leases) and next(iter(self.leases.values())) <= now
+
+    def expire(self, now: float) -> int:
+        """Give up the plays whose lease has run out. How many?"""
+        if not self.due(now):
+            return 0
+        return self._give_up([play for play, _ in takewhile(lambda lease: lease[1] <= now, self.leases.items())], now)
+
+    def set_status(self, status: RunStatus, now: float) -> ExperimentRecord:
+        """Pause, resume or archive; archived is for good."""
+        if self.status != status:
+            self._check_not_archived()
+            self.status = status
+            self._tail.add("status", {"to": status}, now)
+        return self._present_record()
+
+    def write(self, store: Writing, snapshot_every: int) -> None:
+        """Write down what was done since the last time, with a snapshot after so many plays."""
+        tail, experiment = self._tail, self.record.id
+        if not tail.entries:
+            return
+        store.add_tuples(experiment, self._numbers.new)
+        store.append(experiment, tail.entries, self.status)
+        store.add_history(experiment, tail.points)
+        if tail.plays_since_snapshot >= snapshot_every:
+            segments = {number: self.experiment.answers.segment(number) for number in sorted(tail.segments)}
+            store.save_snapshot(experiment, self._snapshot(), segments)
+            tail.snapshot_saved()
+        self.record = self._present_record()
+        self._numbers.written()
+        tail.written()
+
+    def _hand_out(self, count: int) -> list[Play]:
+        ask = self.experiment.ask
+        plays: list[Play] = []
+        try:
+            for _ in range(count):
+                plays.append(ask())  # noqa: PERF401 - what was handed out before the refusal counts
+        except (TooManyInFlight, ExperimentFinished):
+            if not plays:
+                raise
+        return plays
+
+    def _lease(self, plays: Sequence[Play], entry: Entry) -> float:
+        """Until when these plays are waited for."""
+        expiry = entry.at + self.record.setup.lease_seconds
+        self.leases.update((play.id, expiry) for play in plays)
+        self._tail.touch(range(plays[0].id, plays[-1].id + 1))
+        return expiry
+
+    def _told(self, entry: Entry) -> HistoryPoint | None:
+        self._tail.touch(entry.body["plays"])
+        return self._tail.history_point(entry, self.experiment.plays, self.experiment.done)
+
+    def _give_up(self, plays: list[int], now: float) -> int:
+        if plays:
+            self._abandon_all(plays)
+            self._tail.add("abandon", {"plays": plays}, now)
+        return len(plays)
+
+    def _abandon_all(self, plays: Sequence[int]) -> None:
+        for play in plays:
+            self.experiment.abandon(play)
+            del self.leases[play]
+        self.abandoned += len(plays)
+        self._tail.touch(plays)
+
+    def _ask_again(self, store: Reading, entry: Entry, count: int) -> Asked:
+        body = entry.body
+        if body["asked"] != count:
+            raise KeyReused(
+                f"key {body['key']!r} came with count={body['asked']} before and now count={count}; "
+                "use a new key for a new question"
+            )
+        arms = self._numbers.spelled_out(store, self.record.id, body["runs"])
+        plays = tuple(Play(play, labels) for play, labels in enumerate(arms, start=body["first"]))
+        return Asked(plays, entry.at + self.record.setup.lease_seconds, repeated=True)
+
+    def _replay(self, store: Reading, entry: Entry) -> None:
+        try:
+            if entry.kind == "ask":
+                self._replay_ask(store, entry)
+            elif entry.kind == "tell":
+                self._replay_tell(entry)
+            elif entry.kind == "abandon":
+                self._abandon_all(entry.body["plays"])
+            else:
+                self.status = entry.body["to"]
+        except JournalMismatch:
+            raise
+        except (LinkedBanditError, KeyError, IndexError) as error:
+            self._does_not_fit(entry, f"it cannot be replayed ({error!r})", error)
+        self._tail.follow(entry)
+
+    def _replay_ask(self, store: Reading, entry: Entry) -> None:
+        recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
+        plays = self._hand_out(len(recorded))
+        if plays[0].id != entry.body["first"] or [play.arms for play in plays] != recorded:
+            self._does_not_fit(entry, f"it hands out {len(recorded)} plays, and the replay other ones")
+        self._lease(plays, entry)
+
+    def _replay_tell(self, entry: Entry) -> None:
+        labels, body = self.experiment.arms, entry.body
+        for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
+            receipt = self.experiment.tell(play, None if hit == NO_HIT else labels[hit])
+            if receipt[0] != letter:
+                self._does_not_fit(entry, f"play {play} is {RECEIPT_OF_LETTER[letter]!r} in it, and {receipt!r} now")
+            self.leases.pop(play, None)
+        self._told(entry)
+
+    def _does_not_fit(self, entry: Entry, what: str, cause: Exception | None = None) -> NoReturn:
+        raise JournalMismatch(
+            f"entry {entry.seq} of experiment {self.record.id!r} does not fit: {what}; was it written by another "
+            "version of linkedbandits, or damaged?"
+        ) from cause
+
+    def _present_record(self) -> ExperimentRecord:
+        return replace(self.record, head=self.head, status=self.status)
+
+    def _check_not_archived(self) -> None:
+        if self.status == "archived":
+            raise ExperimentArchived(f"experiment {self.record.id!r} is archived; create a new one to go on")
+
+    def _snapshot(self) -> Snapshot:
+        leases: dict[float, list[int]] = {}
+        for play, expiry in self.leases.items():
+            leases.setdefault(expiry, []).append(play)
+        body = {
+            "experiment": self.experiment.snapshot(),
+            "status": self.status,
+            "leases": list(leases.items()),
+            "abandoned": self.abandoned,
+            "next_tuple": self._numbers.next_number,
+            "tail": self._tail.to_json(),
+        }
+        return Snapshot(self.head, body)
+
+    def _fill(self, snapshot: Snapshot, answers: Answers) -> None:
+        body = snapshot.body
+        self.experiment = Experiment.restore(body["experiment"], answers)
+        self.status = body["status"]
+        self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
+        self.abandoned = body["abandoned"]
+        self._numbers = TupleNumbers(self.experiment.arms, body["next_tuple"])
+        self._tail.fill(snapshot.seq, body["tail"])

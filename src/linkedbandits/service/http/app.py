@@ -1,0 +1,105 @@
+"""The ASGI application: routes, errors, layers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from linkedbandits.errors import LinkedBanditError
+from linkedbandits.service.http.edge import Edge
+from linkedbandits.service.http.fast_lane import FastLane
+from linkedbandits.service.http.limits import BodyLimit
+from linkedbandits.service.http.logs import logger
+from linkedbandits.service.http.problems import error_response, status_of, status_response, validation_response
+from linkedbandits.service.http.routes.experiments import experiment_routes
+from linkedbandits.service.http.routes.looking import looking_routes
+from linkedbandits.service.http.routes.operating import operating_routes
+from linkedbandits.service.http.routes.page import add_page
+from linkedbandits.service.http.routes.playing import playing_routes
+from linkedbandits.service.http.service import Service
+from linkedbandits.version import __version__
+
+_ABOUT = """
+Which option is best, when you try options in order and stop at the first that works?
+
+`ask` what to play, try the arms from left to right until one works, `tell` which did. Answers may be told twice without
+harm. A play that is not answered in its time goes back; a late answer is recorded, and used only where the guarantee
+allows. Errors are problem documents (RFC 9457).
+"""
+
+
+class _Application(FastAPI):
+    """Says in its OpenAPI document that requests may need a bearer token."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document."""
+        document = super().openapi()
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}, {}]  # none is needed on loopback as long as none was made
+        return document
+
+
+def create_app(service: Service) -> ASGIApp:
+    """The whole service as one application; it starts and stops with its lifespan."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with service.running():
+            yield
+
+    app = _Application(
+        title="linkedbandits",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=lifespan,
+        docs_url=None,  # the interactive pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    for router in (
+        playing_routes(service),
+        experiment_routes(service),
+        looking_routes(service),
+        operating_routes(service),
+    ):
+        app.include_router(router)
+    add_page(app)
+    app.add_middleware(FastLane, service=service)
+    _answer_errors_with_problems(app)
+    limited = BodyLimit(app, service.settings.largest_body)
+    return Edge(limited, service.metrics, service.clock, service.settings.log_requests)
+
+
+def _answer_errors_with_problems(app: FastAPI) -> None:
+    @app.exception_handler(LinkedBanditError)
+    async def refused(request: Request, error: LinkedBanditError) -> Response:
+        if status_of(error) >= 500:
+            logger.error("request-failed", exc_info=error)
+        return error_response(error, request.url.path)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        in_body = any(mistake["loc"][0] == "body" for mistake in error.errors())
+        if in_body and not is_json(request.headers.get("content-type", "")):
+            return status_response(415, "send JSON, with the header 'Content-Type: application/json'", request.url.path)
+        return validation_response(error.errors(), request.url.path)
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        return status_response(error.status_code, str(error.detail), request.url.path, error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        logger.error("request-broke", exc_info=error)
+        return status_response(500, "the service made a mistake; its log says where", request.url.path)
+
+
+def is_json(content_type: str) -> bool:
+    """Does the header announce JSON?"""
+    return content_type.partition(";")[0].strip().lower() == "application/json"

@@ -1,0 +1,101 @@
+"""Errors as RFC 9457 problem documents: which status each has, and what it carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from linkedbandits import errors
+from linkedbandits.errors import LinkedBanditError
+from linkedbandits.service.problem_types import PREFIX, title_of, type_of
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: dict[type[LinkedBanditError], int] = {
+    errors.MissingToken: 401,
+    errors.AccessDenied: 403,
+    errors.UnknownExperiment: 404,
+    errors.UnknownPlay: 404,
+    errors.ConflictingTell: 409,
+    errors.ExperimentFinished: 409,
+    errors.ExperimentPaused: 409,
+    errors.ExperimentArchived: 409,
+    errors.TooManyInFlight: 409,
+    errors.RequestTooLarge: 413,
+    errors.KeyReused: 422,
+    errors.HitNotInPlay: 422,
+    errors.InvalidLabels: 422,
+    errors.InvalidParameter: 422,
+    errors.LinkageMismatch: 422,
+    errors.UnknownName: 422,
+    errors.TooManyRequests: 429,
+    errors.StoreUnavailable: 503,
+}
+
+
+def status_of(error: LinkedBanditError) -> int:
+    """The HTTP status of an error; one that no request should be able to cause is the service's own fault."""
+    return _STATUS.get(type(error), 500)
+
+
+def problem_of(error: LinkedBanditError, instance: str | None = None, **members: Any) -> dict[str, Any]:
+    """The document that describes an error; ``members`` are its extension members."""
+    return {
+        "type": type_of(type(error)),
+        "title": title_of(type(error)),
+        "status": status_of(error),
+        "detail": str(error),
+        **({} if instance is None else {"instance": instance}),
+        **members,
+    }
+
+
+def error_response(error: LinkedBanditError, instance: str, **members: Any) -> Response:
+    """The answer to a request that failed with an error of the library."""
+    headers = {}
+    if isinstance(error, errors.MissingToken):
+        headers["WWW-Authenticate"] = "Bearer"
+    elif isinstance(error, errors.TooManyRequests) and error.retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(error.retry_after))
+    elif isinstance(error, errors.StoreUnavailable):
+        headers["Retry-After"] = "1"
+    return document_response(problem_of(error, instance, **members), headers)
+
+
+def status_response(status: int, detail: str, instance: str, headers: Mapping[str, str] | None = None) -> Response:
+    """A problem that is nothing but its HTTP status, such as 404 or 405."""
+    document = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+    }
+    return document_response(document, headers)
+
+
+def validation_response(found: Sequence[Mapping[str, Any]], instance: str) -> Response:
+    """A request that is not what the OpenAPI document says, with every place where it is not.
+
+    What the caller sent is not repeated: it may be large, and it may be nothing that JSON can hold.
+    """
+    places = [{"at": list(mistake["loc"]), "says": mistake["msg"]} for mistake in found[:20]]
+    first = places[0]
+    document = {
+        "type": PREFIX + "invalid-request",
+        "title": "Invalid request",
+        "status": 422,
+        "detail": f"{' / '.join(str(part) for part in first['at'])}: {first['says']}",
+        "instance": instance,
+        "errors": places,
+    }
+    return document_response(document)
+
+
+def document_response(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """A problem document as an answer."""
+    return JSONResponse(document, status_code=document["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)

@@ -1,0 +1,117 @@
+"""What callers send, with examples: these models are the OpenAPI document and the validation in one.
+
+Text may not hold control characters: PostgreSQL cannot store a NUL, and nobody can read the others.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linkedbandits.service.http.limits import (
+    LONGEST_KEY,
+    LONGEST_LABEL,
+    LONGEST_LEASE,
+    LONGEST_NAME,
+    MOST_ARMS,
+    MOST_PLAYS_A_REQUEST,
+)
+
+_PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+_LARGEST_COUNT = 2**62
+_LARGEST_EXACT = 2**53 - 1  # whole numbers beyond this change in a browser
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_PRINTABLE, strict=True)]
+Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_PRINTABLE, strict=True)]
+Label = (
+    Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, pattern=_PRINTABLE, strict=True)]
+    | Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True, ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
+PlayId = Annotated[int, Field(strict=True, ge=0, le=_LARGEST_COUNT)]
+Count = Annotated[int, Field(strict=True, ge=1, le=_LARGEST_COUNT)]
+Parameter = (
+    Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", strict=True)]
+    | Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True, ge=-_LARGEST_COUNT, le=_LARGEST_COUNT)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | None
+)
+
+
+class Received(BaseModel):
+    """Something a caller sends; a field that does not exist is a mistake, not a wish."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PolicyChoice(Received):
+    """A policy by name, with its parameters."""
+
+    name: Name = "linked-elimination"
+    parameters: dict[Name, Parameter] = Field(default={"delta": 0.05}, max_length=20)
+
+
+class NewExperiment(Received):
+    """An experiment to open."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "payment gateways",
+                    "arms": ["north", "east", "south"],
+                    "policy": {"name": "linked-elimination", "parameters": {"delta": 0.05}},
+                    "linkage": "ordered",
+                    "lease_seconds": 60,
+                }
+            ]
+        }
+    )
+
+    name: Name
+    arms: list[Label] = Field(min_length=2, max_length=MOST_ARMS)
+    policy: PolicyChoice = PolicyChoice()
+    linkage: Literal["ordered", "free", "single"] = "ordered"
+    seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
+    max_plays: Count | None = Field(default=None, description="End with the leading arm after so many answers.")
+    parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
+    lease_seconds: float = Field(
+        default=60.0, gt=0, le=LONGEST_LEASE, description="A play that is not answered in this time goes back."
+    )
+
+
+class AskRequest(Received):
+    """How many plays to hand out; with a key, asking again after a lost answer hands out the same ones."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"count": 2, "key": "web1-000017"}]})
+
+    count: int = Field(default=1, strict=True, ge=1, le=MOST_PLAYS_A_REQUEST)
+    key: Key | None = Field(default=None, description="Also read from the header Idempotency-Key.")
+
+
+class Answer(Received):
+    """How a play ended: the arm that succeeded, or null."""
+
+    play: PlayId
+    hit: Label | None
+
+
+class TellRequest(Received):
+    """Answers to plays. Telling the same answer again is harmless."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"answers": [{"play": 0, "hit": "east"}, {"play": 1, "hit": None}]}]}
+    )
+
+    answers: list[Answer] = Field(min_length=1, max_length=MOST_PLAYS_A_REQUEST)
+
+
+class AbandonRequest(Received):
+    """Plays that will not be answered."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"plays": [4, 5]}]})
+
+    plays: list[PlayId] = Field(min_length=1, max_length=MOST_PLAYS_A_REQUEST)

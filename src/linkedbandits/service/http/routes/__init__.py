@@ -1,0 +1,1 @@
+"""The routes, grouped by who uses them."""

@@ -1,0 +1,104 @@
+"""Estimates, verdict, view, journal and events: for people, and for programmes that report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query
+from starlette.concurrency import iterate_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from linkedbandits.service.exporting import journal_lines, journal_parquet
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.http.routes.documented import refusals
+from linkedbandits.service.http.routes.parameters import ExperimentId, LastEventId, allow
+from linkedbandits.service.http.sent import EstimateList, Recommendation, View
+from linkedbandits.service.http.service import Service
+from linkedbandits.service.view import verdict_data
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events, until the service stops.", "content": {"text/event-stream": {}}}
+}
+
+
+_JSONL = "application/x-ndjson"
+_PARQUET = "application/vnd.apache.parquet"
+_JOURNAL: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The journal.", "content": {_JSONL: {}, _PARQUET: {}}}
+}
+
+
+def looking_routes(service: Service) -> APIRouter:
+    """For viewers."""
+    router = APIRouter(prefix="/v1", tags=["looking"], dependencies=[Depends(allow(service, "viewer"))])
+
+    @router.get("/experiments/{experiment}/estimates", responses=refusals(404, 422))
+    async def estimates(experiment: ExperimentId) -> EstimateList:
+        """What is known of every arm."""
+        return await service.read(experiment, _estimates)
+
+    @router.get("/experiments/{experiment}/verdict", responses=refusals(404, 422))
+    async def verdict(experiment: ExperimentId) -> Recommendation:
+        """The verdict; before there is one, the arm that leads."""
+        return await service.read(experiment, _recommendation)
+
+    @router.get("/experiments/{experiment}/view", response_model=View, responses=refusals(404, 422))
+    async def view(experiment: ExperimentId) -> Response:
+        """All that the live page shows."""
+        return Response(await service.watching.view(experiment), media_type="application/json")
+
+    @router.get(
+        "/experiments/{experiment}/events", response_class=StreamingResponse, responses=refusals(404, 422) | _EVENTS
+    )
+    async def events(experiment: ExperimentId, last_event_id: LastEventId = None) -> Response:
+        """The view as it changes, at most twice a second: events "view", whose id is the journal number."""
+        await service.bring(service.desk.record(experiment))
+        return stream(service.watching.view_events(experiment, last_event_id or 0))
+
+    @router.get("/events", response_class=StreamingResponse, responses=refusals(422) | _EVENTS)
+    async def list_events() -> Response:
+        """The list of experiments as it changes: events "experiments"."""
+        return stream(service.watching.list_events())
+
+    @router.get("/experiments/{experiment}/journal", response_class=Response, responses=refusals(404, 422) | _JOURNAL)
+    async def journal(
+        experiment: ExperimentId, kind: Annotated[Literal["jsonl", "parquet"], Query(alias="format")] = "jsonl"
+    ) -> Response:
+        """Every play handed out, told or given up: JSON lines, or a Parquet file."""
+        await service.bring(service.desk.record(experiment))
+        if kind == "parquet":
+            content = await asyncio.to_thread(journal_parquet, service.store, experiment)
+            return Response(content, media_type=_PARQUET, headers=attachment(f"{experiment}.parquet"))
+        lines = iterate_in_threadpool(journal_lines(service.store, experiment))
+        return StreamingResponse(lines, media_type=_JSONL, headers=attachment(f"{experiment}.jsonl"))
+
+    def attachment(name: str) -> dict[str, str]:
+        return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+
+    def stream(events: AsyncGenerator[bytes]) -> Response:
+        async def counted() -> AsyncGenerator[bytes]:
+            service.metrics.viewer_came()
+            try:
+                async with aclosing(events):
+                    async for event in events:
+                        yield event
+            finally:
+                service.metrics.viewer_left()
+
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(counted(), media_type="text/event-stream", headers=headers)
+
+    return router
+
+
+def _estimates(hosted: HostedExperiment) -> EstimateList:
+    exp = hosted.experiment
+    return EstimateList.model_validate({"plays": exp.plays, "estimates": exp.estimates()}, from_attributes=True)
+
+
+def _recommendation(hosted: HostedExperiment) -> Recommendation:
+    exp = hosted.experiment
+    return Recommendation.model_validate({"done": exp.done, "verdict": verdict_data(exp.recommend())})

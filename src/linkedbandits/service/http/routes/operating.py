@@ -1,0 +1,49 @@
+"""Health, readiness and metrics: for whoever runs the service."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from linkedbandits.service.http.metrics import CONTENT_TYPE
+from linkedbandits.service.http.routes.documented import refusals
+from linkedbandits.service.http.routes.parameters import allow
+from linkedbandits.service.http.sent import Health
+from linkedbandits.service.http.service import Service
+from linkedbandits.version import __version__
+
+
+def operating_routes(service: Service) -> APIRouter:
+    """Health takes no token, since those who ask seldom have one; metrics take a viewer."""
+    router = APIRouter(tags=["operating"])
+
+    @router.get("/healthz")
+    async def healthz() -> Health:
+        """The process answers."""
+        return Health(version=__version__)
+
+    @router.get("/readyz", responses=refusals())
+    async def readyz() -> Health:
+        """The store answers, too."""
+        await service.bring(service.desk.records())
+        return Health(version=__version__)
+
+    @router.get(
+        "/metrics", dependencies=[Depends(allow(service, "viewer"))], responses=refusals(), response_class=Response
+    )
+    async def metrics() -> Response:
+        """Figures for Prometheus."""
+        return Response(service.metrics.text(await in_flight()), media_type=CONTENT_TYPE)
+
+    async def in_flight() -> int:
+        records = await service.bring(service.desk.records())
+        running = [record.id for record in records if record.status == "running"]
+        return sum(
+            await asyncio.gather(
+                *(service.read(experiment, lambda hosted: len(hosted.leases)) for experiment in running)
+            )
+        )
+
+    return router

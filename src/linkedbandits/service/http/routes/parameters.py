@@ -1,0 +1,28 @@
+"""What routes take from a request besides its body."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Header, Path, Request
+
+from linkedbandits.service.http.access import Caller
+from linkedbandits.service.http.received import Key
+from linkedbandits.service.http.service import Service
+from linkedbandits.service.records import Role
+
+ExperimentId = Annotated[str, Path(max_length=64, pattern="^[0-9a-zA-Z_-]+$", examples=["9f0c1d2e3a4b5c6d"])]
+IdempotencyKey = Annotated[Key | None, Header(description="Like the field key of the body, which goes before it.")]
+LastEventId = Annotated[
+    int | None, Header(ge=0, le=2**62, description="The id of the last event seen: history after it is sent.")
+]
+
+
+def allow(service: Service, role: Role) -> Callable[[Request], Awaitable[Caller]]:
+    """Admit only callers who have at least this role."""
+
+    async def check(request: Request) -> Caller:
+        return await service.guard.admit(request.headers, role)
+
+    return check

@@ -1,0 +1,42 @@
+"""Ask, tell, abandon: what every web worker does all the time.
+
+Requests that are just as they should be are mostly answered in :mod:`linkedbandits.service.http.fast_lane` already.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from linkedbandits.service.http import playing
+from linkedbandits.service.http.received import AbandonRequest, AskRequest, TellRequest
+from linkedbandits.service.http.routes.documented import refusals
+from linkedbandits.service.http.routes.parameters import ExperimentId, IdempotencyKey, allow
+from linkedbandits.service.http.sent import AbandonResponse, AskResponse, TellResponse
+from linkedbandits.service.http.service import Service
+
+
+def playing_routes(service: Service) -> APIRouter:
+    """For players."""
+    router = APIRouter(
+        prefix="/v1/experiments/{experiment}", tags=["playing"], dependencies=[Depends(allow(service, "player"))]
+    )
+
+    @router.post("/ask", response_model=AskResponse, responses=refusals(400, 404, 409, 413, 415, 422))
+    async def ask(
+        experiment: ExperimentId, wanted: AskRequest | None = None, idempotency_key: IdempotencyKey = None
+    ) -> Response:
+        """Plays to make: as many as asked for, or those there are; at least one."""
+        return await playing.ask(service, experiment, wanted or AskRequest(), idempotency_key)
+
+    @router.post("/tell", response_model=TellResponse, responses=refusals(400, 404, 409, 413, 415, 422))
+    async def tell(experiment: ExperimentId, told: TellRequest, request: Request) -> Response:
+        """Say how plays ended. Of a single answer that is refused, the answer is the problem itself."""
+        return await playing.tell(service, experiment, told, request.url.path)
+
+    @router.post("/abandon", responses=refusals(400, 404, 409, 413, 415, 422))
+    async def abandon(experiment: ExperimentId, given_up: AbandonRequest) -> AbandonResponse:
+        """Give plays back that will not be answered, for reasons that have nothing to do with their outcome."""
+        return AbandonResponse(abandoned=await service.bring(service.desk.abandon(experiment, given_up.plays)))
+
+    return router

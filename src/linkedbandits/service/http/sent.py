@@ -1,0 +1,189 @@
+"""What the service answers, with examples; the OpenAPI document is made of these models."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linkedbandits.service.http.received import Label
+from linkedbandits.service.records import RunStatus
+from linkedbandits.tickets import Receipt
+
+
+class PolicyView(BaseModel):
+    """The policy that decides."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+class ExperimentInfo(BaseModel):
+    """An experiment, as it was opened, and where it stands."""
+
+    id: str
+    name: str
+    status: RunStatus
+    arms: list[Label]
+    policy: PolicyView
+    linkage: str
+    seed: int
+    max_plays: int | None
+    parallel: int | None
+    lease_seconds: float
+    created_at: float = Field(description="Unix time, in seconds.")
+    head: int = Field(description="The number of its last journal entry.")
+
+
+class ExperimentList(BaseModel):
+    """Experiments, oldest first."""
+
+    experiments: list[ExperimentInfo]
+
+
+class PlayOut(BaseModel):
+    """A play to make: try the arms from left to right until the first success, then tell."""
+
+    id: int
+    arms: list[Label]
+
+
+class AskResponse(BaseModel):
+    """The plays, and until when to answer them."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"plays": [{"id": 0, "arms": ["north", "east", "south"]}], "expires_at": 1767225660.0}]
+        }
+    )
+
+    plays: list[PlayOut]
+    expires_at: float = Field(description="Unix time, in seconds; a later answer is late.")
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:linkedbandits:conflicting-tell",
+                    "title": "A second answer to a play that differs from the first",
+                    "status": 409,
+                    "detail": "play 3 was told hit='east' before and now hit=None; the first answer stands",
+                    "instance": "/v1/experiments/x7c2/tell",
+                    "play": 3,
+                    "on_record": "east",
+                }
+            ]
+        },
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+
+
+class TellResponse(BaseModel):
+    """One receipt an answer, in order; a refused one is a problem document and does not spoil the others."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"receipts": ["counted", "repeated"], "done": False}]})
+
+    receipts: list[Receipt | Problem]
+    done: bool
+
+
+class AbandonResponse(BaseModel):
+    """How many of them were still out."""
+
+    abandoned: int
+
+
+class EstimateOut(BaseModel):
+    """What is known of an arm from all plays told so far."""
+
+    arm: Label
+    samples: int
+    successes: int
+    mean: float | None
+    still_in: bool
+
+
+class EstimateList(BaseModel):
+    """All arms, in order."""
+
+    plays: int
+    estimates: list[EstimateOut]
+
+
+class VerdictOut(BaseModel):
+    """The answer to "which arm is best?"."""
+
+    arm: Label
+    top: list[Label] = Field(description="The k best, best first, where more than one was asked for.")
+    status: Literal["confident", "budget"]
+    plays: int
+    error_bound: float | None
+
+
+class Recommendation(BaseModel):
+    """The verdict; before there is one, the arm that leads, with status "budget"."""
+
+    done: bool
+    verdict: VerdictOut
+
+
+class ArmsView(BaseModel):
+    """The arms in order, a list a column. Limits are 95 % (Clopper and Pearson), for a time fixed in advance."""
+
+    label: list[Label]
+    samples: list[int]
+    successes: list[int]
+    mean: list[float | None]
+    low: list[float]
+    high: list[float]
+    still_in: list[bool]
+    log10_evidence: list[float | None] | None = Field(description="Evidence against each arm, where it is kept.")
+
+
+class OutlookView(BaseModel):
+    """What any policy needs on average at the present estimates, and what this one may still need."""
+
+    lower_bound: float | None
+    estimate_total: float | None
+    estimate_left: float | None
+
+
+class View(BaseModel):
+    """All that the live page shows of an experiment."""
+
+    id: str
+    name: str
+    status: RunStatus
+    linkage: str
+    policy: PolicyView
+    delta: float | None
+    created_at: float
+    head: int
+    plays: int
+    in_flight: int
+    abandoned: int
+    late: int
+    max_plays: int | None
+    done: bool
+    verdict: VerdictOut | None
+    leading: VerdictOut
+    arms: ArmsView
+    outlook: OutlookView
+    history: list[tuple[int, float, int]] = Field(description="Journal number, Unix time, plays.")
+
+
+class Health(BaseModel):
+    """Whether the service is up."""
+
+    status: Literal["ok"] = "ok"
+    version: str

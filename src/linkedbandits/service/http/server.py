@@ -1,0 +1,99 @@
+"""The web server: listens, runs the application, and stops without losing anything."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.service.http.app import create_app
+from linkedbandits.service.http.service import Service, Settings
+from linkedbandits.service.store import Store
+
+SECONDS_TO_FINISH = 10
+"""How long requests that are being answered may take after the signal to stop."""
+
+
+class Server(uvicorn.Server):
+    """Stops on SIGTERM and SIGINT: event streams end at once, requests are finished, the desk commits."""
+
+    def __init__(self, service: Service, host: str, port: int, on_ready: Callable[[str], None] | None = None) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(service),
+                access_log=False,
+                proxy_headers=False,
+                log_config=None,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=SECONDS_TO_FINISH,
+            )
+        )
+        self._service = service
+        self._address = (host, port)
+        self._on_ready = on_ready
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal comes."""
+        with listen(*self._address) as listening:
+            super().run(sockets or [listening])
+
+    @property
+    def url(self) -> str:
+        """Where the service is, with the port that the system chose if it was asked to."""
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say where."""
+        await super().startup(sockets)
+        if self.started and self._on_ready is not None:
+            self._on_ready(self.url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the event streams, which would go on for ever, and then whatever else is going on."""
+        self._service.closing.set()
+        await super().shutdown(sockets)
+
+
+def make_server(
+    store: Store, settings: Settings, host: str, port: int, on_ready: Callable[[str], None] | None = None
+) -> Server:
+    """A service to ``run()``. An address that others can reach is refused as long as there are no tokens."""
+    loopback = is_loopback(host)
+    if not loopback:
+        with store.reading() as reading:
+            if not reading.tokens():
+                raise InvalidParameter(
+                    f"--host {host} can be reached from elsewhere and the store has no tokens; make one with "
+                    "'linkedbandits token create --role admin --name NAME' first, or listen on 127.0.0.1"
+                )
+    settings = settings if loopback else settings.closed()
+    return Server(Service(store, settings), host, port, on_ready)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on an address, or why there is none."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise InvalidParameter(
+            f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port, or 0 for a free one"
+        ) from error
+
+
+def is_loopback(host: str) -> bool:
+    """Can only this machine reach the address?
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""Server-sent events: the view of an experiment, and the list of all, as they change.
+
+However many people watch, an experiment is looked at once a tick. What is sent is always the whole present state, with
+the journal number it belongs to as the event's id; only the history comes in parts, from the number that the viewer has
+seen. So a viewer who is slow, or was away, skips states but misses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+
+from linkedbandits.errors import LinkedBanditError
+from linkedbandits.service.http.logs import log_event
+from linkedbandits.service.outlook import Outlook
+from linkedbandits.service.view import Standing
+
+TICK_SECONDS = 0.5
+HEARTBEAT_SECONDS = 15.0
+"""A comment this often keeps proxies from closing a quiet stream."""
+
+_HEARTBEAT = b": still here\n\n"
+
+ReadHistory = Callable[[int, int], Awaitable[bytes]]
+"""The history behind one journal number, up to another, as JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A state to be sent: JSON as text; of an experiment, an object that lacks its history alone."""
+
+    head: int
+    body: bytes
+    shows: tuple[Standing, Outlook] | None = None
+    _histories: dict[int, asyncio.Future[bytes]] = field(default_factory=dict)
+
+    def with_history(self, points: bytes) -> bytes:
+        """The whole object."""
+        return self.body[:-1] + b',"history":' + points + b"}"
+
+    async def for_viewer(self, seen: int, read: ReadHistory) -> bytes:
+        """The whole object for somebody who has seen the history up to ``seen``; those in step share one reading."""
+        reading = self._histories.get(seen)
+        if reading is None:
+            reading = self._histories[seen] = asyncio.ensure_future(read(seen, self.head))
+        return self.with_history(await asyncio.shield(reading))
+
+
+class Channel:
+    """Something that changes, looked at once a tick while anybody watches it.
+
+    ``look`` is given the last frame and returns a new one, or None if nothing has changed.
+    """
+
+    def __init__(self, look: Callable[[Frame | None], Awaitable[Frame | None]], tick: float = TICK_SECONDS) -> None:
+        self._look = look
+        self._tick = tick
+        self._latest: Frame | None = None
+        self._changed = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._viewers = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Does nobody watch?"""
+        return self._viewers == 0
+
+    async def frames(self, closing: asyncio.Event) -> AsyncGenerator[Frame | None]:
+        """Every new frame, the latest first; None where a heartbeat is due. Ends when the service closes."""
+        self._viewers += 1
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._keep_looking(closing))
+        sent: Frame | None = None
+        try:
+            while not closing.is_set():
+                latest, changed = self._latest, self._changed
+                if latest is not None and latest is not sent:
+                    sent = latest
+                    yield latest
+                    continue
+                try:
+                    await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    yield None
+        finally:
+            self._viewers -= 1
+            if self._viewers == 0:
+                self._looking.cancel()
+                self._looking = self._latest = None  # who comes later is not shown what was true once
+
+    async def _keep_looking(self, closing: asyncio.Event) -> None:
+        while not closing.is_set():
+            try:
+                frame = await self._look(self._latest)
+            except LinkedBanditError as error:  # such as a store that is away for now: the last state stays
+                _log_failure(error)
+                frame = None
+            if frame is not None:
+                self._latest = frame
+                self._wake()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(closing.wait(), self._tick)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Everybody who waits now goes on; who comes later waits for the next time."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+async def view_events(
+    channel: Channel, seen: int, read_history: ReadHistory, closing: asyncio.Event
+) -> AsyncGenerator[bytes]:
+    """The events of one viewer, who has seen the history up to journal number ``seen``."""
+    async with aclosing(channel.frames(closing)) as frames:
+        async for frame in frames:
+            if frame is None:
+                yield _HEARTBEAT
+                continue
+            try:
+                content = await frame.for_viewer(seen, read_history)
+            except LinkedBanditError as error:  # what is missed now comes with the next frame
+                _log_failure(error)
+                continue
+            yield event("view", content, frame.head)
+            seen = max(seen, frame.head)
+
+
+async def list_events(channel: Channel, closing: asyncio.Event) -> AsyncGenerator[bytes]:
+    """The events of one viewer of the list."""
+    async with aclosing(channel.frames(closing)) as frames:
+        async for frame in frames:
+            yield _HEARTBEAT if frame is None else event("experiments", frame.body, frame.head)
+
+
+def _log_failure(error: LinkedBanditError) -> None:
+    log_event("look-failed", level=logging.WARNING, error=type(error).__name__)
+
+
+def event(name: str, data: bytes, number: int) -> bytes:
+    """One event as it goes over the wire; JSON has no line breaks of its own."""
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, name.encode(), data)

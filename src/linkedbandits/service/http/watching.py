@@ -1,0 +1,104 @@
+"""What people watch: the view of each experiment and the list of all, computed once however many look."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_json
+
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.http.stream import Channel, Frame, list_events, view_events
+from linkedbandits.service.outlook import Outlook, Outlooks
+from linkedbandits.service.store import Store
+from linkedbandits.service.view import Standing, history_rows, read_standing, summary_of, view_of
+
+LIST_TICK_SECONDS = 1.0
+
+Bring = Callable[[Future[Any]], asyncio.Future[Any]]
+
+
+class Watching:
+    """Knows what is being watched, and how to look at it."""
+
+    def __init__(self, store: Store, desk: Desk, bring: Bring, outlooks: Outlooks, closing: asyncio.Event) -> None:
+        self._store = store
+        self._desk = desk
+        self._bring = bring
+        self._outlooks = outlooks
+        self._closing = closing
+        self._channels: dict[str, Channel] = {}
+        self._list = Channel(self._look_at_all, LIST_TICK_SECONDS)
+        self._summaries: dict[str, tuple[int, dict[str, Any]]] = {}
+
+    async def view(self, experiment: str) -> bytes:
+        """The present view, with all of its history."""
+        standing = await self._standing(experiment)
+        frame = await asyncio.to_thread(_frame_of, standing, self._outlook(standing))
+        return frame.with_history(await self._history(experiment, 0, frame.head))
+
+    async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
+        """The view as it changes, for somebody who has seen the history up to ``seen``."""
+        channel = self._channels.get(experiment)
+        if channel is None:
+            channel = self._channels[experiment] = Channel(partial(self._look_at, experiment))
+        try:
+            events = view_events(channel, seen, partial(self._history, experiment), self._closing)
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            if channel.is_idle:
+                self._channels.pop(experiment, None)
+
+    def list_events(self) -> AsyncGenerator[bytes]:
+        """The list of experiments as it changes."""
+        return list_events(self._list, self._closing)
+
+    async def _look_at(self, experiment: str, last: Frame | None) -> Frame | None:
+        record = await self._bring(self._desk.record(experiment))
+        if last is not None and last.shows is not None and last.head == record.head:
+            standing, before = last.shows  # only the outlook may be new
+        else:
+            standing, before = await self._standing(experiment), None
+        outlook = self._outlook(standing)
+        if outlook == before:
+            return None
+        return await asyncio.to_thread(_frame_of, standing, outlook)
+
+    async def _look_at_all(self, last: Frame | None) -> Frame | None:
+        records = await self._bring(self._desk.records())
+        for record in records:
+            known = self._summaries.get(record.id)
+            if known is None or known[0] != record.head:
+                standing = await self._standing(record.id)
+                self._summaries[record.id] = (standing.record.head, summary_of(standing))
+        body = to_json([self._summaries[record.id][1] for record in records])
+        if last is not None and last.body == body:
+            return None
+        return Frame(sum(self._summaries[record.id][0] for record in records) + len(records), body)
+
+    async def _standing(self, experiment: str) -> Standing:
+        standing: Standing = await self._bring(self._desk.read(experiment, read_standing))
+        return standing
+
+    def _outlook(self, standing: Standing) -> Outlook:
+        setup = standing.record.setup
+        return self._outlooks.latest(standing.record.id, standing.estimates, standing.policy, setup, standing.plays)
+
+    async def _history(self, experiment: str, after: int, head: int) -> bytes:
+        """The points behind journal number ``after``, up to ``head``, as JSON."""
+        return await asyncio.to_thread(self._read_history, experiment, after, head)
+
+    def _read_history(self, experiment: str, after: int, head: int) -> bytes:
+        with self._store.reading() as reading:
+            points = reading.history(experiment, after)
+        return to_json(history_rows(points, head))
+
+
+def _frame_of(standing: Standing, outlook: Outlook) -> Frame:
+    return Frame(standing.record.head, to_json(view_of(standing, outlook)), (standing, outlook))

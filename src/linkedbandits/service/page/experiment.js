@@ -1,0 +1,73 @@
+// One experiment: takes in the views of its stream, and lets every section of the page show its part of the last one.
+
+import { ArmsOverview } from "./arms-overview.js";
+import { ArmsTable } from "./arms-table.js";
+import { readArms } from "./arms.js";
+import { Controls } from "./controls.js";
+import { announce, instantiate, setAttribute, setText } from "./dom.js";
+import { count, standing } from "./format.js";
+import { answerOf, Headline } from "./headline.js";
+import { History } from "./history.js";
+import { Outlook } from "./outlook.js";
+import { PlaysChart } from "./plays-chart.js";
+import { Setup } from "./setup.js";
+
+export class ExperimentPage {
+  #parts;
+  #sections;
+  #history = new History();
+  #view = null;
+  #frame = 0;
+
+  constructor(id) {
+    const { content, parts } = instantiate("experiment-page");
+    this.content = content;
+    this.#parts = parts;
+    this.#sections = [
+      new Headline(parts),
+      new Outlook(parts),
+      new ArmsTable(parts),
+      new ArmsOverview(parts),
+      new PlaysChart(parts, this.#history),
+      new Setup(parts),
+      new Controls(parts, id),
+    ];
+    document.title = "Experiment · linkedbandits";
+  }
+
+  receive({ type, data }) {
+    if (type !== "view") return;
+    const before = this.#view;
+    this.#view = JSON.parse(data);
+    this.#history.add(this.#view.history);
+    this.#tell(before);
+    // Drawing waits for the next frame: never more than once a frame, and not at all in a hidden tab.
+    this.#frame ||= requestAnimationFrame(() => this.#render());
+  }
+
+  close() {
+    cancelAnimationFrame(this.#frame);
+    for (const section of this.#sections) section.close?.();
+  }
+
+  /** What has to reach readers at once, also those who look elsewhere: the tab's title, and changes of status. */
+  #tell(before) {
+    const view = this.#view;
+    const { word } = standing(view);
+    document.title = `${view.done ? `✓ ${answerOf(view)}` : `${count(view.plays)} plays`} · ${view.name}`;
+    if (before === null) return;
+    if (view.done && !before.done) announce(`${word} after ${count(view.verdict.plays)} plays: ${answerOf(view)}`);
+    else if (view.status !== before.status) announce(`This experiment is now: ${word}`);
+  }
+
+  #render() {
+    this.#frame = 0;
+    const view = this.#view;
+    const { kind, word } = standing(view);
+    setText(this.#parts.name, view.name);
+    setText(this.#parts.badge, word);
+    setAttribute(this.#parts.badge, "data-kind", kind);
+    const arms = readArms(view);
+    for (const section of this.#sections) section.render(view, arms);
+  }
+}

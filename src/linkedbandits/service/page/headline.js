@@ -1,0 +1,91 @@
+// The answer so far, or the verdict, in words.
+
+import { setAttribute, setText } from "./dom.js";
+import { chance, count, labelText, percent, plural, standing } from "./format.js";
+
+const namesOf = ({ arm, top }) => (top?.length ? top : [arm]).map(labelText);
+
+/** The verdict, or what leads, in a few words. */
+export function answerOf({ done, leading, policy }) {
+  const names = namesOf(leading);
+  const subject = names.join(", ");
+  if (!done) return subject;
+  if (leading.status !== "confident") return `${subject} led at the end`;
+  const tolerance = policy.parameters.epsilon > 0 ? `, or within ${policy.parameters.epsilon} of it` : "";
+  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${tolerance}`;
+}
+
+export class Headline {
+  #parts;
+
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  render(view, arms) {
+    const { headline, answer, question } = this.#parts;
+    const { kind, detail, note } = wordsFor(view, arms);
+    setAttribute(headline, "data-kind", standing(view).kind);
+    setText(question, questionOf(view, arms));
+    setText(this.#parts["headline-kind"], kind);
+    setText(answer, view.plays === 0 ? "No plays yet" : answerOf(view));
+    setText(this.#parts["answer-detail"], detail);
+    setText(this.#parts["answer-note"], note);
+  }
+}
+
+const LINKAGES = { ordered: "in order", free: "in any order", single: "one at a time" };
+
+function questionOf({ linkage, delta, policy }, { size }) {
+  const k = policy.parameters.k ?? 1;
+  const which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
+  return `${which} Arms are tried ${LINKAGES[linkage]}${level}.`;
+}
+
+function wordsFor(view, arms) {
+  if (view.plays === 0) return unplayed(view);
+  return view.done ? decided(view, arms) : undecided(view, arms);
+}
+
+function unplayed({ status }) {
+  return { kind: "Not begun", detail: "The first answers will show here.", note: statusNote(status) };
+}
+
+function undecided({ status, leading }, arms) {
+  const { stillIn, size } = arms;
+  const left = stillIn.filter(Boolean).length;
+  const share = left === size ? `All ${count(size)}` : `${count(left)} of ${count(size)}`;
+  return {
+    kind: "Leading so far",
+    detail: estimateOf(arms, leading),
+    note: `${share} arms are still in. ${statusNote(status)}`,
+  };
+}
+
+function decided({ verdict, policy }, arms) {
+  const confident = verdict.status === "confident";
+  let note = "The plays ran out before the policy was sure, so no chance of error is stated.";
+  if (confident && verdict.error_bound !== null)
+    note = `Wrong with probability at most ${chance(verdict.error_bound)}.`;
+  else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
+  return {
+    kind: confident ? `Verdict after ${plural(verdict.plays, "play")}` : `Out of plays after ${count(verdict.plays)}`,
+    detail: estimateOf(arms, verdict),
+    note,
+  };
+}
+
+function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
+  const index = label.indexOf(arm);
+  if (mean[index] === null) return "";
+  const subject = top?.length > 1 ? `${labelText(arm)} worked` : "Worked";
+  const interval = `95\u00a0% interval ${percent(low[index], digits)} to ${percent(high[index], digits)}`;
+  return `${subject} in ${percent(mean[index], digits)} of ${plural(samples[index], "sample")} (${interval}).`;
+}
+
+function statusNote(status) {
+  if (status === "paused") return "Paused: no plays are handed out.";
+  if (status === "archived") return "Archived: no plays are handed out, no answers taken.";
+  return "";
+}

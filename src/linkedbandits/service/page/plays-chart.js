@@ -1,0 +1,68 @@
+// Plays over time.
+
+import { axis, current, makeChart } from "./chart-style.js";
+import { setAttribute, setText } from "./dom.js";
+import { axisCount, count, duration, plural, when } from "./format.js";
+
+const HEIGHT = 200;
+
+export class PlaysChart {
+  #container;
+  #readout;
+  #history;
+  #chart = null;
+
+  constructor(parts, history) {
+    this.#container = parts["plays-chart"];
+    this.#readout = parts["plays-readout"];
+    this.#history = history;
+  }
+
+  render(view) {
+    const data = this.#history.drawn(view.created_at, view.plays);
+    setAttribute(this.#container, "aria-label", sentence(data, this.#history.rate()));
+    if (this.#chart === null) this.#chart = makeChart(this.#container, HEIGHT, this.#options(), data);
+    else this.#chart.plot.setData(data);
+  }
+
+  close() {
+    this.#chart?.close();
+  }
+
+  #options() {
+    return {
+      cursor: { drag: { x: false, y: false }, points: { size: 8 } },
+      scales: { x: { time: true }, y: { range: (_, __, high) => [0, Math.max(1, high * 1.08)] } },
+      axes: [
+        axis({ values: timeLabels, space: 70, size: 30, grid: { show: false } }),
+        axis({ values: (_, splits) => splits.map(axisCount), size: 52 }),
+      ],
+      series: [{}, { stroke: () => current.in, fill: () => current["in-tint"], width: 2, points: { show: false } }],
+      hooks: { setCursor: [(plot) => this.#read(plot)] },
+    };
+  }
+
+  /** Say what is under the pointer. */
+  #read({ cursor: { idx: index }, data: [times, plays] }) {
+    const known = index !== null && index !== undefined;
+    setText(this.#readout, known ? `${when(times[index])}: ${plural(plays[index], "play")}` : "");
+  }
+}
+
+function sentence([times, plays], rate) {
+  if (times.length === 1) return "Plays over time: none yet.";
+  const span = duration(times.at(-1) - times[0]);
+  const lately = rate === null ? "" : `, lately ${pace(rate)}`;
+  return `Plays over time: ${count(plays.at(-1))} in ${span}, since ${when(times[0])}${lately}.`;
+}
+
+const pace = (rate) => (rate >= 1 ? `${rate.toFixed(1)} a second` : `${(60 * rate).toFixed(1)} a minute`);
+
+const TIME_OF_DAY = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const TO_THE_SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+function timeLabels(_, splits, __, ___, step) {
+  const format = step < 60 ? TO_THE_SECOND : step < 86_400 ? TIME_OF_DAY : DAY;
+  return splits.map((at) => format.format(1000 * at));
+}

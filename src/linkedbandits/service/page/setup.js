@@ -1,0 +1,32 @@
+// How the experiment was set up.
+
+import { labelText, when } from "./format.js";
+
+export class Setup {
+  #list;
+
+  constructor(parts) {
+    this.#list = parts.setup;
+  }
+
+  /** A setup never changes, so it is written once. */
+  render({ policy, linkage, created_at, id }) {
+    if (this.#list.childElementCount > 0) return;
+    const given = Object.entries(policy.parameters).filter(([, value]) => value !== null);
+    this.#add("Policy", policy.name);
+    this.#add("Parameters", given.map(([name, value]) => `${name} = ${labelText(value)}`).join(", ") || "none");
+    this.#add("Linkage", linkage);
+    this.#add("Created", when(created_at));
+    this.#add("Id", id);
+  }
+
+  #add(term, description) {
+    const group = document.createElement("div");
+    const dt = document.createElement("dt");
+    const dd = document.createElement("dd");
+    dt.textContent = term;
+    dd.textContent = description;
+    group.append(dt, dd);
+    this.#list.append(group);
+  }
+}

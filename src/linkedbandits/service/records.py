@@ -1,0 +1,131 @@
+"""What the store keeps, as plain data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from linkedbandits.checks import check_positive
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.experiment import Experiment
+from linkedbandits.model import Label
+from linkedbandits.policies import make_policy
+
+RunStatus = Literal["running", "paused", "archived"]
+Kind = Literal["ask", "tell", "abandon", "status"]
+Role = Literal["admin", "player", "viewer"]
+
+LONGEST_LEASE = 10.0 * 366 * 24 * 3600
+LONGEST_TEXT = 200
+
+
+def check_text(name: str, text: str) -> None:
+    r"""Refuse a name or key that not every store could keep.
+
+    >>> check_text("key", "a\0b")
+    Traceback (most recent call last):
+    ...
+    linkedbandits.errors.InvalidParameter: key='a\x00b' is no text of at most 200 characters, all printable; change it
+    """
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT or not text.isprintable():
+        raise InvalidParameter(
+            f"{name}={text!r} is no text of at most {LONGEST_TEXT} characters, all printable; change it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What an experiment is created with; it never changes.
+
+    ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer.
+    """
+
+    arms: tuple[Label, ...]
+    policy: dict[str, Any]
+    linkage: str = "ordered"
+    seed: int = 0
+    max_plays: int | None = None
+    parallel: int | None = None
+    lease_seconds: float = 60.0
+
+    def begin(self) -> Experiment:
+        """A new experiment, or an error that says what is wrong with the set-up."""
+        check_positive("lease_seconds", self.lease_seconds, LONGEST_LEASE)
+        return Experiment(
+            self.arms,
+            make_policy(self.policy["name"], self.policy["parameters"]),
+            linkage=self.linkage,
+            seed=self.seed,
+            max_plays=self.max_plays,
+            parallel=self.parallel,
+        )
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Setup:
+        """What :meth:`to_json` wrote."""
+        content = json.loads(text)
+        return cls(**{**content, "arms": tuple(content["arms"])})
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRecord:
+    """An experiment's row: what it is, whether it runs, and ``head``, the number of its last journal entry."""
+
+    id: str
+    name: str
+    setup: Setup
+    status: RunStatus
+    created_at: float
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command in an experiment's journal, a batch of plays or answers being one command.
+
+    - ``ask``: ``{"first": play id, "asked": count, "runs": [[tuple number, times], ...], "key": text or None}``
+    - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
+    - ``abandon``: ``{"plays": [...]}``, given back or out of time
+    - ``status``: ``{"to": "paused"}``
+
+    Tuple numbers refer to a table of the experiment's own, so that the journal says what was played without a replay
+    and stays small.
+    """
+
+    seq: int
+    at: float
+    kind: Kind
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An experiment after entry ``seq``, but for its answers."""
+
+    seq: int
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """So many plays had been told by then."""
+
+    seq: int
+    at: float
+    plays: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """A bearer token, of which only the digest is kept."""
+
+    id: str
+    name: str
+    role: Role
+    digest: str
+    created_at: float

@@ -1,0 +1,35 @@
+"""What the desk answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkedbandits.errors import LinkedBanditError
+from linkedbandits.tickets import Play, Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Plays to make, to be told before ``expires_at``. There may be fewer than asked for, never none.
+
+    ``repeated`` says that they were handed out before, to the same idempotency key.
+    """
+
+    plays: tuple[Play, ...]
+    expires_at: float
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An answer that was not taken, and why; the others of its batch were."""
+
+    error: LinkedBanditError
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of each answer, in the order they came, and whether there is a verdict now."""
+
+    receipts: tuple[Receipt | Refused, ...]
+    done: bool

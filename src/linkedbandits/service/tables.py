@@ -1,0 +1,267 @@
+"""The tables of the store, and every statement on them: the same for SQLite and PostgreSQL.
+
+The two differ in the sign of a parameter, in the type of bytes, and in how a row is locked; see :class:`Dialect`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from linkedbandits.errors import NewerSave, UnknownExperiment
+from linkedbandits.model import IntArray
+from linkedbandits.service.packing import pack_arms, pack_json, unpack_arms, unpack_json
+from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Setup, Snapshot, TokenRecord
+
+SCHEMA_VERSION = 1
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS experiments (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, setup TEXT NOT NULL, status TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL, head BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS journal (
+    experiment TEXT NOT NULL REFERENCES experiments(id), seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
+    kind TEXT NOT NULL, key TEXT, body TEXT NOT NULL, PRIMARY KEY (experiment, seq)) {clustered};
+CREATE UNIQUE INDEX IF NOT EXISTS journal_keys ON journal (experiment, key) WHERE key IS NOT NULL;
+CREATE TABLE IF NOT EXISTS tuples (
+    experiment TEXT NOT NULL REFERENCES experiments(id), number BIGINT NOT NULL, arms {bytes} NOT NULL,
+    PRIMARY KEY (experiment, number)) {clustered};
+CREATE TABLE IF NOT EXISTS snapshots (
+    experiment TEXT PRIMARY KEY REFERENCES experiments(id), seq BIGINT NOT NULL, body {bytes} NOT NULL);
+CREATE TABLE IF NOT EXISTS answers (
+    experiment TEXT NOT NULL REFERENCES experiments(id), segment BIGINT NOT NULL, hits {bytes} NOT NULL,
+    PRIMARY KEY (experiment, segment));
+CREATE TABLE IF NOT EXISTS history (
+    experiment TEXT NOT NULL REFERENCES experiments(id), seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
+    plays BIGINT NOT NULL, PRIMARY KEY (experiment, seq)) {clustered};
+CREATE TABLE IF NOT EXISTS tokens (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
+    created_at DOUBLE PRECISION NOT NULL);
+"""
+
+_RECORD = "SELECT id, name, setup, status, created_at, head FROM experiments"
+_FEW = 500  # parameters in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where the two databases differ."""
+
+    parameter: str
+    bytes: str
+    clustered: str
+    lock: str
+
+    def schema(self) -> str:
+        """The statements that make the tables where they are not there yet."""
+        return SCHEMA.format(bytes=self.bytes, clustered=self.clustered)
+
+    def say(self, statement: str) -> str:
+        """A statement written with ``?`` for each parameter."""
+        return statement.replace("?", self.parameter)
+
+
+class Cursor(Protocol):
+    """What both databases' cursors can do."""
+
+    def execute(self, statement: Any, parameters: Sequence[Any] = ..., /) -> Any:
+        """Run a statement."""
+        ...
+
+    def executemany(self, statement: Any, rows: Iterable[Sequence[Any]], /) -> Any:
+        """Run a statement for each row."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows of the last statement."""
+        ...
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last statement changed."""
+        ...
+
+
+class Tables:
+    """One transaction's hands on the tables; reading and writing as the store's protocols say."""
+
+    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
+        self._cursor = cursor
+        self._dialect = dialect
+
+    def check_version(self) -> None:
+        """Mark new tables with the version of this library, and refuse those of a later one."""
+        rows = self._rows("SELECT version FROM schema_version")
+        if not rows:
+            self._run("INSERT INTO schema_version VALUES (?)", SCHEMA_VERSION)
+        elif rows[0][0] > SCHEMA_VERSION:
+            raise NewerSave(
+                f"the store is in format {rows[0][0]}, and this library reads up to {SCHEMA_VERSION}; "
+                "upgrade linkedbandits to open it"
+            )
+
+    def records(self) -> list[ExperimentRecord]:
+        """All experiments, oldest first."""
+        return [_record(row) for row in self._rows(f"{_RECORD} ORDER BY created_at, id")]
+
+    def record(self, experiment: str) -> ExperimentRecord:
+        """One experiment, or UnknownExperiment."""
+        return _record(self._row_of(f"{_RECORD} WHERE id = ?", experiment))
+
+    def head(self, experiment: str) -> int:
+        """The number of the experiment's last journal entry, or UnknownExperiment."""
+        return int(self._row_of("SELECT head FROM experiments WHERE id = ?", experiment)[0])
+
+    def lock(self, experiment: str) -> int:
+        """The head as it is now, and stays until this transaction ends."""
+        return int(self._row_of(f"SELECT head FROM experiments WHERE id = ?{self._dialect.lock}", experiment)[0])
+
+    def create(self, record: ExperimentRecord) -> None:
+        """A new experiment."""
+        self._run(
+            "INSERT INTO experiments (id, name, setup, status, created_at, head) VALUES (?, ?, ?, ?, ?, ?)",
+            record.id,
+            record.name,
+            record.setup.to_json(),
+            record.status,
+            record.created_at,
+            record.head,
+        )
+
+    def entries(self, experiment: str, after: int, limit: int | None = None) -> list[Entry]:
+        """The journal behind entry ``after``, in order."""
+        some = "" if limit is None else f" LIMIT {int(limit)}"
+        statement = f"SELECT seq, at, kind, body FROM journal WHERE experiment = ? AND seq > ? ORDER BY seq{some}"
+        return [_entry(row) for row in self._rows(statement, experiment, after)]
+
+    def keyed(self, experiment: str, keys: Iterable[str]) -> dict[str, Entry]:
+        """The entries that carry these idempotency keys."""
+        rows = self._rows_among("SELECT key, seq, at, kind, body FROM journal", "key", experiment, keys)
+        return {key: _entry(entry) for key, *entry in rows}
+
+    def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus) -> None:
+        """Add to the journal; the last entry is the new head."""
+        self._run_many(
+            "INSERT INTO journal (experiment, seq, at, kind, key, body) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (experiment, entry.seq, entry.at, entry.kind, entry.body.get("key"), _dump(entry.body))
+                for entry in entries
+            ],
+        )
+        self._run("UPDATE experiments SET head = ?, status = ? WHERE id = ?", entries[-1].seq, status, experiment)
+
+    def tuples(self, experiment: str, numbers: Iterable[int]) -> dict[int, IntArray]:
+        """The arms of these tuples, by number."""
+        rows = self._rows_among("SELECT number, arms FROM tuples", "number", experiment, numbers)
+        return {number: unpack_arms(arms) for number, arms in rows}
+
+    def add_tuples(self, experiment: str, tuples: Mapping[int, IntArray]) -> None:
+        """New tuples, by number."""
+        self._run_many(
+            "INSERT INTO tuples (experiment, number, arms) VALUES (?, ?, ?)",
+            [(experiment, number, pack_arms(arms)) for number, arms in tuples.items()],
+        )
+
+    def snapshot(self, experiment: str) -> Snapshot | None:
+        """The latest snapshot."""
+        rows = self._rows("SELECT seq, body FROM snapshots WHERE experiment = ?", experiment)
+        return Snapshot(rows[0][0], unpack_json(rows[0][1])) if rows else None
+
+    def answers(self, experiment: str) -> list[bytes]:
+        """The segments of the answers at the time of the snapshot, in order."""
+        rows = self._rows("SELECT hits FROM answers WHERE experiment = ? ORDER BY segment", experiment)
+        return [bytes(row[0]) for row in rows]
+
+    def save_snapshot(self, experiment: str, snapshot: Snapshot, answers: Mapping[int, bytes]) -> None:
+        """Replace the snapshot, and those segments of the answers that have changed since the last."""
+        self._run(
+            "INSERT INTO snapshots (experiment, seq, body) VALUES (?, ?, ?) "
+            "ON CONFLICT (experiment) DO UPDATE SET seq = excluded.seq, body = excluded.body",
+            experiment,
+            snapshot.seq,
+            pack_json(snapshot.body),
+        )
+        self._run_many(
+            "INSERT INTO answers (experiment, segment, hits) VALUES (?, ?, ?) "
+            "ON CONFLICT (experiment, segment) DO UPDATE SET hits = excluded.hits",
+            [(experiment, segment, hits) for segment, hits in answers.items()],
+        )
+
+    def history(self, experiment: str, after: int = 0) -> list[HistoryPoint]:
+        """The history behind entry ``after``, in order."""
+        statement = "SELECT seq, at, plays FROM history WHERE experiment = ? AND seq > ? ORDER BY seq"
+        return [HistoryPoint(*row) for row in self._rows(statement, experiment, after)]
+
+    def add_history(self, experiment: str, points: Sequence[HistoryPoint]) -> None:
+        """New points, behind all that are there."""
+        self._run_many(
+            "INSERT INTO history (experiment, seq, at, plays) VALUES (?, ?, ?, ?)",
+            [(experiment, point.seq, point.at, point.plays) for point in points],
+        )
+
+    def tokens(self) -> list[TokenRecord]:
+        """All tokens, oldest first."""
+        rows = self._rows("SELECT id, name, role, digest, created_at FROM tokens ORDER BY created_at, id")
+        return [TokenRecord(*row) for row in rows]
+
+    def add_token(self, token: TokenRecord) -> None:
+        """A new token."""
+        self._run(
+            "INSERT INTO tokens (id, name, role, digest, created_at) VALUES (?, ?, ?, ?, ?)",
+            token.id,
+            token.name,
+            token.role,
+            token.digest,
+            token.created_at,
+        )
+
+    def remove_token(self, token_id: str) -> bool:
+        """Was there one to remove?"""
+        self._run("DELETE FROM tokens WHERE id = ?", token_id)
+        return self._cursor.rowcount > 0
+
+    def _row_of(self, statement: str, experiment: str) -> Sequence[Any]:
+        # Not every database can even look for a text with a zero byte or half a character in it.
+        rows: list[Sequence[Any]] = self._rows(statement, experiment) if experiment.isprintable() else []
+        if not rows:
+            raise UnknownExperiment(f"there is no experiment {experiment!r}; list those that are, or create it")
+        return rows[0]
+
+    def _run(self, statement: str, *parameters: object) -> None:
+        self._cursor.execute(self._dialect.say(statement), parameters)
+
+    def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        if len(rows) == 1:
+            self._run(statement, *rows[0])
+        elif rows:
+            self._cursor.executemany(self._dialect.say(statement), rows)
+
+    def _rows(self, statement: str, *parameters: object) -> list[Any]:
+        self._run(statement, *parameters)
+        return self._cursor.fetchall()
+
+    def _rows_among(self, select: str, column: str, experiment: str, values: Iterable[object]) -> list[Any]:
+        """Rows of an experiment whose column has one of these values."""
+        wanted = list(values)
+        rows: list[Any] = []
+        for start in range(0, len(wanted), _FEW):
+            part = wanted[start : start + _FEW]
+            places = ", ".join("?" * len(part))
+            rows += self._rows(f"{select} WHERE experiment = ? AND {column} IN ({places})", experiment, *part)
+        return rows
+
+
+_dump = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _record(row: Sequence[Any]) -> ExperimentRecord:
+    experiment, name, setup, status, created_at, head = row
+    return ExperimentRecord(experiment, name, Setup.from_json(setup), status, created_at, head)
+
+
+def _entry(row: Sequence[Any]) -> Entry:
+    seq, at, kind, body = row
+    return Entry(seq, at, kind, json.loads(body))

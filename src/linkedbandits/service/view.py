@@ -1,0 +1,160 @@
+"""What people look at: the arms with their limits, the evidence, and what is still to come.
+
+Reading an experiment happens in the desk's thread and has to be quick (:func:`read_standing`); everything that takes
+time is computed from what was read, elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from linkedbandits.model import FloatArray, IntArray, Verdict
+from linkedbandits.policies import describe_policy
+from linkedbandits.policy import AnyPolicy
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.outlook import Outlook
+from linkedbandits.service.records import ExperimentRecord, HistoryPoint
+from linkedbandits.tickets import Estimate
+
+MOST_HISTORY = 2_000
+"""Points of history that a page is sent at once; more than a screen has columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an experiment stands, read in one go."""
+
+    record: ExperimentRecord
+    policy: AnyPolicy
+    plays: int
+    in_flight: int
+    abandoned: int
+    late: int
+    done: bool
+    leading: Verdict
+    estimates: list[Estimate]
+    evidence: list[float] | None
+
+
+def read_standing(hosted: HostedExperiment) -> Standing:
+    """All that a view shows, as it is now."""
+    exp = hosted.experiment
+    return Standing(
+        record=hosted.record,
+        policy=exp.policy,
+        plays=exp.plays,
+        in_flight=exp.in_flight,
+        abandoned=hosted.abandoned,
+        late=exp.late,
+        done=exp.done,
+        leading=exp.recommend(),
+        estimates=exp.estimates(),
+        evidence=exp.evidence(),
+    )
+
+
+def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
+    """The view as plain data, but for its history."""
+    record = standing.record
+    leading = verdict_data(standing.leading)
+    total = outlook.estimate_total
+    if standing.done or (total is not None and total <= standing.plays):
+        total = None  # the estimate is behind what has happened since it was made
+    return {
+        "id": record.id,
+        "name": record.name,
+        "status": record.status,
+        "linkage": record.setup.linkage,
+        "policy": describe_policy(standing.policy),
+        "delta": getattr(standing.policy, "delta", None),
+        "created_at": record.created_at,
+        "head": record.head,
+        "plays": standing.plays,
+        "in_flight": standing.in_flight,
+        "abandoned": standing.abandoned,
+        "late": standing.late,
+        "max_plays": record.setup.max_plays,
+        "done": standing.done,
+        "verdict": leading if standing.done else None,
+        "leading": leading,
+        "arms": _arms(standing.estimates, standing.evidence),
+        "outlook": {
+            "lower_bound": outlook.lower_bound,
+            "estimate_total": total,
+            "estimate_left": None if total is None else total - standing.plays,
+        },
+    }
+
+
+def verdict_data(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain data."""
+    return {
+        "arm": verdict.arm,
+        "top": list(verdict.top),
+        "status": verdict.status,
+        "plays": verdict.plays,
+        "error_bound": verdict.error_bound,
+    }
+
+
+def summary_of(standing: Standing) -> dict[str, Any]:
+    """What the list of experiments shows of one."""
+    record = standing.record
+    return {
+        "id": record.id,
+        "name": record.name,
+        "status": record.status,
+        "arms": len(record.setup.arms),
+        "plays": standing.plays,
+        "done": standing.done,
+        "leading": verdict_data(standing.leading),
+        "created_at": record.created_at,
+    }
+
+
+def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[str, Any]:
+    samples = np.array([estimate.samples for estimate in estimates])
+    successes = np.array([estimate.successes for estimate in estimates])
+    low, high = share_limits(samples, successes)
+    return {
+        "label": [estimate.arm for estimate in estimates],
+        "samples": samples.tolist(),
+        "successes": successes.tolist(),
+        "mean": [estimate.mean for estimate in estimates],
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "still_in": [estimate.still_in for estimate in estimates],
+        "log10_evidence": None if evidence is None else [value if math.isfinite(value) else None for value in evidence],
+    }
+
+
+def share_limits(samples: IntArray, successes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """95 % limits for every arm (Clopper and Pearson); everything is possible for one without samples.
+
+    >>> low, high = share_limits(np.array([0, 10]), np.array([0, 10]))
+    >>> low.round(3).tolist(), high.tolist()
+    ([0.0, 0.692], [1.0, 1.0])
+    """
+    failures = samples - successes
+    low, high = np.zeros(samples.shape), np.ones(samples.shape)
+    won, lost = successes > 0, failures > 0
+    low[won] = betaincinv(successes[won], failures[won] + 1, 0.025)
+    high[lost] = betaincinv(successes[lost] + 1, failures[lost], 0.975)
+    return low, high
+
+
+def history_rows(points: Sequence[HistoryPoint], head: int, most: int = MOST_HISTORY) -> list[tuple[int, float, int]]:
+    """The history up to journal number ``head`` as rows, evenly thinned where it is long; its ends always stay.
+
+    What was written since ``head`` was read belongs to the next view: a viewer would be sent it twice.
+    """
+    shown = [point for point in points if point.seq <= head]
+    if len(shown) > most:
+        shown = [shown[index] for index in np.linspace(0, len(shown) - 1, most).round().astype(int)]
+    return [(point.seq, point.at, point.plays) for point in shown]

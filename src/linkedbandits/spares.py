@@ -1,0 +1,182 @@
+"""Spare plays: handed out beyond what the request of their time needed, kept for the requests that follow.
+
+When a request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
+handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
+For the same reason a spare play that nobody wanted is forgotten by its age alone, counted in spare plays handed out.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.answers import NO_HIT
+from linkedbandits.model import BoolArray, IntArray
+from linkedbandits.tuple_table import TupleTable
+
+MOST_SPARES = 10_000
+"""A spare play waits until so many others were handed out behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a request takes over: so many plays, of which some are back, with samples and successes of every arm.
+
+    ``spoken_for`` has the samples of every arm from all of them. ``out`` has the plays that are not back, with the arms
+    they now speak for, or None if those are all that they try.
+    """
+
+    plays: int
+    back: int
+    spoken_for: IntArray
+    samples: IntArray
+    successes: IntArray
+    out: list[tuple[int, IntArray | None]]
+
+
+class Spares:
+    """The spare plays that still have something to give, in the order in which they were handed out."""
+
+    def __init__(self, arms: int) -> None:
+        self.plays: list[int] = []
+        self._handed_out = 0
+        self._row_of: dict[int, int] = {}
+        self._numbers: list[int] = []  # each play's place among all that were ever handed out
+        self._tried: list[IntArray] = []
+        self._back = np.zeros(8, dtype=np.bool_)
+        self._whole = np.zeros(8, dtype=np.bool_)  # nothing of it was claimed yet
+        self._hit = np.zeros(8, dtype=np.int64)
+        self._key = np.zeros(8, dtype=np.int64)  # the same for the same tuple
+        self._unclaimed = np.zeros((8, arms), dtype=np.bool_)  # samples that no request has taken or spoken for
+
+    def __len__(self) -> int:
+        return len(self.plays)
+
+    def put(self, play: int, arms: IntArray) -> None:
+        """A new one, still out."""
+        row = len(self.plays)
+        if row == self._hit.size:
+            self._back, self._whole, self._hit, self._key, self._unclaimed = (
+                np.concatenate([column, np.zeros_like(column)])
+                for column in (self._back, self._whole, self._hit, self._key, self._unclaimed)
+            )
+        self._handed_out += 1
+        self._row_of[play] = row
+        self._numbers.append(self._handed_out)
+        self.plays.append(play)
+        self._tried.append(arms)
+        self._back[row], self._whole[row], self._hit[row] = False, True, NO_HIT
+        self._key[row] = hash(arms.tobytes())
+        self._unclaimed[row] = False
+        self._unclaimed[row, arms] = True
+
+    def come_back(self, play: int, reached: int, hit_arm: int) -> None:
+        """Write down the answer; arms that were not tried have no sample to claim."""
+        row = self._row_of.get(play)
+        if row is not None:
+            self._back[row] = True
+            self._hit[row] = hit_arm
+            self._unclaimed[row, self._tried[row][reached:]] = False
+
+    def give_up(self, play: int) -> None:
+        """It will not come back."""
+        row = self._row_of.get(play)
+        if row is not None:
+            self._unclaimed[row] = False
+
+    def claim_samples(self, needs: IntArray) -> Claim:
+        """Arm by arm, as many samples as are needed."""
+        self._tidy()
+        unclaimed = self._unclaimed[: len(self)]
+        return self._claim(unclaimed & (np.cumsum(unclaimed, axis=0, dtype=np.int32) <= needs))
+
+    def claim_tuples(self, arms: IntArray, times: int) -> Claim:
+        """Whole plays of this very tuple."""
+        self._tidy()
+        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(arms.tobytes()))
+        rows = [row for row in np.flatnonzero(alike).tolist() if np.array_equal(self._tried[row], arms)][:times]
+        taken = np.zeros((len(self), self._unclaimed.shape[1]), dtype=np.bool_)
+        taken[rows] = self._unclaimed[rows]
+        return self._claim(taken)
+
+    def _claim(self, taken: BoolArray) -> Claim:
+        count = len(self)
+        of_play = taken.sum(axis=1)
+        claimed = of_play > 0
+        back = self._back[:count] & claimed
+        hits = self._hit[:count][back]
+        counted = taken[back]
+        hit_taken = (hits != NO_HIT) & counted[np.arange(hits.size), hits]
+        out = [
+            (self.plays[row], self._arms_taken(row, taken[row], int(of_play[row])))
+            for row in np.flatnonzero(claimed & ~back).tolist()
+        ]
+        self._whole[:count] &= ~claimed
+        self._unclaimed[:count] &= ~taken
+        self._tidy()
+        return Claim(
+            plays=int(claimed.sum()),
+            back=int(back.sum()),
+            spoken_for=taken.sum(axis=0),
+            samples=counted.sum(axis=0),
+            successes=np.bincount(hits[hit_taken], minlength=taken.shape[1]),
+            out=out,
+        )
+
+    def _arms_taken(self, row: int, taken: BoolArray, count: int) -> IntArray | None:
+        tried = self._tried[row]
+        return None if count == tried.size else tried[taken[tried]]
+
+    def _tidy(self) -> None:
+        """Drop those that have nothing to give, and those that are too old."""
+        count = len(self)
+        keep = self._unclaimed[:count].any(axis=1)
+        keep &= np.array(self._numbers) > self._handed_out - MOST_SPARES
+        if keep.all():
+            return
+        rows = np.flatnonzero(keep)
+        for column in (self._back, self._whole, self._hit, self._key, self._unclaimed):
+            column[: rows.size] = column[rows]
+        kept = rows.tolist()
+        self._numbers = [self._numbers[row] for row in kept]
+        self.plays = [self.plays[row] for row in kept]
+        self._tried = [self._tried[row] for row in kept]
+        self._row_of = {play: row for row, play in enumerate(self.plays)}
+
+    def to_json(self, tuples: TupleTable) -> dict[str, Any]:
+        """Plain data, with tuples by their numbers in the table; by columns, for there may be thousands."""
+        count = len(self)
+        return {
+            "handed_out": self._handed_out,
+            "numbers": list(self._numbers),
+            "plays": list(self.plays),
+            "tuples": [tuples.number(arms) for arms in self._tried],
+            "back": self._back[:count].tolist(),
+            "whole": self._whole[:count].tolist(),
+            "hit": self._hit[:count].tolist(),
+            "unclaimed": pack_marks(self._unclaimed[:count]),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], arms: int, tuples: TupleTable) -> Spares:
+        """What :meth:`to_json` wrote."""
+        read = cls(arms)
+        for play, number in zip(data["plays"], data["tuples"], strict=True):
+            read.put(play, tuples[number])
+        count = len(read)
+        marks = np.frombuffer(base64.b64decode(data["unclaimed"], validate=True), dtype=np.uint8)
+        read._handed_out = data["handed_out"]
+        read._numbers = list(data["numbers"])
+        read._back[:count] = data["back"]
+        read._whole[:count] = data["whole"]
+        read._hit[:count] = data["hit"]
+        read._unclaimed[:count] = np.unpackbits(marks, count=count * arms).reshape(count, arms)
+        return read
+
+
+def pack_marks(marks: BoolArray) -> str:
+    """An array of marks in printable characters, eight marks a byte."""
+    return base64.b64encode(np.packbits(marks).tobytes()).decode("ascii")

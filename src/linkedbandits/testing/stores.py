@@ -1,0 +1,249 @@
+"""What every store has to keep to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from linkedbandits.errors import LinkedBanditError, StoreUnavailable, UnknownExperiment
+from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, Setup, Snapshot, TokenRecord
+from linkedbandits.service.store import Reading, Store
+
+T = TypeVar("T")
+OpenStore = Callable[[], Store]
+
+SETUP = Setup(
+    arms=("north", 7, 2.5, False, "ü\u0000"),
+    policy={"name": "linked-elimination", "parameters": {"delta": 0.05}},
+    seed=3,
+    max_plays=1000,
+    parallel=4,
+    lease_seconds=0.125,
+)
+FIRST = ExperimentRecord("first", "Fünf Arme", SETUP, "running", 1_700_000_000.123456, head=0)
+OTHER = ExperimentRecord("other", "", SETUP, "running", 1_700_000_001.0, head=0)
+ASK = Entry(1, 1_700_000_002.000001, "ask", {"first": 0, "asked": 2, "runs": [[0, 2]], "key": "k'\"; ü"})
+TELL = Entry(2, 1_700_000_003.0, "tell", {"plays": [0, 1], "hits": [4, -1], "receipts": "cs"})
+PAUSE = Entry(3, 1_700_000_004.0, "status", {"to": "paused"})
+
+
+class StoreCheckFailed(LinkedBanditError, AssertionError):
+    """A store breaks the contract; the message says which part of it."""
+
+
+class _OnPurpose(Exception):
+    """Raised inside a transaction that has to leave nothing behind."""
+
+
+def check_store(open_store: OpenStore) -> None:
+    """Hold a store to the contract. Every call of ``open_store`` opens the same store, empty at the beginning.
+
+    - What was written is there, exactly, when the store is opened again; the journal in order, the latest snapshot.
+    - A transaction that fails leaves nothing behind, and nobody sees one that has not ended.
+    - A reader's view does not change while it is open.
+    - Who locks an experiment waits for whoever holds it, and then sees what they wrote.
+    - Two transactions that lock in the same order never wait for ever.
+    - An unknown experiment and a closed store are said to be what they are.
+
+    Raises StoreCheckFailed at the first violation.
+    """
+    _check_unknown_and_empty(open_store)
+    _check_written_is_kept(open_store)
+    _check_failed_transactions_leave_nothing(open_store)
+    _check_snapshots_replace(open_store)
+    _check_views(open_store)
+    _check_locks(open_store)
+    _check_tokens(open_store)
+    _check_closed(open_store)
+
+
+def _require(holds: bool, promise: str) -> None:
+    if not holds:
+        raise StoreCheckFailed(promise)
+
+
+def _read(open_store: OpenStore, look: Callable[[Reading], T]) -> T:
+    """From a store opened anew, so that nothing in memory helps."""
+    store = open_store()
+    try:
+        with store.reading() as reading:
+            return look(reading)
+    finally:
+        store.close()
+
+
+def _check_unknown_and_empty(open_store: OpenStore) -> None:
+    store = open_store()
+    try:
+        with store.reading() as reading:
+            _require(reading.records() == [] and reading.tokens() == [], "a new store must be empty")
+            _require(_unknown(reading.record), "an unknown experiment must raise UnknownExperiment")
+            _require(_unknown(reading.head), "the head of an unknown experiment must raise UnknownExperiment")
+        with store.writing() as writing:
+            _require(_unknown(writing.lock), "locking an unknown experiment must raise UnknownExperiment")
+    finally:
+        store.close()
+
+
+def _unknown(find: Callable[[str], object]) -> bool:
+    for name in ("nobody", "", "a\0b", "\ud800"):
+        try:
+            find(name)
+        except UnknownExperiment:
+            continue
+        return False
+    return True
+
+
+def _check_written_is_kept(open_store: OpenStore) -> None:
+    tuples = {0: np.arange(5), 1: np.array([3, 1]), 2: np.array([2]), 1000: np.array([0, 700, 100_000])}
+    point = HistoryPoint(2, TELL.at, 2)
+    store = open_store()
+    with store.writing() as writing:
+        writing.create(OTHER)
+        writing.create(FIRST)
+        writing.lock("first")
+        writing.add_tuples("first", tuples)
+        writing.append("first", [ASK, TELL], "running")
+        writing.add_history("first", [point])
+        _require(writing.record("first").head == 2, "a transaction must see what it wrote")
+    with store.writing() as writing:
+        writing.lock("first")
+        writing.append("first", [PAUSE], "paused")
+    store.close()
+
+    def look(reading: Reading) -> None:
+        now = replace(FIRST, status="paused", head=3)
+        _require(reading.record("first") == now, "a record must come back as written, with its new head and status")
+        _require(reading.head("first") == 3, "the head must be that of the last entry")
+        _require(reading.records() == [now, OTHER], "records must come oldest first")
+        _require(reading.entries("first", 0) == [ASK, TELL, PAUSE], "the journal must come back in order, exactly")
+        _require(reading.entries("first", 1) == [TELL, PAUSE], "the journal must be readable from any entry on")
+        _require(reading.entries("first", 0, 2) == [ASK, TELL], "the journal must be readable in parts")
+        _require(reading.entries("other", 0) == [], "experiments must have journals of their own")
+        key = ASK.body["key"]
+        found = reading.keyed("first", [key, "another"])
+        _require(found == {key: ASK}, "an entry must be found by its key, and no other")
+        _require(reading.keyed("other", [key]) == {}, "keys must belong to an experiment")
+        read = reading.tuples("first", [0, 1, 2, 1000, 5])
+        _require(read.keys() == tuples.keys(), "tuples must be found by their numbers, and no others")
+        same = all(np.array_equal(read[number], arms) for number, arms in tuples.items())
+        _require(same, "tuples must come back as written")
+        _require(reading.history("first") == [point], "the history must come back as written")
+        _require(reading.history("first", after=2) == [], "the history must be readable from any entry on")
+
+    _read(open_store, look)
+
+
+def _check_failed_transactions_leave_nothing(open_store: OpenStore) -> None:
+    store = open_store()
+    try:
+        with store.writing() as writing:
+            writing.lock("first")
+            writing.append("first", [Entry(4, 1.0, "status", {"to": "running"})], "running")
+            writing.create(replace(OTHER, id="third"))
+            raise _OnPurpose
+    except _OnPurpose:
+        pass
+    with store.reading() as reading:
+        head = reading.record("first").head
+        count = len(reading.records())
+        _require((head, count) == (3, 2), "a transaction that failed must leave nothing behind")
+    with store.writing() as writing:
+        _require(writing.lock("first") == 3, "after a transaction that failed the store must go on")
+    store.close()
+
+
+def _check_snapshots_replace(open_store: OpenStore) -> None:
+    def save(seq: int, body: dict[str, float], answers: dict[int, bytes]) -> None:
+        store = open_store()
+        with store.writing() as writing:
+            writing.lock("first")
+            writing.save_snapshot("first", Snapshot(seq, body), answers)
+        store.close()
+
+    _require(_read(open_store, lambda reading: reading.snapshot("first")) is None, "there was no snapshot yet")
+    save(2, {"third": 1 / 3}, {0: b"a", 1: b"\x00\xff"})
+    save(3, {"third": -1e-300}, {1: b"b", 2: b""})
+    latest = _read(open_store, lambda reading: reading.snapshot("first"))
+    _require(latest == Snapshot(3, {"third": -1e-300}), "the latest snapshot must come back exactly")
+    answers = _read(open_store, lambda reading: reading.answers("first"))
+    _require(answers == [b"a", b"b", b""], "segments must stay until they are replaced, and come in order")
+    none = _read(open_store, lambda reading: reading.answers("other"))
+    _require(none == [], "experiments must have answers of their own")
+
+
+def _check_views(open_store: OpenStore) -> None:
+    one, two = open_store(), open_store()
+    with one.reading() as reading:
+        before = reading.record("other")
+        with two.writing() as writing:
+            writing.lock("other")
+            writing.append("other", [Entry(1, 5.0, "status", {"to": "paused"})], "paused")
+            with one.reading() as another:
+                _require(another.record("other") == before, "nobody may see a transaction that has not ended")
+        _require(reading.record("other") == before, "a reader's view must not change while it is open")
+    with one.reading() as reading:
+        _require(reading.record("other").head == 1, "a transaction that ended must be seen by everybody")
+    one.close()
+    two.close()
+
+
+def _check_locks(open_store: OpenStore) -> None:
+    """Two stores, four threads and one experiment: every entry is written behind the one before."""
+    rounds, failures = 10, list[BaseException]()
+    stores = [open_store(), open_store()]
+
+    def write(store: Store) -> None:
+        try:
+            for _ in range(rounds):
+                with store.writing() as writing:
+                    for experiment in ("first", "other"):
+                        head = writing.lock(experiment)
+                        writing.append(experiment, [Entry(head + 1, 6.0, "status", {"to": "running"})], "running")
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(store,), daemon=True) for store in stores * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    _require(not any(thread.is_alive() for thread in threads), "transactions must not wait for each other for ever")
+    _require(not failures, f"who locks must wait, and see what was written meanwhile; instead: {failures[:1]}")
+    for store in stores:
+        store.close()
+    heads = _read(open_store, lambda reading: [record.head for record in reading.records()])
+    _require(heads == [3 + 4 * rounds, 1 + 4 * rounds], "locks must keep two writers apart")
+
+
+def _check_tokens(open_store: OpenStore) -> None:
+    one = TokenRecord("t1", "ü", "admin", "ab" * 32, 2.5)
+    two = TokenRecord("t2", "", "viewer", "cd" * 32, 1.5)
+    store = open_store()
+    with store.writing() as writing:
+        writing.add_token(one)
+        writing.add_token(two)
+    _require(_read(open_store, lambda reading: reading.tokens()) == [two, one], "tokens must come back, oldest first")
+    with store.writing() as writing:
+        _require(writing.remove_token("t1"), "a token that is there can be removed")
+        _require(not writing.remove_token("t1"), "a token can be removed once")
+    _require(_read(open_store, lambda reading: reading.tokens()) == [two], "a token removed must be gone")
+    store.close()
+
+
+def _check_closed(open_store: OpenStore) -> None:
+    store = open_store()
+    store.close()
+    store.close()
+    for name, use in (("reading", store.reading), ("writing", store.writing)):
+        try:
+            with use():
+                pass
+        except StoreUnavailable:
+            continue
+        raise StoreCheckFailed(f"{name} from a closed store must raise StoreUnavailable")

@@ -1,0 +1,62 @@
+"""``linkedbandits demo-traffic`` and the users it simulates."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+import linkedbandits as lb
+from command_line import refusal, run
+from linkedbandits.service.async_client import AsyncClient
+from linkedbandits.service.demo import GATEWAYS, NAME, Traffic, open_demo
+from running_service import running_service
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with running_service(str(tmp_path_factory.mktemp("demo") / "experiments.sqlite3")) as running:
+        yield running
+
+
+def test_the_command_plays_and_says_who_leads(service):
+    result = run("demo-traffic", "--url", service.url, "--rate", "100", "--seconds", "2", "--seed", "1")
+    assert result.returncode == 0, result.stderr
+    watch, verdict = result.stdout.splitlines()
+    assert watch.startswith(f"Watch it: {service.url}/#/experiments/")
+    assert " leads, after " in verdict
+    (experiment,) = service.http.get("/v1/experiments").json()["experiments"]
+    assert (experiment["name"], experiment["arms"]) == (NAME, list(GATEWAYS))
+
+
+def test_a_demonstration_under_way_is_gone_on_with(service):
+    async def open_twice():
+        async with AsyncClient(service.url) as client:
+            return (await open_demo(client)).id, (await open_demo(client)).id
+
+    first, second = asyncio.run(open_twice())
+    assert first == second
+
+
+def test_users_play_to_the_verdict_and_some_never_answer(service):
+    means = {"no": 0.0, "yes": 0.9, "perhaps": 0.1}
+    told = []
+
+    async def play():
+        async with AsyncClient(service.url) as client:
+            exp = await client.create("quick", list(means), lb.LinkedElimination(delta=0.2), lease_seconds=0.5)
+            traffic = Traffic(exp, means, 200.0, 0.2, random.Random(2), on_told=lambda: told.append(1))
+            await traffic.run()
+            return exp.id, await exp.recommend()
+
+    experiment, verdict = asyncio.run(play())
+    assert (verdict.arm, verdict.status) == ("yes", "confident")
+    view = service.http.get(f"/v1/experiments/{experiment}/view").json()
+    assert view["plays"] == len(told)
+    assert view["abandoned"] + view["in_flight"] > 0
+
+
+def test_a_service_that_is_not_there_is_named():
+    said = refusal("demo-traffic", "--url", "http://127.0.0.1:9")
+    assert "is it running" in said

@@ -1,0 +1,116 @@
+"""``linkedbandits serve``, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from command_line import COMMAND, environment, refusal, run
+from linkedbandits.cli.serve import without_password
+
+
+@contextmanager
+def serving(*arguments):
+    """The process, and the address it announces."""
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONUNBUFFERED="1"),
+    )
+    with process:
+        try:
+            announced = process.stdout.readline()
+            assert announced.startswith("Live page: http://"), announced + process.stderr.read()
+            yield process, announced.split()[2].rstrip("/")
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def store(tmp_path):
+    return str(tmp_path / "experiments.sqlite3")
+
+
+@pytest.mark.slow
+def test_it_serves_until_it_is_told_to_stop_and_forgets_nothing(store):
+    with serving("--store", store, "--log-requests") as (process, url):
+        new = {"name": "directions", "arms": ["north", "east"]}
+        experiment = httpx.post(f"{url}/v1/experiments", json=new).json()["id"]
+        httpx.post(f"{url}/v1/experiments/{experiment}/ask", json={"count": 5})
+        told = threading.Event()
+
+        def watch():
+            with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=20) as response:
+                for _ in response.iter_lines():
+                    told.set()
+
+        viewer = threading.Thread(target=watch)
+        viewer.start()
+        assert told.wait(20)
+        httpx.post(f"{url}/v1/experiments/{experiment}/tell", json={"answers": [{"play": 0, "hit": "east"}]})
+        process.send_signal(signal.SIGTERM)
+        _, logged = process.communicate(timeout=20)
+        viewer.join(20)
+        assert not viewer.is_alive()
+        assert process.returncode == 0
+    events = [json.loads(line) for line in logged.splitlines()]
+    routes = [event["route"] for event in events if event["event"] == "request"]
+    assert "/v1/experiments/{experiment}/tell" in routes
+    assert "east" not in logged
+    with serving("--store", store) as (process, url):
+        verdict = httpx.get(f"{url}/v1/experiments/{experiment}/verdict").json()["verdict"]
+        assert (verdict["arm"], verdict["plays"]) == ("east", 1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+@pytest.mark.slow
+def test_the_demonstration_plays_by_itself(store):
+    with serving("--store", store, "--demo") as (process, url):
+        line = process.stdout.readline()
+        while "/#/experiments/" not in line:
+            assert line, process.stderr.read()
+            line = process.stdout.readline()
+        experiment = line.strip().rpartition("/")[2]
+        with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=20) as response:
+            views = (json.loads(part[6:]) for part in response.iter_lines() if part.startswith("data: "))
+            plays = next(views)["plays"]
+            assert next(view for view in views if view["plays"] > plays)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def test_a_public_address_is_refused_without_tokens(store):
+    said = refusal("serve", "--store", store, "--host", "0.0.0.0")
+    assert "linkedbandits token create" in said
+    assert "0.0.0.0" in said
+
+
+def test_the_demonstration_is_refused_where_tokens_are_demanded(store):
+    run("token", "create", "--name", "web1", "--store", store)
+    assert "demo-traffic" in refusal("serve", "--store", store, "--demo")
+
+
+def test_a_port_that_is_taken_is_refused(store):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert port in refusal("serve", "--store", store, "--port", port)
+
+
+def test_a_store_that_is_none_is_refused():
+    assert "redis://here" in refusal("serve", "--store", "redis://here")
+
+
+def test_a_password_is_not_shown():
+    assert without_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"
+    assert without_password("postgresql://host/db") == "postgresql://host/db"
+    assert without_password("experiments.sqlite3") == "experiments.sqlite3"

@@ -1,0 +1,125 @@
+"""The proof that no other depth is possible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from linkedbandits.lidar import Sensor
+from linkedbandits.lidar.certificate import certificate, free_fit
+from linkedbandits.lidar.returns import return_model, surroundings
+from lidar.photon_counts import by_definition, counts_of
+
+STRONGEST = 5.0
+
+
+def bounds_everywhere(proof, samples, successes):
+    """The bound of every bin and cell, (lanes, bins, phases, signals)."""
+    half = proof.pulse.half
+    fired, missed = (surroundings(part, half).swapaxes(1, 2) for part in (successes, samples - successes))
+    value, bound = proof._bound(fired, missed)
+    shape = (*samples.shape, proof.phases.size, -1)
+    return value.reshape(shape), bound.reshape(shape)
+
+
+@settings(max_examples=60)
+@given(
+    fwhm=st.sampled_from([1.0, 3.0, 10.0]),
+    ambient=st.sampled_from([0.0, 1.0, 20.0]),
+    samples=st.integers(1, 3000),
+    seed=st.integers(0, 10**6),
+)
+def test_the_bound_holds_at_every_depth_and_signal_of_its_cell(fwhm, ambient, samples, seed):
+    """Depths and signals drawn at random from their cells, ends included, for counts that have a return or none."""
+    rng = np.random.default_rng(seed)
+    sensor = Sensor(bins=30, fwhm=fwhm, ambient=ambient, dark=1e-6)
+    tried, fired = counts_of(sensor, rng.uniform(0, 30), rng.choice([0.0, 0.3, 3.0]), samples, seed)
+    tried = rng.integers(0, tried + 1)
+    fired = np.minimum(fired, tried)
+    proof = certificate(fwhm, sensor.background, 0.05, STRONGEST)
+    value, bound = bounds_everywhere(proof, tried, fired)
+    ends = proof.high.reshape(proof.phases.size, -1)[0], proof.low.reshape(proof.phases.size, -1)[0]
+    for _ in range(20):
+        j, q, s = (rng.integers(size) for size in bound.shape[1:])
+        depth = j + proof.phases[q] + rng.choice([-0.5, 0.5, rng.uniform(-0.5, 0.5)]) / proof.phases.size
+        signal = rng.choice([ends[0][s], ends[1][s], rng.uniform(ends[1][s], ends[0][s])])
+        actual = by_definition(sensor, depth, signal, tried[0], fired[0])
+        assert actual <= bound[0, j, q, s] + 1e-6 * (1 + abs(actual))
+        middle = by_definition(sensor, j + proof.phases[q], proof.signal.reshape(proof.phases.size, -1)[0][s], tried[0], fired[0])
+        assert value[0, j, q, s] == pytest.approx(middle, abs=1e-6, rel=1e-9)
+
+
+def test_the_bound_is_tight_enough_to_be_of_use():
+    """At counts that just decide, it is above the largest likelihood outside the window by less than two nats on average."""
+    sensor = Sensor(bins=60, ambient=5.0)
+    tried, fired = counts_of(sensor, np.full(40, 30.3), 0.5, 150)
+    proof = certificate(3.0, sensor.background, 0.05, STRONGEST)
+    value, bound = bounds_everywhere(proof, tried, fired)
+    depth = np.arange(60)[:, np.newaxis] + proof.phases
+    away = np.abs(depth - 30.3) > 1
+    slack = np.where(away[..., np.newaxis], bound, -np.inf).max(axis=(1, 2, 3))
+    slack = slack - np.where(away[..., np.newaxis], value, -np.inf).max(axis=(1, 2, 3))
+    assert slack.mean() < 2.0
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_no_return_within_a_window_exceeds_the_free_fit(seed):
+    rng = np.random.default_rng(seed)
+    sensor = Sensor(bins=25, fwhm=3.0, ambient=2.0)
+    tried, fired = counts_of(sensor, rng.uniform(0, 25), rng.choice([0.0, 1.0]), int(rng.integers(1, 500)), seed)
+    most = free_fit(tried, fired, sensor.background, sensor.pulse.half)[0]
+    for depth, signal in zip(rng.uniform(0, 25, 20), rng.choice([0.01, 0.3, 2.0, 30.0], 20), strict=True):
+        assert by_definition(sensor, depth, signal, tried[0], fired[0]) <= most[int(depth)] + 1e-9
+
+
+def held(samples, successes, delta=0.05, background=0.05):
+    model = return_model(3.0, background, 0.05, STRONGEST)
+    centre = model.estimate(samples, successes)
+    return certificate(3.0, background, 0.05, STRONGEST).holds(samples, successes, centre, 1.0, np.log(1 / delta))
+
+
+def test_it_holds_with_enough_counts_and_not_with_few():
+    sensor = Sensor(bins=100, ambient=5.0)
+    few, plenty = (counts_of(sensor, np.linspace(10, 90, 50), 0.5, samples) for samples in (20, 1000))
+    assert not held(*few).any()
+    assert held(*plenty).all()
+
+
+@pytest.mark.parametrize("depth", [0.0, 0.4, 99.6, 100.0])
+def test_it_holds_at_the_ends_of_the_range_too(depth):
+    sensor = Sensor(bins=100, ambient=5.0)
+    assert held(*counts_of(sensor, depth, 0.5, 5000)).all()
+
+
+def test_two_returns_are_not_one_depth():
+    """A second pulse of nearly the same height, far away: no depth is certain, whatever the counts."""
+    sensor = Sensor(bins=100, ambient=5.0)
+    rates = 0.5 * sensor.pulse.shares(np.array([20.0]), 100) + 0.499 * sensor.pulse.shares(np.array([70.0]), 100) + 0.05
+    samples = np.full((1, 100), 3000)
+    successes = np.round(samples * -np.expm1(-rates)).astype(np.int64)
+    assert not held(samples, successes).any()
+
+
+@pytest.mark.statistical
+def test_without_a_return_nothing_is_certain():
+    """Of 400 pixels without a return, at 25 looks each, more than 20 are certain of a depth with probability below 1e-6.
+
+    The chance of each is at most 0.05 by the theorem, 20 expected; 5 standard deviations more are 42. In truth there
+    are far fewer, because depth and signal have a prior to pay for.
+    """
+    sensor = Sensor(bins=50, ambient=2.5)
+    rng = np.random.default_rng(8)
+    tried = np.zeros((400, 50), dtype=np.int64)
+    fired = tried.copy()
+    ever = np.zeros(400, dtype=np.bool_)
+    chances = sensor.chances(np.full(400, np.nan), np.zeros(400))
+    for more in np.geomspace(5, 400, 25).astype(int):
+        fired = fired + rng.binomial(more, chances)
+        tried = tried + more
+        ever |= held(tried, fired)
+    assert ever.sum() <= 42
+    assert binom.sf(42, 400, 0.05) < 1e-5

@@ -1,0 +1,42 @@
+"""Rates, detection probabilities and time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.lidar import Sensor
+
+
+def test_a_bin_fires_with_the_chance_of_at_least_one_photon():
+    sensor = Sensor(bins=40, fwhm=3.0, ambient=4.0, dark=0.01)
+    depth, signal = np.array([20.3, 7.0]), np.array([0.5, 2.0])
+    rates = signal[:, np.newaxis] * sensor.pulse.shares(depth, 40) + 4.0 / 40 + 0.01
+    assert sensor.chances(depth, signal) == pytest.approx(1 - np.exp(-rates))
+
+
+def test_without_a_return_every_bin_is_background():
+    sensor = Sensor(bins=10, ambient=1.0)
+    assert sensor.chances(np.array([np.nan]), np.array([5.0])) == pytest.approx(1 - np.exp(-0.1))
+
+
+def test_without_any_light_nothing_fires():
+    assert not Sensor(bins=10, ambient=0.0).chances(np.array([np.inf]), np.array([0.0])).any()
+
+
+def test_time_counts_the_periods_in_which_the_detector_is_blind():
+    sensor = Sensor(reach=15.0, dead_time=250e-9)  # a period of 100.07 ns: three of them begin in 250 ns
+    assert sensor.period == pytest.approx(100.07e-9, rel=1e-4)
+    assert sensor.elapsed(np.array([10.0]), np.array([4])) == pytest.approx((10 + 3 * 4) * sensor.period)
+    quick = Sensor(reach=15.0, dead_time=0.0)
+    assert quick.elapsed(np.array([10.0]), np.array([4])) == pytest.approx(10 * quick.period)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("bins", 1), ("ambient", -1.0), ("ambient", np.nan), ("dark", -0.1), ("dead_time", np.inf), ("reach", 0.0), ("fwhm", 0)],
+)
+def test_what_makes_no_sensor_is_refused_by_name(name, value):
+    with pytest.raises(lb.InvalidParameter, match=name):
+        Sensor(**{name: value})

@@ -1,0 +1,65 @@
+"""A real service on loopback, in a thread of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from linkedbandits.service.http.server import Server, make_server
+from linkedbandits.service.http.service import Settings
+from linkedbandits.service.store import Store, open_store
+from linkedbandits.service.tokens import make_token
+
+
+@dataclass
+class RunningService:
+    """Where it is, and what it works on."""
+
+    url: str
+    store: Store
+    server: Server
+    http: httpx.Client
+
+    def create(self, **changes: Any) -> str:
+        """A small experiment; its identifier."""
+        wanted = {"name": "directions", "arms": ["north", "east", "south"], **changes}
+        response = self.http.post("/v1/experiments", json=wanted)
+        assert response.status_code == 201, response.text
+        return response.json()["id"]
+
+    def make_token(self, role: str, name: str = "somebody") -> tuple[str, str]:
+        """A new token, and its identifier."""
+        text, record = make_token(name, role, lambda: 0.0)
+        with self.store.writing() as writing:
+            writing.add_token(record)
+        return text, record.id
+
+
+@contextmanager
+def running_service(path: str, settings: Settings | None = None, host: str = "127.0.0.1") -> Iterator[RunningService]:
+    """Serve the store at ``path`` until the context ends."""
+    store = open_store(path)
+    ready = threading.Event()
+    where: list[str] = []
+
+    def on_ready(url: str) -> None:
+        where.append(url)
+        ready.set()
+
+    server = make_server(store, settings or Settings(), host, 0, on_ready)
+    thread = threading.Thread(target=server.run, name="server")
+    thread.start()
+    try:
+        assert ready.wait(20), "the service did not start"
+        with httpx.Client(base_url=where[0], timeout=20) as http:
+            yield RunningService(where[0], store, server, http)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        store.close()
+        assert not thread.is_alive(), "the service did not stop"

@@ -1,0 +1,40 @@
+"""Stores to test with: SQLite in a file, PostgreSQL from a server that the tests start."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from postgres_server import running_postgres
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A running PostgreSQL server."""
+    with running_postgres() as server:
+        if server is None:
+            pytest.skip(
+                "PostgreSQL is not installed: no initdb and postgres in /usr/lib/postgresql/*/bin or on the path"
+            )
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres):
+    """An empty database of one's own."""
+    return postgres.new_database(f"test{next(_numbers)}")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request, tmp_path):
+    """An empty store of each kind, by its address."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'experiments.sqlite'}"
+    return request.getfixturevalue("postgres_url")

@@ -1,0 +1,40 @@
+"""The page, its headers, and what they forbid."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/v1/experiments", "/nothing", "/healthz"])
+def test_every_answer_has_the_security_headers(service, path):
+    headers = service.http.get(path).headers
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["object-src"] == policy["base-uri"] == "'none'"
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "server" not in headers
+
+
+def test_the_page_is_served_and_checked_at_every_visit(service):
+    page = service.http.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["cache-control"] == "no-cache"
+    script = service.http.get("/static/main.js")
+    assert script.headers["cache-control"] == "no-cache"
+    again = service.http.get("/static/main.js", headers={"If-None-Match": script.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_vendored_files_are_kept_for_ever(service):
+    response = service.http.get("/static/vendor/uPlot-1.6.32.min.css")
+    assert response.status_code == 200
+    assert "immutable" in response.headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/static/../http/app.py", "/static/%2e%2e/http/app.py", "/static/nothing.js"])
+def test_nothing_else_is_served(service, path):
+    response = service.http.get(path)
+    assert response.status_code == 404
+    assert response.headers.get("cache-control") != "public, max-age=31536000, immutable"

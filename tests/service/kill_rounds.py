@@ -1,0 +1,221 @@
+"""Kill a desk at work, again and again, and look whether anything that it had acknowledged is gone.
+
+A *nursery* is a process with everything imported, which forks a worker for every round: a desk with several threads
+that ask and tell as fast as they can, and report every answer that was acknowledged. The worker is killed with SIGKILL
+at a random moment. Then the store is opened again and compared with what the worker had reported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from uninterrupted import uninterrupted
+
+import linkedbandits as lb
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.exporting import journal_lines
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.records import Setup
+from linkedbandits.service.store import Store, open_store
+
+THREADS = 4
+SETUP = Setup(
+    tuple("abcdef"), {"name": "linked-elimination", "parameters": {"delta": 1e-60}}, parallel=200, lease_seconds=0.2
+)
+SNAPSHOT_EVERY = 300
+
+
+def outcome(play: lb.Play) -> object:
+    """How a play ends, the same whoever asks."""
+    position = play.id * 7919 % 13
+    return play.arms[position] if position < len(play.arms) else None
+
+
+def work(number: int, url: str, experiment: str, seed: int, rounds: int) -> None:
+    """The worker: so many rounds in each thread; by far too many if it is to be killed."""
+    store = open_store(url)
+    desk = Desk(store, snapshot_every=SNAPSHOT_EVERY)
+    desk.start()
+    os.write(1, f"ready {number} {os.getpid()}\n".encode())
+
+    def ask_and_tell(thread: int) -> None:
+        rng = random.Random(f"{seed} {thread}")
+        for _ in range(rounds):
+            plays = desk.ask(experiment, rng.randint(1, 12)).result().plays
+            os.write(1, f"asked {' '.join(str(play.id) for play in plays)}\n".encode())
+            if rng.random() < 0.05:
+                continue  # never told; the lease runs out
+            told = desk.tell(experiment, [(play.id, outcome(play)) for play in plays]).result()
+            for play, receipt in zip(plays, told.receipts, strict=True):
+                os.write(1, f"told {play.id} {receipt}\n".encode())
+            if rng.random() < 0.1:
+                desk.expire().result()
+
+    threads = [threading.Thread(target=ask_and_tell, args=(thread,)) for thread in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    desk.stop()
+    store.close()
+
+
+def serve_as_nursery() -> None:
+    """Fork workers for every line of arguments, and say when the last of them is gone."""
+    with suppress(ImportError):
+        importlib.import_module("psycopg")  # once, instead of in every worker
+    for line in sys.stdin:
+        pids = []
+        for number, arguments in enumerate(line.split(";")):
+            pid = os.fork()
+            if pid == 0:
+                url, experiment, seed, rounds = arguments.split()
+                work(number, url, experiment, int(seed), int(rounds))
+                os._exit(0)
+            pids.append(pid)
+        for pid in pids:
+            os.waitpid(pid, 0)
+        os.write(1, b"gone\n")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a worker works on, and when it is killed; None if it is left to finish its rounds."""
+
+    experiment: str
+    seed: int
+    killed_after: float | None = None
+
+    @property
+    def rounds(self) -> int:
+        return 40 if self.killed_after is None else 1_000_000
+
+
+@dataclass
+class Reported:
+    """What workers have acknowledged: plays handed out, and receipts by play."""
+
+    asked: list[int] = field(default_factory=list)
+    told: dict[int, str] = field(default_factory=dict)
+
+    def take(self, kind: str, words: list[str]) -> None:
+        if kind == "asked":
+            self.asked += map(int, words)
+        else:
+            play, receipt = int(words[0]), words[1]
+            assert play not in self.told, f"play {play} was told twice"
+            self.told[play] = receipt
+
+
+class Nursery:
+    """Where workers come from."""
+
+    def __enter__(self) -> Nursery:
+        folders = [str(Path(__file__).parent), *sys.path]
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=30)
+
+    def run(self, url: str, workers: Sequence[Worker], reported: Reported) -> None:
+        """Let workers work, and write down what they report, until the last of them is gone."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(
+            ";".join(f"{url} {worker.experiment} {worker.seed} {worker.rounds}" for worker in workers) + "\n"
+        )
+        process.stdin.flush()
+        for line in process.stdout:
+            kind, *words = line.split()
+            if kind == "ready":
+                worker = workers[int(words[0])]
+                if worker.killed_after is not None:
+                    _later(worker.killed_after, os.kill, int(words[1]), signal.SIGKILL)
+            elif kind == "gone":
+                return
+            else:
+                reported.take(kind, words)
+        raise RuntimeError("the nursery is gone")
+
+
+def _later(seconds: float, action: Callable[..., None], *arguments: object) -> None:
+    timer = threading.Timer(seconds, action, arguments)
+    timer.daemon = True
+    timer.start()
+
+
+def create(store: Store) -> str:
+    with Desk(store) as desk:
+        return desk.create(SETUP, "nothing lost").result().id
+
+
+def check(store: Store, experiment: str, reported: Reported) -> int:
+    """Everything acknowledged is there, once, and the experiment is what it would be without interruption.
+
+    Returns the answers on record.
+    """
+    with store.writing() as tables:
+        tables.lock(experiment)  # a server may still be at the last commit of a client that is dead
+    with store.reading() as tables:
+        hosted = HostedExperiment.open(tables, tables.record(experiment))
+    handed_out: dict[int, lb.Play] = {}
+    receipts: dict[int, str] = {}
+    for event in map(json.loads, "".join(journal_lines(store, experiment)).splitlines()):
+        play = event.get("play")
+        if event["kind"] == "ask":
+            assert play == len(handed_out), f"play {play} was handed out out of turn"
+            handed_out[play] = lb.Play(play, tuple(event["arms"]))
+        elif event["kind"] == "tell":
+            assert play not in receipts, f"play {play} is on record twice"
+            assert event["hit"] == outcome(handed_out[play]), f"play {play} has another answer"
+            receipts[play] = event["receipt"]
+    assert len(set(reported.asked)) == len(reported.asked), "a play was handed out twice"
+    assert set(reported.asked) <= handed_out.keys(), "a play was handed out that is not on record"
+    lost = {play: receipt for play, receipt in reported.told.items() if receipts.get(play) != receipt}
+    assert not lost, f"acknowledged and lost: {lost}"
+
+    plain = uninterrupted(store, experiment)
+    assert hosted.experiment.to_json() == plain.to_json(), "the state differs from that of an uninterrupted run"
+    assert hosted.experiment.ask() == plain.ask(), "the next decision differs"
+    return len(receipts)
+
+
+def rounds_of_kills(url: str, rounds: int, seed: int, rounds_each: int = 5) -> Iterator[int]:
+    """Kill a worker ``rounds`` times, with a new experiment every few rounds; yields the answers checked so far."""
+    rng = random.Random(seed)
+    store = open_store(url)
+    answers = 0
+    try:
+        with Nursery() as nursery:
+            for number in range(rounds):
+                if number % rounds_each == 0:
+                    experiment, reported, before = create(store), Reported(), 0
+                nursery.run(url, [Worker(experiment, rng.randrange(2**30), rng.uniform(0.0, 0.3))], reported)
+                on_record = check(store, experiment, reported)
+                answers, before = answers + on_record - before, on_record
+                yield answers
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    serve_as_nursery()

@@ -1,0 +1,94 @@
+"""A real service and a real Chromium for the tests of the live page.
+
+Without playwright or Chromium these tests are skipped, and say what is missing. With LINKEDBANDITS_REQUIRE_BROWSER=1
+they fail instead: where the page must be tested, it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from live_service import running_service
+
+from linkedbandits.service.client import Client
+
+REQUIRED = os.environ.get("LINKEDBANDITS_REQUIRE_BROWSER") == "1"
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+if REQUIRED:
+    import playwright.sync_api  # noqa: F401 - an error here is the failure that was asked for
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    """A service that the tests share; each makes experiments of its own."""
+    with running_service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_service(tmp_path):
+    """A service that a test may kill, or close to those without a token."""
+    with running_service(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def client(service):
+    with Client(service.url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One Chromium a module: while playwright runs, no other event loop can run in this thread."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        missing = "the tests of the live page need Chromium; install it with: apt-get install chromium"
+        pytest.fail(missing) if REQUIRED else pytest.skip(missing)
+    with sync_api.sync_playwright() as engine:
+        launched = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open an address in a fresh profile; no page may have had an error or broken the security policy in the end."""
+    contexts, errors = [], []
+
+    def note_console(message):
+        # The browser itself logs every answer that is not a success; those are what some tests are about.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            errors.append(message.text)
+
+    def open_(url, *, width=1200, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", note_console)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert errors == []

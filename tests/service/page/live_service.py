@@ -1,0 +1,87 @@
+"""The live service in a process of its own, and somebody who plays."""
+
+from __future__ import annotations
+
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from linkedbandits.model import Label
+from linkedbandits.service.client import RemoteExperiment
+from linkedbandits.service.store import open_store
+from linkedbandits.service.tokens import make_token
+
+
+class LiveService:
+    """On a port and a store that survive the process."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "linkedbandits", "serve"]
+        where = ["--store", str(self._store), "--port", str(self._port)]
+        self._process = subprocess.Popen([*command, *where], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            assert self._process.poll() is None, "the service ended before it answered"
+            assert time.monotonic() < deadline, "the service did not answer within 30 seconds"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As if the machine had failed."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=20)
+
+    def make_token(self, role: str) -> str:
+        text, record = make_token(role, role, time.time)
+        with closing(open_store(str(self._store))) as store, store.writing() as writing:
+            writing.add_token(record)
+        return text
+
+    def address_of(self, experiment: RemoteExperiment) -> str:
+        return f"{self.url}/#/experiments/{experiment.id}"
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as response:
+                return response.status == 200
+        except OSError:
+            return False
+
+
+@contextmanager
+def running_service(folder: Path) -> Iterator[LiveService]:
+    service = LiveService(folder / "store.sqlite3")
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+def play(experiment: RemoteExperiment, means: dict[Label, float], plays: int, seed: int = 1) -> bool:
+    """Play so many times against arms with these means. Is it decided now?"""
+    coin = random.Random(seed)
+    done = False
+    while plays > 0 and not done:
+        asked = experiment.ask_many(min(plays, 100))
+        answers = [(one.id, next((arm for arm in one.arms if coin.random() < means[arm]), None)) for one in asked]
+        done = experiment.tell_many(answers).done
+        plays -= len(asked)
+    return done

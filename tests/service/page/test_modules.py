@@ -1,0 +1,138 @@
+"""The page's modules by themselves, run in the browser they are written for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+
+
+@pytest.fixture(scope="module")
+def page(browser, service):
+    page = browser.new_page()
+    page.goto(service.url)
+    yield page
+    page.close()
+
+
+PARSE = """
+async (pieces) => {
+  const { EventParser } = await import("/static/stream.js");
+  const events = [];
+  const parser = new EventParser((event) => events.push(event));
+  for (const piece of pieces) parser.push(piece);
+  return events;
+}
+"""
+STREAM = (
+    ": hello\r\nid: 7\r\nevent: view\r\ndata: [0,\r\ndata:  1]\r\n\r\n"  # ends of lines as in any of the three styles
+    ": still here\n\ndata: x:y\n\n"
+    "id: 8\rdata\r\rdata: cut"
+)
+EVENTS = [
+    {"type": "view", "id": "7", "data": "[0,\n 1]"},
+    {"type": "message", "id": None, "data": "x:y"},
+    {"type": "message", "id": "8", "data": ""},
+]
+
+
+def test_events_are_read_wherever_the_network_cuts_the_stream(page):
+    for cut in range(len(STREAM) + 1):
+        assert page.evaluate(PARSE, [STREAM[:cut], STREAM[cut:]]) == EVENTS
+    assert page.evaluate(PARSE, list(STREAM)) == EVENTS
+
+
+MERGE = """
+async (text) => {
+  const batches = JSON.parse(text); // quicker to hand over than thousands of values
+  const { History } = await import("/static/history.js");
+  const history = new History();
+  for (const batch of batches) history.add(batch);
+  return { times: history.times, plays: history.plays, rate: history.rate(), drawn: history.drawn(9, 7) };
+}
+"""
+
+
+def test_history_is_put_together_without_repeats(page):
+    merged = page.evaluate(MERGE, json.dumps([[[1, 10.0, 1], [4, 11.0, 3]], [[4, 11.0, 3], [9, 13.0, 6]], []]))
+    assert (merged["times"], merged["plays"]) == ([10, 11, 13], [1, 3, 6])
+    assert merged["rate"] == pytest.approx(5 / 3)
+    assert merged["drawn"] == [[9, 10, 11, 13, 14], [0, 1, 3, 6, 7]]
+
+
+def test_a_long_history_is_thinned_but_keeps_its_ends(page):
+    merged = page.evaluate(MERGE, json.dumps([[[seq, float(seq), 2 * seq] for seq in range(9_000)]]))
+    assert 2_000 <= len(merged["times"]) <= 4_000
+    assert (merged["times"][0], merged["times"][-1], merged["plays"][-1]) == (0, 8_999, 17_998)
+    assert merged["times"] == sorted(merged["times"])
+    assert merged["rate"] == pytest.approx(2)
+
+
+FORMAT = "async ([name, ...values]) => (await import('/static/format.js'))[name](...values)"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "text"),
+    [
+        ("count", [1234567], "1,234,567"),
+        ("about", [1234], "1,200"),
+        ("about", [12_345_678], "12.3m"),
+        ("percent", [0.12345, 1], "12.3\u00a0%"),
+        ("chance", [0.05], "5\u00a0%"),
+        ("chance", [0.001], "0.1\u00a0%"),
+        ("chance", [1e-12], "10⁻¹²"),
+        ("evidence", [-0.3], "below 1"),
+        ("evidence", [0], "1"),
+        ("evidence", [0.4771], "3"),
+        ("evidence", [1.301], "20"),
+        ("evidence", [4.3424], "22,000"),
+        ("evidence", [12], "10¹²"),
+        ("evidence", [17.6], "4 \N{MULTIPLICATION SIGN} 10¹⁷"),
+        ("evidence", [9.9999], "10¹⁰"),
+        ("duration", [42], "42 s"),
+        ("duration", [600], "10 min"),
+        ("duration", [36_000], "10 h"),
+        ("plural", [1, "play"], "1 play"),
+        ("plural", [1000, "play"], "1,000 plays"),
+    ],
+)
+def test_figures_are_written_for_readers(page, name, values, text):
+    assert page.evaluate(FORMAT, [name, *values]) == text
+
+
+SCALES = """
+async (view) => {
+  const { readArms } = await import("/static/arms.js");
+  const { shareEnd, digits, threshold, evidenceEnd, leading } = readArms(view);
+  return { shareEnd, digits, threshold, evidenceEnd, leading: [...leading] };
+}
+"""
+
+
+def a_view(high, samples, still_in, evidence, **changes):
+    arms = {"label": ["a", "b", "c"], "high": high, "samples": samples, "still_in": still_in}
+    arms["log10_evidence"] = evidence
+    return {"arms": arms, "delta": 0.01, "plays": 9, "leading": {"arm": "b", "top": []}} | changes
+
+
+def test_scales_fit_the_arms_that_are_still_asked_about(page):
+    read = page.evaluate(SCALES, a_view([0.9, 0.17, 1.0], [5, 90, 0], [False, True, True], [2.2, -1.0, None]))
+    assert read == {"shareEnd": pytest.approx(0.2), "digits": 1, "threshold": 2, "evidenceEnd": 2.5, "leading": [1]}
+
+
+def test_scales_exist_before_anything_is_known(page):
+    view = a_view([1, 1, 1], [0, 0, 0], [True] * 3, None, plays=0, delta=None)
+    assert page.evaluate(SCALES, view) == {
+        "shareEnd": 1,
+        "digits": 1,
+        "threshold": None,
+        "evidenceEnd": 1,
+        "leading": [],
+    }
+
+
+def test_all_of_the_best_lead_where_several_are_sought(page):
+    view = a_view([0.5] * 3, [9] * 3, [True] * 3, None, leading={"arm": "c", "top": ["c", "a"]})
+    assert page.evaluate(SCALES, view)["leading"] == [0, 2]

@@ -1,0 +1,266 @@
+"""The clients: the names and the errors of the in-process experiment, through any weather."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+
+import httpx
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service.calls import error_of
+from linkedbandits.service.client import AsyncClient, Client
+from linkedbandits.service.retries import Retries
+from running_service import running_service
+
+ARMS = ["north", "east", "south"]
+QUICK = Retries(times=3, first_seconds=1.0, longest_seconds=3.0, draw=lambda: 1.0)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with running_service(str(tmp_path_factory.mktemp("client") / "experiments.sqlite3")) as running:
+        yield running
+
+
+def play_to_the_end(exp, seed):
+    rng = random.Random(seed)
+    means = {"north": 0.1, "east": 0.5, "south": 0.2}
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
+    return exp
+
+
+def test_the_same_programme_runs_on_a_service_and_in_process(service):
+    here = play_to_the_end(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.1)), seed=3)
+    with Client(service.url) as client:
+        there = play_to_the_end(client.create("directions", ARMS, lb.LinkedElimination(delta=0.1)), seed=3)
+        assert there.recommend() == here.recommend()
+        assert there.estimates() == here.estimates()
+        assert there.plays == here.plays
+        assert isinstance(there.recommend(), lb.Verdict)
+        with pytest.raises(lb.ExperimentFinished):
+            there.ask()
+
+
+def test_the_asynchronous_client_does_the_same(service):
+    here = play_to_the_end(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.1)), seed=3)
+
+    async def play():
+        rng = random.Random(3)
+        means = {"north": 0.1, "east": 0.5, "south": 0.2}
+        async with AsyncClient(service.url) as client:
+            exp = await client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
+            assert (exp.id, "directions", "running") in await client.experiments()
+            while not await exp.done():
+                play = await exp.ask()
+                await exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
+            assert await exp.plays() == here.plays
+            await exp.pause()
+            await exp.resume()
+            await exp.archive()
+            return await exp.recommend(), await exp.estimates()
+
+    assert asyncio.run(play()) == (here.recommend(), here.estimates())
+
+
+def test_refusals_are_the_errors_of_the_library(service):
+    with Client(service.url) as client:
+        exp = client.create("directions", ARMS, lb.LinkedElimination(delta=0.1), parallel=2)
+        play = exp.ask()
+        assert exp.tell(play.id, "east") == "counted"
+        assert exp.tell(play.id, "east") == "repeated"
+        with pytest.raises(lb.ConflictingTell, match="'east'"):
+            exp.tell(play.id, None)
+        with pytest.raises(lb.UnknownPlay):
+            exp.tell(99, None)
+        with pytest.raises(lb.HitNotInPlay):
+            exp.tell(play.id, "west")
+        plays = exp.ask_many(5)
+        assert len(plays) == 2
+        with pytest.raises(lb.TooManyInFlight):
+            exp.ask()
+        exp.abandon(plays[0].id)
+        told = exp.tell_many([(plays[0].id, None), (99, None)])
+        assert told.receipts[0] == "late"
+        assert isinstance(told.receipts[1], lb.UnknownPlay)
+        exp.pause()
+        with pytest.raises(lb.ExperimentPaused):
+            exp.ask()
+        exp.resume()
+        exp.archive()
+        with pytest.raises(lb.ExperimentArchived):
+            exp.ask()
+        with pytest.raises(lb.UnknownExperiment):
+            client.experiment("nobody").ask()
+        with pytest.raises(lb.InvalidParameter, match="arms"):
+            client.create("one", ["a"], lb.LinkedElimination(delta=0.1))
+        with pytest.raises(lb.LinkageMismatch):
+            client.create("two", ["a", "b"], lb.CascadeBAI(delta=0.1, k=1))
+
+
+class Weather:
+    """A service that fails in a given way, and then answers; remembers what it was sent."""
+
+    def __init__(self, *outcomes):
+        self.outcomes = list(outcomes)
+        self.bodies = []
+
+    def __call__(self, request):
+        self.bodies.append(request.content)
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+def asked(play=0):
+    return httpx.Response(200, json={"plays": [{"id": play, "arms": ARMS}], "expires_at": 1.0})
+
+
+def client_in(weather, slept):
+    keys = (f"key {number}" for number in itertools.count())
+    return Client(
+        "http://service",
+        "lb_token",
+        retries=QUICK,
+        sleep=slept.append,
+        new_key=lambda: next(keys),
+        transport=httpx.MockTransport(weather),
+    )
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("slow"),
+        httpx.RemoteProtocolError("hung up"),
+        httpx.Response(502, text="bad gateway"),
+        httpx.Response(503, json={"type": "urn:linkedbandits:store-unavailable", "detail": "gone", "status": 503}),
+        httpx.Response(504, text="timeout"),
+    ],
+    ids=repr,
+)
+def test_an_ask_is_tried_again_with_the_same_key(failure):
+    slept = []
+    weather = Weather(failure, failure, asked(4))
+    with client_in(weather, slept) as client:
+        assert client.experiment("x").ask() == lb.Play(4, tuple(ARMS))
+    assert slept == [1.0, 2.0]
+    assert {json.loads(body)["key"] for body in weather.bodies} == {"key 0"}
+
+
+def test_a_service_that_says_when_to_come_back_is_listened_to():
+    slept = []
+    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": "7"})
+    odd = httpx.Response(503, text="", headers={"Retry-After": "Fri, 31 Dec 2027 23:59:59 GMT"})
+    with client_in(Weather(busy, odd, asked()), slept) as client:
+        client.experiment("x").ask()
+    assert slept == [7.0, 2.0]
+
+
+def test_after_the_last_attempt_the_reason_is_raised():
+    slept = []
+    away = Weather(*[httpx.ConnectError("refused")] * 4)
+    with client_in(away, slept) as client, pytest.raises(lb.ServiceUnavailable, match="is it running"):
+        client.experiment("x").ask()
+    assert slept == [1.0, 2.0, 3.0]
+    busy = Weather(*[httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"})] * 4)
+    with client_in(busy, []) as client, pytest.raises(lb.TooManyRequests):
+        client.experiment("x").ask()
+
+
+def test_a_refusal_is_not_tried_again():
+    problem = {"type": "urn:linkedbandits:access-denied", "detail": "a viewer may not", "status": 403}
+    weather = Weather(httpx.Response(403, json=problem))
+    with client_in(weather, []) as client, pytest.raises(lb.AccessDenied, match="a viewer may not"):
+        client.experiment("x").ask()
+
+
+def test_an_experiment_is_not_created_twice_by_accident():
+    created = httpx.Response(201, json={"id": "x9"})
+    for unclear in (httpx.ReadTimeout("slow"), httpx.Response(502, text="")):
+        weather = Weather(unclear, created)
+        with client_in(weather, []) as client, pytest.raises(lb.LinkedBanditError):
+            client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
+        assert len(weather.bodies) == 1
+    for harmless in (httpx.ConnectError("refused"), httpx.Response(503, text="")):
+        with client_in(Weather(harmless, created), []) as client:
+            assert client.create("directions", ARMS, lb.LinkedElimination(delta=0.1)).id == "x9"
+
+
+def test_the_token_goes_along():
+    seen = []
+
+    def service(request):
+        seen.append(request.headers.get("authorization"))
+        return asked()
+
+    for token in ("lb_secret", None):
+        with Client("http://service", token, transport=httpx.MockTransport(service)) as client:
+            client.experiment("x").ask()
+    assert seen == ["Bearer lb_secret", None]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"other": 1}),
+        httpx.Response(404, text="nginx"),
+        httpx.Response(418, json={"type": "about:blank", "detail": "teapot"}),
+    ],
+    ids=repr,
+)
+def test_an_address_that_is_something_else_is_noticed(answer):
+    with client_in(Weather(answer), []) as client, pytest.raises(lb.UnexpectedAnswer):
+        client.experiment("x").ask()
+
+
+def test_a_url_that_is_none_is_not_tried_again():
+    slept = []
+    with Client("ftp://service", retries=QUICK, sleep=slept.append) as client, pytest.raises(lb.ServiceUnavailable):
+        client.experiment("x").ask()
+    assert slept == []
+
+
+def test_jitter_is_drawn_anew_every_time():
+    draws = iter([0.5, 0.25, 1.0])
+    assert list(Retries(times=3, first_seconds=1.0, draw=lambda: next(draws)).pauses()) == [0.5, 0.5, 4.0]
+
+
+def test_unknown_problems_keep_their_words():
+    assert "500 it broke" in str(error_of({"type": "about:blank", "status": 500, "detail": "it broke"}))
+
+
+@pytest.mark.slow
+def test_twenty_thousand_plays_through_the_service_end_as_in_process(service):
+    """Same plays, same receipts, same verdict; some answers get lost and are told late."""
+    rng = random.Random(11)
+    arms = [f"arm {number}" for number in range(10)]
+    means = {arm: 0.13 if arm == "arm 6" else 0.1 for arm in arms}
+    here = lb.Experiment(arms, lb.LinkedElimination(delta=0.05), max_plays=20_000)
+    with Client(service.url) as client:
+        there = client.create("twins", arms, lb.LinkedElimination(delta=0.05), max_plays=20_000)
+        given_up = []
+        while not here.done:
+            plays = there.ask_many(500)
+            assert plays == [here.ask() for _ in plays]
+            lost, kept = plays[:3], plays[3:]
+            for play in lost:
+                there.abandon(play.id)
+                here.abandon(play.id)
+            answers = [(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None)) for play in kept]
+            answers += given_up
+            rng.shuffle(answers)
+            assert there.tell_many(answers).receipts == [here.tell(play, hit) for play, hit in answers]
+            given_up = [(play.id, None) for play in lost]
+        assert there.recommend() == here.recommend()
+        assert there.estimates() == here.estimates()
+        assert there.done
+    assert here.plays > 10_000

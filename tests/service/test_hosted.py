@@ -1,0 +1,146 @@
+"""Rebuilding an experiment: snapshot, segments and the tail of the journal, all checked."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from dataclasses import replace
+
+import pytest
+from uninterrupted import SETUP, uninterrupted
+
+import linkedbandits as lb
+from coin_flips import CoinFlipper
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.sqlite_store import SqliteStore
+from linkedbandits.service.tables import Tables
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SqliteStore(tmp_path / "a.sqlite")
+    yield store
+    store.close()
+
+
+def reopened(store, experiment: str) -> HostedExperiment:
+    with store.reading() as tables:
+        return HostedExperiment.open(tables, tables.record(experiment))
+
+
+def busy_experiment(store, snapshot_every: int, linkage: str = "free") -> str:
+    """Two hundred plays, of which some are out, some given up, and some told late."""
+    coins = CoinFlipper([0.2, 0.5, 0.4, 0.3], 3)
+    with Desk(store, snapshot_every=snapshot_every) as desk:
+        setup = replace(SETUP, arms=(0, 1, 2, 3), linkage=linkage, lease_seconds=1e6)
+        experiment = desk.create(setup, "busy").result().id
+        slow: list[lb.Play] = []
+        for number in range(40):
+            first, lost, *others = desk.ask(experiment, 5).result().plays
+            desk.abandon(experiment, [lost.id])
+            told = [*others, *slow, *([lost] if number % 2 else [])]
+            desk.tell(experiment, [(play.id, coins.answer(play)) for play in told]).result()
+            slow = [first]
+    return experiment
+
+
+@pytest.mark.parametrize("linkage", ["ordered", "free", "single"])
+@pytest.mark.parametrize("snapshot_every", [1, 40, 10_000])
+def test_opened_again_it_is_the_same(store, monkeypatch, snapshot_every, linkage):
+    monkeypatch.setattr("linkedbandits.answers.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
+    experiment = busy_experiment(store, snapshot_every, linkage)
+    hosted = reopened(store, experiment)
+    assert hosted.experiment.to_json() == uninterrupted(store, experiment).to_json()
+    assert hosted.abandoned == 40
+    assert list(hosted.leases) == [195]
+    assert hosted.experiment.in_flight == 1
+    with store.reading() as tables:
+        snapshot = tables.snapshot(experiment)
+        assert (snapshot is None) == (snapshot_every == 10_000)
+        if snapshot is not None:
+            assert hosted.head - snapshot.seq <= 40
+            assert len(tables.answers(experiment)) in (12, 13)
+
+
+def test_it_goes_on_with_tuples_of_its_own(store):
+    """New tuples after a restart must not take the numbers of those before."""
+    experiment = busy_experiment(store, snapshot_every=1)
+    coins = CoinFlipper([0.2, 0.5, 0.4, 0.3], 4)
+    with Desk(store) as desk:
+        for _ in range(40):
+            play = desk.ask(experiment).result().plays[0]
+            desk.tell(experiment, [(play.id, coins.answer(play))]).result()
+    assert reopened(store, experiment).experiment.to_json() == uninterrupted(store, experiment).to_json()
+
+
+def test_a_snapshot_rewrites_only_the_segments_that_changed(store, monkeypatch):
+    monkeypatch.setattr("linkedbandits.answers.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
+    rewritten: list[list[int]] = []
+    save = Tables.save_snapshot
+
+    def spy(self, experiment, snapshot, answers):
+        rewritten.append(list(answers))
+        save(self, experiment, snapshot, answers)
+
+    monkeypatch.setattr(Tables, "save_snapshot", spy)
+    with Desk(store, snapshot_every=1) as desk:
+        experiment = desk.create(SETUP, "x").result().id
+        desk.ask(experiment, 40).result()
+        desk.tell(experiment, [(0, None), (39, None)]).result()
+        desk.abandon(experiment, [20]).result()
+    assert rewritten == [[0, 1, 2], [0, 2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("tell", 'replace(body, \'"receipts":"c\', \'"receipts":"l\')', "is 'late' in it, and 'counted' now"),
+        ("ask", "replace(body, '\"first\":0', '\"first\":1')", "the replay other ones"),
+        ("ask", "replace(body, '\"runs\":[[0', '\"runs\":[[77')", "cannot be replayed"),
+        ("tell", "replace(body, '\"plays\":[0', '\"plays\":[9')", r"cannot be replayed \(UnknownPlay"),
+    ],
+)
+def test_a_journal_that_does_not_fit_is_refused(store, kind, change, said):
+    with Desk(store) as desk:
+        experiment = desk.create(SETUP, "x").result().id
+        desk.ask(experiment, 2).result()
+        desk.tell(experiment, [(0, None)]).result()
+    with store.writing() as tables:
+        tables._run(f"UPDATE journal SET body = {change} WHERE kind = ? AND experiment = ?", kind, experiment)
+        assert tables._cursor.rowcount == 1
+    with pytest.raises(lb.JournalMismatch, match=said):
+        reopened(store, experiment)
+    with Desk(store) as desk:  # the other experiments do not suffer
+        other = desk.create(SETUP, "y").result().id
+        futures = [desk.ask(experiment), desk.ask(other)]
+        assert isinstance(futures[0].exception(), lb.JournalMismatch)
+        assert futures[1].result().plays
+
+
+def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):
+    experiment = busy_experiment(store, snapshot_every=1)
+    with store.writing() as tables:
+        tables._run("UPDATE snapshots SET body = ? WHERE experiment = ?", b"no snapshot at all", experiment)
+    with Desk(store) as desk:
+        other = desk.create(SETUP, "y").result().id
+        held = threading.Event()
+        desk.read(other, lambda _: held.wait(5))
+        futures = [desk.ask(experiment), desk.ask(other)]
+        held.set()
+        assert isinstance(futures[0].exception(), zlib.error)
+        assert futures[1].result().plays
+        assert isinstance(desk.read(experiment, lambda hosted: hosted).exception(), zlib.error)
+
+
+def test_tuples_that_were_forgotten_get_new_numbers(store, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.tuple_numbers.MOST_REMEMBERED", 4)
+    experiment = busy_experiment(store, snapshot_every=60)
+    assert reopened(store, experiment).experiment.to_json() == uninterrupted(store, experiment).to_json()
+    with store.reading() as tables:
+        numbers = {number for entry in tables.entries(experiment, 0) for number, _ in entry.body.get("runs", [])}
+        tuples = tables.tuples(experiment, range(max(numbers) + 1))
+    assert tuples.keys() == numbers
+    assert len({tuple(arms) for arms in tuples.values()}) < len(tuples)

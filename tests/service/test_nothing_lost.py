@@ -1,0 +1,24 @@
+"""Processes that are killed, and processes that share an experiment; `make bench SECTION=nothing-lost` kills 400."""
+
+from __future__ import annotations
+
+import pytest
+from kill_rounds import Nursery, Reported, Worker, check, create, rounds_of_kills
+
+from linkedbandits.service.store import open_store
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_a_kill(store_url):
+    answers = list(rounds_of_kills(store_url, rounds=8, seed=1, rounds_each=4))[-1]
+    assert answers > 100
+
+
+@pytest.mark.slow
+def test_two_processes_share_an_experiment_and_one_of_them_is_killed(store_url):
+    store = open_store(store_url)
+    experiment, reported = create(store), Reported()
+    with Nursery() as nursery:
+        nursery.run(store_url, [Worker(experiment, 1, killed_after=0.2), Worker(experiment, 2)], reported)
+    assert check(store, experiment, reported) > 100
+    store.close()

@@ -1,0 +1,114 @@
+"""What people look at is what the experiment knows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.intervals import share_interval
+from linkedbandits.service.outlook import Outlook
+from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
+from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, view_of
+
+ARMS = ("north", "east", "south")
+
+
+def host(experiment, **setup):
+    policy = {"name": experiment.policy.name, "parameters": {}}
+    record = ExperimentRecord("x1", "directions", Setup(ARMS, policy, **setup), "running", 5.0, 42)
+    return SimpleNamespace(experiment=experiment, record=record, abandoned=3)
+
+
+def play(experiment, count):
+    for _ in range(count):
+        ticket = experiment.ask()
+        experiment.tell(ticket.id, "east" if "east" in ticket.arms and ticket.id % 7 == 0 else None)
+
+
+def test_a_view_shows_the_experiment():
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05))
+    play(exp, 30)
+    view = view_of(read_standing(host(exp)), Outlook(100.0, 250.0))
+    assert (view["id"], view["name"], view["head"], view["abandoned"]) == ("x1", "directions", 42, 3)
+    assert (view["plays"], view["in_flight"], view["late"], view["done"]) == (exp.plays, exp.in_flight, 0, exp.done)
+    assert view["verdict"] is None
+    assert view["leading"]["arm"] == exp.recommend().arm
+    assert (view["delta"], view["linkage"]) == (0.05, "ordered")
+    assert view["arms"]["label"] == list(ARMS)
+    assert view["arms"]["mean"] == [estimate.mean for estimate in exp.estimates()]
+    assert view["arms"]["log10_evidence"] == exp.evidence()
+    assert view["outlook"] == {"lower_bound": 100.0, "estimate_total": 250.0, "estimate_left": 220.0}
+    assert summary_of(read_standing(host(exp)))["arms"] == 3
+
+
+def test_a_finished_experiment_has_its_verdict_and_nothing_left():
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.2))
+    while not exp.done:
+        play(exp, 1)
+    view = view_of(read_standing(host(exp)), Outlook(10.0, 20.0))
+    verdict = exp.recommend()
+    assert view["verdict"] == view["leading"]
+    assert (view["verdict"]["arm"], view["verdict"]["status"], view["verdict"]["error_bound"]) == (
+        "east",
+        "confident",
+        0.2,
+    )
+    assert view["verdict"]["top"] == list(verdict.top)
+    assert (view["outlook"]["estimate_total"], view["outlook"]["estimate_left"]) == (None, None)
+
+
+def test_an_estimate_that_is_behind_is_not_shown():
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05))
+    play(exp, 20)
+    outlook = view_of(read_standing(host(exp)), Outlook(100.0, 20.0))["outlook"]
+    assert outlook == {"lower_bound": 100.0, "estimate_total": None, "estimate_left": None}
+
+
+def test_policies_without_evidence_have_none():
+    exp = lb.Experiment(ARMS, lb.UniformSampling(samples=5))
+    view = view_of(read_standing(host(exp)), Outlook())
+    assert view["arms"]["log10_evidence"] is None
+    assert view["arms"]["mean"] == [None, None, None]
+    assert view["delta"] is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1, max_size=8))
+def test_limits_are_those_of_the_library_and_contain_the_mean(counts):
+    samples = np.array([max(pair) for pair in counts])
+    successes = np.array([min(pair) for pair in counts])
+    low, high = share_limits(samples, successes)
+    for index, (seen, won) in enumerate(zip(samples.tolist(), successes.tolist(), strict=True)):
+        if seen == 0:
+            assert (low[index], high[index]) == (0.0, 1.0)
+        else:
+            assert (low[index], high[index]) == pytest.approx(share_interval(won, seen), abs=1e-12)
+            assert low[index] <= won / seen <= high[index]
+
+
+@given(st.integers(0, 300), st.integers(2, 50))
+def test_a_thinned_history_keeps_its_ends_and_its_order(length, most):
+    points = [HistoryPoint(number, number / 2, 3 * number) for number in range(length)]
+    rows = history_rows(points, length, most)
+    assert len(rows) == min(length, most)
+    assert rows == sorted(set(rows))
+    if points:
+        assert rows[0] == dataclasses.astuple(points[0])
+        assert rows[-1] == dataclasses.astuple(points[-1])
+
+
+def test_history_ends_with_the_view_it_belongs_to():
+    points = [HistoryPoint(number, 0.5, 3) for number in (2, 4, 6)]
+    assert [row[0] for row in history_rows(points, 5)] == [2, 4]
+
+
+def test_evidence_that_is_no_number_is_left_out():
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05))
+    standing = dataclasses.replace(read_standing(host(exp)), evidence=[1.0, math.inf, math.nan])
+    assert view_of(standing, Outlook())["arms"]["log10_evidence"] == [1.0, None, None]

@@ -1,0 +1,31 @@
+"""Answers, packed and in segments."""
+
+from __future__ import annotations
+
+from linkedbandits.answers import GIVEN_UP, NO_HIT, SEGMENT, WAITING, Answers
+
+
+def some_answers(count: int) -> Answers:
+    answers = Answers()
+    for play in range(count):
+        assert answers.open_play() == play
+        answers.record(play, [NO_HIT, WAITING, GIVEN_UP, GIVEN_UP - 70_000, 0, 7, 100_000][play % 7])
+    return answers
+
+
+def test_they_survive_as_text():
+    answers = some_answers(100)
+    read = Answers.from_text(answers.to_text())
+    assert list(read) == list(answers)
+
+
+def test_segments_put_together_are_the_whole():
+    answers = some_answers(2 * SEGMENT + 5)
+    read = Answers.from_segments(answers.segment(number) for number in range(3))
+    assert read.to_text() == answers.to_text()
+    assert len(Answers.from_segments([answers.segment(2)])) == 5
+
+
+def test_a_new_play_waits():
+    answers = Answers()
+    assert answers[answers.open_play()] == WAITING
