@@ -57,6 +57,15 @@ def test_users_play_to_the_verdict_and_some_never_answer(service):
     assert view["abandoned"] + view["in_flight"] > 0
 
 
+def test_a_service_that_goes_away_ends_it_with_the_reason():
+    class Gone:
+        async def ask(self):
+            raise lb.ServiceUnavailable("not answered; is the service running?")
+
+    with pytest.raises(lb.ServiceUnavailable, match="is the service running"):
+        asyncio.run(Traffic(Gone(), GATEWAYS, 100.0, 0.0, random.Random(1)).run())
+
+
 def test_a_service_that_is_not_there_is_named():
     said = refusal("demo-traffic", "--url", "http://127.0.0.1:9")
-    assert "is it running" in said
+    assert "is the service running" in said

@@ -71,6 +71,26 @@ def test_the_plan_says_what_would_run_and_runs_nothing(file, tmp_path):
     assert not (tmp_path / "mine-results").exists()
 
 
+def test_names_are_not_markup_and_numbers_are_whole_in_a_pipe(file):
+    file.write_text(TEXT.format(trials=5) + 'label = "[red]a/b[/nope]"\n', encoding="utf-8")
+    narrow = {name: value for name, value in environment().items() if name != "COLUMNS"}
+    result = subprocess.run(
+        [*COMMAND, "study", str(file)], capture_output=True, text=True, timeout=60, check=False, env=narrow
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "[red]a/b[/nope]" in result.stdout
+    assert "…" not in result.stdout
+
+
+def test_the_plan_knows_what_is_there(file):
+    run_json("study", str(file))
+    assert run_json("study", str(file), "--plan")["missing_trials"] == 0
+    file.write_text(TEXT.format(trials=2000), encoding="utf-8")
+    assert "pass --merge" in refusal("study", str(file), "--plan")
+    plan = run_json("study", str(file), "--plan", "--merge")
+    assert plan["missing_trials"] == 8000  # the hundred that are there end inside a block
+
+
 def test_a_changed_file_is_refused_until_it_is_merged(file):
     run_json("study", str(file))
     file.write_text(TEXT.format(trials=200), encoding="utf-8")
@@ -85,7 +105,7 @@ def test_what_is_wrong_is_one_line(file, tmp_path):
     assert "goes with --engine dask" in refusal("study", str(file), "--scheduler", "tcp://x:1")
     assert "no folder of a study's results" in refusal("study", "--show", str(tmp_path))
     (tmp_path / "a-file").touch()
-    assert "choose a folder you may write to" in refusal("study", str(file), "--out", "a-file/x")
+    assert "choose a folder you may write to with --out" in refusal("study", str(file), "--out", "a-file/x")
     file.write_text("trials = 3\n[[instances]]\nmeans = [2]\n", encoding="utf-8")
     assert "mine.toml: instances[1].means" in refusal("study", str(file))
 

@@ -17,7 +17,5 @@ def by_definition(sensor, depth, signal, samples, successes):
     """The log-likelihood of one depth and signal against no return, bin by bin."""
     with_return = sensor.chances(np.array([depth]), np.array([signal]))[0]
     without = sensor.chances(np.array([np.nan]), np.array([0.0]))[0]
-    gain = successes * np.log(with_return / without) + (samples - successes) * np.log(
-        (1 - with_return) / (1 - without)
-    )
+    gain = successes * np.log(with_return / without) + (samples - successes) * np.log((1 - with_return) / (1 - without))
     return gain.sum()

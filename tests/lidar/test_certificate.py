@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from lidar.photon_counts import by_definition, counts_of
 from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.certificate import certificate, free_fit
 from linkedbandits.lidar.returns import return_model, surroundings
-from lidar.photon_counts import by_definition, counts_of
 
 STRONGEST = 5.0
 
@@ -39,7 +39,7 @@ def test_the_bound_holds_at_every_depth_and_signal_of_its_cell(fwhm, ambient, sa
     tried, fired = counts_of(sensor, rng.uniform(0, 30), rng.choice([0.0, 0.3, 3.0]), samples, seed)
     tried = rng.integers(0, tried + 1)
     fired = np.minimum(fired, tried)
-    proof = certificate(fwhm, sensor.background, 0.05, STRONGEST)
+    proof = certificate(fwhm, sensor.background, 0.05, STRONGEST, fwhm / 3)
     value, bound = bounds_everywhere(proof, tried, fired)
     ends = proof.high.reshape(proof.phases.size, -1)[0], proof.low.reshape(proof.phases.size, -1)[0]
     for _ in range(20):
@@ -48,7 +48,9 @@ def test_the_bound_holds_at_every_depth_and_signal_of_its_cell(fwhm, ambient, sa
         signal = rng.choice([ends[0][s], ends[1][s], rng.uniform(ends[1][s], ends[0][s])])
         actual = by_definition(sensor, depth, signal, tried[0], fired[0])
         assert actual <= bound[0, j, q, s] + 1e-6 * (1 + abs(actual))
-        middle = by_definition(sensor, j + proof.phases[q], proof.signal.reshape(proof.phases.size, -1)[0][s], tried[0], fired[0])
+        middle = by_definition(
+            sensor, j + proof.phases[q], proof.signal.reshape(proof.phases.size, -1)[0][s], tried[0], fired[0]
+        )
         assert value[0, j, q, s] == pytest.approx(middle, abs=1e-6, rel=1e-9)
 
 
@@ -56,7 +58,7 @@ def test_the_bound_is_tight_enough_to_be_of_use():
     """At counts that just decide, it is above the largest likelihood outside the window by less than two nats on average."""
     sensor = Sensor(bins=60, ambient=5.0)
     tried, fired = counts_of(sensor, np.full(40, 30.3), 0.5, 150)
-    proof = certificate(3.0, sensor.background, 0.05, STRONGEST)
+    proof = certificate(3.0, sensor.background, 0.05, STRONGEST, 1.0)
     value, bound = bounds_everywhere(proof, tried, fired)
     depth = np.arange(60)[:, np.newaxis] + proof.phases
     away = np.abs(depth - 30.3) > 1
@@ -79,7 +81,7 @@ def test_no_return_within_a_window_exceeds_the_free_fit(seed):
 def held(samples, successes, delta=0.05, background=0.05):
     model = return_model(3.0, background, 0.05, STRONGEST)
     centre = model.estimate(samples, successes)
-    return certificate(3.0, background, 0.05, STRONGEST).holds(samples, successes, centre, 1.0, np.log(1 / delta))
+    return certificate(3.0, background, 0.05, STRONGEST, 1.0).holds(samples, successes, centre, np.log(1 / delta))
 
 
 def test_it_holds_with_enough_counts_and_not_with_few():

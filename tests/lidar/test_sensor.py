@@ -35,7 +35,15 @@ def test_time_counts_the_periods_in_which_the_detector_is_blind():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("bins", 1), ("ambient", -1.0), ("ambient", np.nan), ("dark", -0.1), ("dead_time", np.inf), ("reach", 0.0), ("fwhm", 0)],
+    [
+        ("bins", 1),
+        ("ambient", -1.0),
+        ("ambient", np.nan),
+        ("dark", -0.1),
+        ("dead_time", np.inf),
+        ("reach", 0.0),
+        ("fwhm", 0),
+    ],
 )
 def test_what_makes_no_sensor_is_refused_by_name(name, value):
     with pytest.raises(lb.InvalidParameter, match=name):

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -167,7 +168,7 @@ def test_a_service_that_says_when_to_come_back_is_listened_to():
 def test_after_the_last_attempt_the_reason_is_raised():
     slept = []
     away = Weather(*[httpx.ConnectError("refused")] * 4)
-    with client_in(away, slept) as client, pytest.raises(lb.ServiceUnavailable, match="is it running"):
+    with client_in(away, slept) as client, pytest.raises(lb.ServiceUnavailable, match="is the service running"):
         client.experiment("x").ask()
     assert slept == [1.0, 2.0, 3.0]
     busy = Weather(*[httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"})] * 4)
@@ -264,3 +265,29 @@ def test_twenty_thousand_plays_through_the_service_end_as_in_process(service):
         assert there.estimates() == here.estimates()
         assert there.done
     assert here.plays > 10_000
+
+
+def test_many_workers_share_an_experiment_and_no_play_is_handed_out_twice(service):
+    with Client(service.url) as client:
+        created = client.create("shared", ARMS, lb.UniformSampling(samples=150), parallel=8)
+        handed_out = []
+
+        def work(number):
+            rng = random.Random(number)
+            with Client(service.url) as own:
+                exp = own.experiment(created.id)
+                while True:
+                    try:
+                        plays = exp.ask_many(rng.randint(1, 3))
+                    except lb.ExperimentFinished:
+                        return
+                    except lb.TooManyInFlight:
+                        continue
+                    handed_out.extend(play.id for play in plays)
+                    exp.tell_many([(play.id, play.arms[0] if rng.random() < 0.3 else None) for play in plays])
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(work, range(6)))
+        assert sorted(handed_out) == list(range(len(handed_out)))
+        assert created.plays == len(handed_out)
+        assert created.recommend().plays <= len(handed_out)

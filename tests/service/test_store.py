@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -104,6 +105,20 @@ def test_a_file_locked_for_too_long_is_unavailable(tmp_path, monkeypatch):
     with store.writing() as tables:
         assert tables.records() == []
     store.close()
+
+
+def test_a_new_file_that_another_process_is_preparing_is_waited_for(tmp_path):
+    """SQLite itself does not wait where a write-ahead log is switched on."""
+    other = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("CREATE TABLE something (x)")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(SqliteStore, tmp_path / "a.sqlite")
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.2)
+        other.execute("COMMIT")
+        opening.result(timeout=10).close()
+    other.close()
 
 
 def test_a_connection_that_was_lost_is_opened_again(postgres, postgres_url):

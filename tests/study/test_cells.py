@@ -47,10 +47,25 @@ def test_keys_are_safe_as_names_of_folders():
 
 
 def test_a_study_has_every_cell_once_and_at_least_one():
-    with pytest.raises(lb.InvalidStudy, match="twice"):
+    with pytest.raises(lb.InvalidStudy, match=r"'mine' on 'pair' .* is there 2 times; leave one out, or give"):
         Study("s", 0, (CELL, replace(CELL)))
     with pytest.raises(lb.InvalidStudy, match="nothing to run"):
         Study("s", 0, ())
+
+
+@pytest.mark.parametrize(
+    "other", [{"instance": Instance("pair", np.array([0.2, 0.3, 0.4]))}, {"max_plays": 10}], ids=["means", "budget"]
+)
+def test_two_cells_that_a_figure_could_not_tell_apart_are_refused(other):
+    with pytest.raises(lb.InvalidStudy, match="another name or the policy another label"):
+        Study("s", 0, (CELL, replace(CELL, **other)))
+
+
+def test_a_cell_that_could_not_be_run_is_refused():
+    with pytest.raises(lb.InvalidParameter, match="k"):
+        replace(CELL, policy=lb.LinkedElimination(delta=0.1, k=7))
+    with pytest.raises(lb.InvalidParameter, match="max_plays"):
+        replace(CELL, max_plays=0)
 
 
 def test_a_policy_that_cannot_be_played_under_the_linkage_is_refused():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.study import on_dask, on_processes, run_study
-from linkedbandits.study.chunks import Chunk, run_chunk
+from linkedbandits.study.chunks import Chunk, cut, run_chunk
 from linkedbandits.study.engines import processes
 from small_study import small_study
 
@@ -92,6 +93,26 @@ def test_a_worker_killed_in_the_middle_changes_nothing_on_a_cluster(tmp_path, cl
     kill = kill_once(lambda: [nanny.pid for nanny in cluster.workers.values()])
     results = run_study(STUDY, tmp_path, engine=on_dask(cluster.scheduler_address), on_kept=kill, chunk_blocks=1)
     assert same_trials(results, expected)
+
+
+@pytest.mark.slow
+def test_two_studies_with_one_scheduler_do_not_take_each_others_trials(tmp_path, cluster, expected):
+    """Another client holds chunks of the same cells under another seed while this study runs."""
+    other = replace(STUDY, seed=STUDY.seed + 1)
+    its_own = run_study(other, tmp_path / "other", engine=here)
+    held = begin_elsewhere(other, cluster.scheduler_address)
+    results = run_study(STUDY, tmp_path / "mine", engine=on_dask(cluster.scheduler_address), chunk_blocks=1)
+    assert same_trials(results, expected)
+    assert not same_trials(results, its_own)
+    held.close()
+
+
+def begin_elsewhere(study, scheduler):
+    """Begin a study on the cluster and keep its tasks there."""
+    chunks = [chunk for cell in study.cells for chunk in cut(cell, study.seed, [range(min(cell.trials, 1024))])]
+    engine = on_dask(scheduler)(iter(chunks))
+    next(engine)
+    return engine
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def test_seconds_and_bytes_follow_the_workers():
 
 def test_ten_times_the_trials_take_about_ten_times_as_long(monkeypatch):
     """With a clock that ticks once a reading, every trial run takes the same time."""
-    once, tenfold = (estimate(small_study(trials), itertools.count().__next__) for trials in (2048, 20480))
+    once, tenfold = (estimate(small_study(trials), clock=itertools.count().__next__) for trials in (2048, 20480))
     assert tenfold.core_seconds == pytest.approx(10 * once.core_seconds, rel=1e-9)
 
 
@@ -35,7 +35,7 @@ def test_trial_runs_end_when_their_time_is_up(monkeypatch):
     monkeypatch.setattr(module, "_seconds_per_block", count)
     study = small_study()
     slow_clock = itertools.count(step=3).__next__
-    assert estimate(study, slow_clock).core_seconds > 0
+    assert estimate(study, clock=slow_clock).core_seconds > 0
     assert 0 < len(tried) < len(study.cells)
 
 

@@ -6,11 +6,12 @@ import errno
 import os
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.study import Study
+from linkedbandits.study import Instance, Study
 from linkedbandits.study.folder import ResultsFolder
 from small_study import small_study
 
@@ -68,7 +69,10 @@ def test_a_failing_disk_leaves_no_half_file_and_a_clear_message(folder, monkeypa
 
 def test_a_place_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(lb.CannotWrite, match="choose a folder"), ResultsFolder(tmp_path / "file" / "results").held():
+    with (
+        pytest.raises(lb.CannotWrite, match=r"results cannot be kept in .*; choose a folder"),
+        ResultsFolder(tmp_path / "file" / "results").held(),
+    ):
         pass
 
 
@@ -122,6 +126,24 @@ def test_what_cannot_be_merged_is_refused(folder, merge, monkeypatch):
 def test_a_folder_of_something_else_is_no_results(tmp_path):
     with pytest.raises(lb.DamagedResults, match="no folder of a study"):
         ResultsFolder(tmp_path).resolved()
-    (tmp_path / "study.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(lb.DamagedResults, match="restore it"):
-        ResultsFolder(tmp_path).resolved()
+    for damaged in ("{}", "[]", "{", '{"name": "x", "seed": 1, "library": "0", "cells": [{"key": "x"}]}'):
+        (tmp_path / "study.json").write_text(damaged, encoding="utf-8")
+        with pytest.raises(lb.DamagedResults, match="restore it from a copy, or remove it and run the study again"):
+            ResultsFolder(tmp_path).resolved()
+
+
+def test_cells_of_one_name_are_not_merged(folder):
+    other = replace(STUDY.cells[0], instance=Instance(STUDY.cells[0].instance.name, np.array([0.5, 0.6])))
+    with pytest.raises(lb.ResultsMismatch, match=r"cannot take this study in: .*another name"):
+        folder.adopt(changed(cells=(other,)), merge=True)
+
+
+def test_a_chunk_that_cannot_be_read_is_set_aside_too(folder):
+    folder.write_chunk(CELL, range(1024), TABLE)
+    (chunk,) = folder.chunks(CELL)
+    chunk.path.unlink()
+    chunk.path.mkdir()
+    with pytest.raises(lb.DamagedResults, match="cannot be read"):
+        chunk.content()
+    sound, damaged = folder.sound_chunks(CELL, 2048, 1024)
+    assert (sound, len(damaged)) == ([], 1)

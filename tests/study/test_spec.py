@@ -27,7 +27,7 @@ def test_a_grid_is_every_instance_with_every_policy_linkage_and_delta():
 
 def test_a_policy_can_be_told_the_true_gap_of_each_instance():
     study = read_study(
-        "[[instances]]\nmeans = [0.1, 0.4]\n[[instances]]\nmeans = [0.4, 0.4]\n"
+        '[[instances]]\nmeans = [0.1, 0.4]\n[[instances]]\nname = "tied"\nmeans = [0.4, 0.4]\n'
         '[[policies]]\npolicy = "linked-ege"\nparameters = { gap = "true" }\n'
     )
     assert [cell.policy.gap for cell in study.cells] == [pytest.approx(0.3), None]
@@ -70,7 +70,14 @@ REFUSED = [
     ('trials = "many"\n' + INSTANCE + POLICY, r"trials = 'many' is no whole number"),
     ("trails = 10\n" + INSTANCE + POLICY, r"trails is no key of a study; did you mean 'trials'"),
     ("deltas = []\n" + INSTANCE + POLICY, r"deltas = \[\] is empty; give numbers"),
-    ("deltas = [2]\n" + INSTANCE + POLICY, r"policies\[1\]\.parameters: delta=2\.0 is not between 0 and 1"),
+    ("deltas = [2]\n" + INSTANCE + POLICY, r"deltas: delta=2\.0 is not between 0 and 1"),
+    ("deltas = [0.1, 0.1]\n" + INSTANCE + POLICY, r"deltas = 0\.1 is in the list twice"),
+    ('linkages = ["free", "free"]\n' + INSTANCE + POLICY, r"linkages = 'free' is in the list twice"),
+    (INSTANCE.replace("5", "[5, 5]") + POLICY, r"instances\[1\]\.arms = 5 is in the list twice"),
+    ("max_plays = 100000000000000000000\n" + INSTANCE + POLICY, r"max_plays: max_plays=10+ is too large"),
+    (INSTANCE + POLICY + "parameters = { k = 7 }\n", r"policies\[1\]\.parameters: .*7"),
+    (INSTANCE + POLICY + "parameters = { delta = [0.1] }\n", r"policies\[1\]\.parameters: delta is one number here"),
+    ('[[instances]]\nrandom = "uniform"\nleast_gap = nan\narms = 3\n' + POLICY, r"least_gap = nan is no number"),
     ('linkages = ["loose"]\n' + INSTANCE + POLICY, r"policies\[1\]\.linkages: unknown linkage 'loose'"),
     (INSTANCE, r"policies is missing; add at least one \[\[policies\]\]"),
     (POLICY, r"instances is missing; add at least one \[\[instances\]\]"),
@@ -95,7 +102,7 @@ REFUSED = [
         'linkages = ["single"]\n' + INSTANCE + '[[policies]]\npolicy = "suffix-ucb"\n',
         r"policies\[1\]\.linkages: suffix-ucb cannot be played under 'single'",
     ),
-    (INSTANCE + POLICY + POLICY, r"is in the study 'study' twice"),
+    (INSTANCE + POLICY + POLICY, r"'linked-elimination' on 'one-sparse, 5 arms' .* is there 2 times"),
     (INSTANCE + INSTANCE.replace("5", "6") + POLICY + "label = 3\n", r"policies\[1\]\.label = 3 is no text"),
     ("trials = = 3", r"not TOML: .*line 1"),
 ]
@@ -105,6 +112,18 @@ REFUSED = [
 def test_what_is_wrong_is_named_by_its_key(text, said):
     with pytest.raises(lb.InvalidStudy, match=said):
         read_study(text)
+
+
+def test_a_policy_that_is_told_the_gap_is_called_so():
+    ege = '[[policies]]\npolicy = "linked-ege"\n'
+    study = read_study(INSTANCE + ege + ege + 'parameters = { gap = "true" }\n')
+    assert [cell.label for cell in study.cells] == ["linked-ege", "linked-ege (told the gap)"]
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(INSTANCE + POLICY, encoding="utf-8-sig")
+    assert len(load_study(path).cells) == 1
 
 
 def test_a_message_begins_with_the_file(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Annotated
 
@@ -58,6 +59,11 @@ def run() -> None:
         app()
     except LinkedBanditError as error:
         typer.echo(f"linkedbandits: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"linkedbandits: the output cannot be written ({error.strerror}); make room for it", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("linkedbandits: interrupted", err=True)

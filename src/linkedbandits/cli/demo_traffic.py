@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -47,11 +48,9 @@ async def _play(
                 typer.echo(f"{told:,} plays told", err=True)
 
         traffic = Traffic(exp, GATEWAYS, rate, lost, rng, count)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await traffic.run()
-        except TimeoutError:
-            pass
         verdict = await exp.recommend()
         word = "is best" if traffic.done else "leads"
         typer.echo(f"{verdict.arm} {word}, after {verdict.plays:,} plays.")

@@ -63,7 +63,7 @@ def lidar(
         ),
     ] = None,
     estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
-    cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have; 300 unless given.")] = None,
+    cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     delta: Annotated[
         float | None, typer.Option(help="Let methods that can stop when a depth is wrong at most so often.")
     ] = None,
@@ -72,11 +72,15 @@ def lidar(
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
     as_json: opt.Json = False,
 ) -> None:
-    """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles."""
+    """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
+
+    Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
+    """
     shown = _read_scene(scene, file).shrunk(size)
     sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient, reach=_default_reach(shown) if reach is None else reach)
-    limit = cycles if cycles is not None else 300 if delta is None else MOST_CYCLES
-    task = Task(sensor, signal, limit, delta)
+    if cycles is None:
+        cycles, delta = (MOST_CYCLES, delta) if delta is not None else (1000, 0.05)
+    task = Task(sensor, signal, cycles, delta)
     methods = method or list(DEFAULT_METHODS)
     for name in methods:
         find_acquisition(name, task)

@@ -19,7 +19,7 @@ def progress_bar(total: int, unit: str | None = None) -> Iterator[Advance]:
     Yields a function to call with a description and an amount.
     """
     amount = (TaskProgressColumn(),) if unit is None else (MofNCompleteColumn(), TextColumn(unit))
-    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amount, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("", total=total)

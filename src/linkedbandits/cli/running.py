@@ -33,7 +33,7 @@ def run_with_bar(made: Study, folder: Path, engine: Engine, *, merge: bool = Fal
     """Run with a bar, and say what is kept when somebody stops it."""
     from linkedbandits.study import run_study  # noqa: PLC0415
 
-    notes = Console(stderr=True)
+    notes = Console(stderr=True, markup=False)
     total = sum(cell.trials * cell.instance.means.size for cell in made.cells)
     try:
         with progress_bar(total) as advance:

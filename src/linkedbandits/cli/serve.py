@@ -37,7 +37,7 @@ def serve(
         with opened.reading() as reading:
             if demo and reading.tokens():
                 raise InvalidParameter(
-                    f"--demo plays without a token, and {store} has tokens; leave it out and run "
+                    f"--demo plays without a token, and {without_password(store)} has tokens; leave it out and run "
                     "'linkedbandits demo-traffic --token TOKEN', or name another --store"
                 )
         start_logging()

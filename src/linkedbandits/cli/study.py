@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.report import report_console
 from linkedbandits.cli.running import find_engine, run_with_bar
 from linkedbandits.errors import InvalidParameter
 
@@ -58,7 +58,7 @@ def study(
     made = load_study(file)
     folder = out or Path(f"{file.stem}-results")
     if plan:
-        _print_plan(made, folder, workers, as_json)
+        _print_plan(made, folder, workers, merge, as_json)
         return
     results = run_with_bar(made, folder, find_engine(engine, workers, scheduler), merge=merge)
     _report(results, as_json)
@@ -85,23 +85,27 @@ def _report(results: Results, as_json: bool) -> None:
         }
         typer.echo(json.dumps(data))
         return
-    console = Console()
+    console = report_console()
     console.print(_table(table.to_dicts()))
     if results.missing_trials():
         console.print(f"{results.missing_trials():,} trials are missing; run the study to have them.")
-    console.print(
-        f"Every trial is in {results.path / 'chunks'}, figures are in {results.path / 'figures'}.", soft_wrap=True
-    )
+    console.print(f"Every trial is in {results.path}/chunks, figures are in {results.path}/figures.", soft_wrap=True)
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
+    """``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess."""
+    some_unfinished = any(_unfinished(row) > 0 for row in rows)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("instance", "policy", "linkage"):
-        table.add_column(heading)
-    for heading in ("delta", "trials", "plays, mean", "95 % band", "over bound", "wrong", "95 % interval"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, overflow="fold")
+    for heading in ("delta", "trials", "plays", "(95 % band)", "over bound", "wrong", "(95 % interval)"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if some_unfinished:
+        table.add_column("unfinished", justify="right", no_wrap=True)
     for row in rows:
         bound = row["lower_bound"]
+        stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
+        wrong, low, high = (figures.percent(row[name]) for name in stopped.split())
         table.add_row(
             row["instance"],
             row["policy"],
@@ -109,19 +113,27 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             "" if row["delta"] is None else f"{row['delta']:g}",
             f"{row['trials']:,}",
             figures.count(row["plays_mean"]),
-            f"{figures.count(row['plays_low'])} to {figures.count(row['plays_high'])}",
+            f"({figures.count(row['plays_low'])} to {figures.count(row['plays_high'])})" if row["plays_high"] else "",
             figures.times(row["plays_mean"] / bound) if bound else "",
-            figures.percent(row["error_rate"]),
-            f"{figures.percent(row['error_low'])} to {figures.percent(row['error_high'])}",
+            wrong,
+            f"({low} to {high})",
+            *([figures.percent(_unfinished(row))] if some_unfinished else []),
         )
     return table
 
 
-def _print_plan(made: Study, folder: Path, workers: int | None, as_json: bool) -> None:
+def _unfinished(row: dict[str, Any]) -> float:
+    """The share of trials that ended with their budget though they were to end with an answer."""
+    return 0.0 if row["delta"] is None else 1.0 - float(row["confident"])
+
+
+def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_json: bool) -> None:
     from linkedbandits.study.engines.processes import usable_cores  # noqa: PLC0415
     from linkedbandits.study.estimate import estimate  # noqa: PLC0415
+    from linkedbandits.study.running import missing_trials  # noqa: PLC0415
 
-    forecast = estimate(made)
+    missing = missing_trials(made, folder, merge=merge)
+    forecast = estimate(made, missing)
     count = workers or usable_cores()
     if as_json:
         data = {
@@ -131,20 +143,25 @@ def _print_plan(made: Study, folder: Path, workers: int | None, as_json: bool) -
             "workers": count,
             "seconds": forecast.seconds(count),
             "memory_bytes": forecast.memory(count),
-            "cells": [cell.to_json() for cell in made.cells],
+            "missing_trials": sum(missing.values()),
+            "cells": [{**cell.to_json(), "missing": missing[cell.key]} for cell in made.cells],
         }
         typer.echo(json.dumps(data))
         return
-    console = Console()
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("instance", "policy", "linkage", "delta", "trials"):
-        table.add_column(heading, justify="left" if heading != "trials" else "right")
+    console = report_console()
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("instance", "policy", "linkage"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("delta", "trials", "to run"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for cell in made.cells:
         delta = "" if cell.delta is None else f"{cell.delta:g}"
-        table.add_row(cell.instance.name, cell.label, cell.linkage, delta, f"{cell.trials:,}")
+        table.add_row(cell.instance.name, cell.label, cell.linkage, delta, f"{cell.trials:,}", f"{missing[cell.key]:,}")
     console.print(table)
+    trials, to_run = sum(cell.trials for cell in made.cells), sum(missing.values())
+    there = "" if to_run == trials else f", of which {trials - to_run:,} are there already"
     console.print(
-        f"{len(made.cells)} cells, {sum(cell.trials for cell in made.cells):,} trials, seed {made.seed}, in {folder}.\n"
+        f"{len(made.cells)} cells, {trials:,} trials, seed {made.seed}, in {folder}{there}.\n"
         f"About {figures.duration(forecast.seconds(count))} on {count} cores and "
         f"{forecast.memory(count) / 1e9:.1f} GB, judged by short trial runs; right within a factor of two or so.",
         soft_wrap=True,

@@ -36,10 +36,12 @@ from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.returns import Floats, surroundings
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-FINE_RATIO = 1.3
-"""Neighbouring signals of the cells differ by at most this factor."""
-CELLS_PER_SIGMA = 10
-"""How many cells a standard deviation of the pulse is divided into."""
+CELLS = 8
+"""How many cells the reach of the window is divided into;"""
+SIGNAL_STEP = 0.33
+"""and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds are
+then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
+_LARGEST_STEP = 0.26
 _ROWS_AT_ONCE = 4096
 
 
@@ -49,6 +51,7 @@ class Certificate:
 
     pulse: Pulse
     background: float
+    reach: float
     phases: FloatArray
     signal: FloatArray
     low: FloatArray
@@ -59,10 +62,8 @@ class Certificate:
     fires: FloatArray
     """and what a photon adds."""
 
-    def holds(
-        self, samples: IntArray, successes: IntArray, centre: FloatArray, reach: float, needed: float
-    ) -> BoolArray:
-        """In which lanes is the depth within ``reach`` bins of ``centre``, but for a probability of exp(-needed)?"""
+    def holds(self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float) -> BoolArray:
+        """In which lanes is the depth within reach of ``centre``, but for a probability of exp(-needed)?"""
         lanes, bins = samples.shape
         half = self.pulse.half
         fired = surroundings(successes, half).swapaxes(1, 2)
@@ -74,7 +75,7 @@ class Certificate:
         value, bound = self._bound(fired[lane, near], missed[lane, near])
         value[~exists] = -np.inf
         level = logsumexp(value, axis=(1, 2)) - log(bins * self.signal.size) - needed
-        outside = self._outside(near, centre, reach)
+        outside = self._outside(near, centre)
         held = np.asarray(~((bound > level[:, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2)))
 
         far = free_fit(samples, successes, self.background, half) > level[:, np.newaxis]
@@ -83,7 +84,7 @@ class Certificate:
         for start in range(0, rows.size, _ROWS_AT_ONCE):
             row, place = rows[start : start + _ROWS_AT_ONCE], places[start : start + _ROWS_AT_ONCE]
             _, bound = self._bound(fired[row, place], missed[row, place])
-            outside = self._outside(place[:, np.newaxis], centre[row], reach)[:, 0]
+            outside = self._outside(place[:, np.newaxis], centre[row])[:, 0]
             held[row[((bound > level[row, np.newaxis]) & outside).any(axis=1)]] = False
         return held
 
@@ -96,11 +97,11 @@ class Certificate:
         bound = value - self.signal * tangent + np.maximum(self.low * most, self.high * most)
         return value, bound
 
-    def _outside(self, bins: IntArray, centre: FloatArray, reach: float) -> BoolArray:
+    def _outside(self, bins: IntArray, centre: FloatArray) -> BoolArray:
         """Which cells of these bins are not wholly within the window, (..., columns)."""
         middle = bins[..., np.newaxis] + self.phases.repeat(self.signal.size // self.phases.size)
         distance = np.abs(middle - centre[:, np.newaxis, np.newaxis])
-        return np.asarray(distance + 0.5 / self.phases.size > reach)
+        return np.asarray(distance + 0.5 / self.phases.size > self.reach)
 
 
 def free_fit(samples: IntArray, successes: IntArray, background: float, half: int) -> FloatArray:
@@ -117,12 +118,13 @@ def free_fit(samples: IntArray, successes: IntArray, background: float, half: in
 
 
 @lru_cache(maxsize=64)
-def certificate(fwhm: float, background: float, weakest: float, strongest: float) -> Certificate:
-    """The tables of a pulse over a known background, for signals from 0 to ``strongest``."""
+def certificate(fwhm: float, background: float, weakest: float, strongest: float, reach: float) -> Certificate:
+    """The tables of a pulse over a known background, for signals from 0 to ``strongest`` and windows of this reach."""
     pulse = Pulse(fwhm)
-    per_bin = max(1, ceil(CELLS_PER_SIGMA / pulse.sigma))
+    per_bin = max(1, ceil(CELLS / reach))
     phases = (np.arange(per_bin) + 0.5) / per_bin
-    ends = np.geomspace(weakest, strongest, 1 + max(1, ceil(log(strongest / weakest) / log(FINE_RATIO))))
+    step = min(SIGNAL_STEP * reach / pulse.sigma, _LARGEST_STEP)
+    ends = np.geomspace(weakest, strongest, 1 + max(1, ceil(log(strongest / weakest) / step)))
     low, high = np.concatenate([[0.0], ends[:-1]]), ends
     signal = (low + high) / 2
 
@@ -144,6 +146,7 @@ def certificate(fwhm: float, background: float, weakest: float, strongest: float
     return Certificate(
         pulse=pulse,
         background=background,
+        reach=reach,
         phases=phases,
         signal=np.tile(signal, per_bin),
         low=np.tile(low, per_bin),

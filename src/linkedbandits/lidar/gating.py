@@ -22,14 +22,19 @@ TEMPER = 0.6
 """Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
 looks one cycle ahead gives up too soon what is unlikely so far. Measured at n = 200, FWHM 3, signal 0.5: cycles to 95 %
 are 551 with 1, 485 with 0.7 and 490 with 0.5 at ambient 20; 214, 199 and 189 at ambient 10; 32 to 33 at ambient 1."""
+STEP = 2.0
+"""From the likeliest depth of the grid to the next, the logarithm of the weight falls by at most this: what lies between
+two depths of the grid would otherwise seem to be known."""
 _LEAST_WORTH = 1e-12
 
 
 def outlook(model: ReturnModel, log_likelihood: Floats) -> tuple[FloatArray, FloatArray]:
     """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of depths and signals."""
     lanes, signals, phases, bins = log_likelihood.shape
-    weight = log_likelihood.reshape(lanes, signals * phases, bins) * TEMPER
-    weight -= weight.max(axis=(1, 2), keepdims=True)
+    best, second = np.partition(log_likelihood.max(axis=1).reshape(lanes, -1), -2, axis=1)[:, [-1, -2]].T
+    power = np.minimum(TEMPER, STEP / np.maximum(best - second, 1e-6))
+    weight = log_likelihood.reshape(lanes, signals * phases, bins) - best[:, np.newaxis, np.newaxis]
+    weight *= power[:, np.newaxis, np.newaxis]
     np.exp(weight, out=weight)
     half = model.pulse.half
     alone = np.array(-np.expm1(-model.background))

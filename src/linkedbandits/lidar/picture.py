@@ -26,6 +26,7 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
         for axes in grid.flat:
             axes.set(xticks=[], yticks=[])
             axes.grid(visible=False)
+            axes.spines[:].set_visible(False)
             axes.set_facecolor("0.85")  # where there is no depth
         near, far = np.nanmin(first.truth), np.nanmax(first.truth)
         most = max(float(frame.cycles.max()) for frame in frames)

@@ -68,7 +68,8 @@ class PulseGating(GatePolicy):
     @property
     def certificate(self) -> Certificate:
         """The proof that ends a run."""
-        return certificate(self.fwhm, max(self.background, LEAST_BACKGROUND), self.weakest, self.strongest)
+        background = max(self.background, LEAST_BACKGROUND)
+        return certificate(self.fwhm, background, self.weakest, self.strongest, self.tolerance)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> GateState:
         """Nothing is known: every bin is open."""
@@ -105,11 +106,11 @@ class PulseGating(GatePolicy):
         # likelihood, over all bins, is about the best divided by their number.
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best.reshape(lanes, -1).argmax(axis=1)]
-        away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > self.tolerance
+        away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance, 1 / self.model.phases.size)
         rival = np.where(away, best, 0.0).max(axis=(1, 2))
         promising = np.flatnonzero(top - rival >= needed + log(bins) + 3)
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
             depth = self.model.estimate(samples, successes)
             state.arm[promising] = np.clip(np.floor(depth), 0, bins - 1)
-            state.stopped[promising] = self.certificate.holds(samples, successes, depth, self.tolerance, needed)
+            state.stopped[promising] = self.certificate.holds(samples, successes, depth, needed)

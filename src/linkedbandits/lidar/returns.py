@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp
 
 from linkedbandits.lidar.pulse import Pulse
@@ -28,6 +29,8 @@ from linkedbandits.model import FloatArray, IntArray
 SIGNAL_RATIO = 2.0
 """Neighbouring signals of the grid differ by at most this factor."""
 _CELLS_AT_ONCE = 2**17
+_BETWEEN = 16
+"""Depths that are tried between two of the grid, for the estimate."""
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -58,20 +61,23 @@ class ReturnModel:
         return likelihood.reshape(lanes, self.signals.size, self.phases.size, bins)
 
     def estimate(self, samples: IntArray, successes: IntArray) -> FloatArray:
-        """The depth that fits best, in bins: the likeliest of the grid, moved to the mean of what is near it.
+        """The depth that fits best, in bins: the mean over depths near the likeliest of the grid, and between them.
 
-        On the grid every depth has the same prior weight, and signals have it on a logarithmic scale.
+        Every depth has the same prior weight, and signals have it on a logarithmic scale.
         """
         likelihood = self.log_likelihood(samples, successes)
         lanes, _, phases, bins = likelihood.shape
         best = likelihood.max(axis=1).swapaxes(1, 2).reshape(lanes, bins * phases).argmax(axis=1)
         reach = ceil(self.pulse.sigma * phases)
-        cells = best[:, np.newaxis] + np.arange(-reach, reach + 1)
-        inside = (cells >= 0) & (cells < bins * phases)
-        bin_of, phase = np.divmod(np.clip(cells, 0, bins * phases - 1), phases)
-        near = likelihood[np.arange(lanes)[:, np.newaxis], :, phase, bin_of]
-        weight = np.exp(near - near.max(axis=(1, 2), keepdims=True)).sum(axis=2) * inside
-        return np.asarray(((cells + 0.5) / phases * weight).sum(axis=1) / weight.sum(axis=1))
+        around = np.arange(-reach, reach + 1)
+        bin_of, phase = np.divmod(np.clip(best[:, np.newaxis] + around, 0, bins * phases - 1), phases)
+        near = logsumexp(likelihood[np.arange(lanes)[:, np.newaxis], :, phase, bin_of], axis=2)
+        # The likelihood is smooth over the pulse's width, so a few knots give all of it.
+        between = np.linspace(-reach, reach, 2 * reach * _BETWEEN + 1)
+        fine = CubicSpline(around, near, axis=1)(between)
+        depth = (best[:, np.newaxis] + between + 0.5) / phases
+        weight = np.exp(fine - fine.max(axis=1, keepdims=True)) * ((depth >= 0) & (depth <= bins))
+        return np.asarray((depth * weight).sum(axis=1) / weight.sum(axis=1))
 
     def evidence(self, samples: IntArray, successes: IntArray) -> FloatArray:
         """How much likelier the counts are with a return than without one: the logarithm of the ratio."""

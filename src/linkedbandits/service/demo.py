@@ -11,7 +11,6 @@ from linkedbandits.errors import ExperimentFinished, TooManyInFlight
 from linkedbandits.model import Label
 from linkedbandits.policies.linked_elimination import LinkedElimination
 from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
-from linkedbandits.tickets import Play
 
 NAME = "Demo: which payment gateway works?"
 GATEWAYS: dict[Label, float] = {
@@ -58,13 +57,17 @@ class Traffic:
     done: bool = False
 
     async def run(self) -> None:
-        """Until there is a verdict."""
-        async with asyncio.TaskGroup() as users:
-            while not self.done:
-                users.create_task(self._visit())
-                await asyncio.sleep(self.rng.expovariate(self.per_second))
+        """Until there is a verdict; the first error that a user meets ends it, too."""
+        try:
+            async with asyncio.TaskGroup() as users:
+                while not self.done:
+                    # A generator of their own, so that what they do depends on the seed and not on who comes first.
+                    users.create_task(self._visit(random.Random(self.rng.getrandbits(64))))
+                    await asyncio.sleep(self.rng.expovariate(self.per_second))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
 
-    async def _visit(self) -> None:
+    async def _visit(self, rng: random.Random) -> None:
         try:
             play = await self.exp.ask()
         except ExperimentFinished:
@@ -73,12 +76,10 @@ class Traffic:
         except TooManyInFlight:
             await asyncio.sleep(_SECONDS_WITHOUT_PLAYS)
             return
-        await asyncio.sleep(self.rng.expovariate(1 / _MEAN_SECONDS_TO_ANSWER))
-        if self.rng.random() < self.lost:
+        await asyncio.sleep(rng.expovariate(1 / _MEAN_SECONDS_TO_ANSWER))
+        if rng.random() < self.lost:
             return
-        told = await self.exp.tell_many([(play.id, self._outcome(play))])
+        hit = next((arm for arm in play.arms if rng.random() < self.means[arm]), None)
+        told = await self.exp.tell_many([(play.id, hit)])
         self.done = self.done or told.done
         self.on_told()
-
-    def _outcome(self, play: Play) -> Label | None:
-        return next((arm for arm in play.arms if self.rng.random() < self.means[arm]), None)

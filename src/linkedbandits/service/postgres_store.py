@@ -39,8 +39,7 @@ class PostgresStore:
             # Two processes that start at once would otherwise both try to make the schema.
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
             cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
-            cursor.execute(DIALECT.schema())
-            Tables(cursor, DIALECT).check_version()
+            Tables(cursor, DIALECT).prepare()
 
     @contextmanager
     def writing(self) -> Iterator[Tables]:

@@ -50,13 +50,11 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx
 
 def after_failure(call: Call[Any], error: httpx.TransportError) -> Again:
     """What to do when no answer came; raises where another try would not help or not be safe."""
-    unreachable = ServiceUnavailable(
-        f"the service did not answer {call.method} {call.path} ({error!r}); is it running?"
-    )
+    message = f"{call.method} {call.path} was not answered ({error!r}); is the service running?"
     hopeless = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError)
     if hopeless or not (call.repeatable or isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)):
-        raise unreachable from error
-    return Again(unreachable)
+        raise ServiceUnavailable(message) from error
+    return Again(ServiceUnavailable(message))
 
 
 def after_answer(call: Call[T], response: httpx.Response) -> T | Again:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,12 +31,8 @@ class SqliteStore:
         self._readers_lock = threading.Lock()
         self._idle_readers: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = self._connect()
-        try:
-            self._writer.executescript(DIALECT.schema())
-            with self.writing() as tables:
-                tables.check_version()
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from error
+        with self.writing() as tables:
+            tables.prepare()
 
     @contextmanager
     def writing(self) -> Iterator[Tables]:
@@ -93,7 +90,7 @@ class SqliteStore:
             connection = sqlite3.connect(
                 self._path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode = WAL")
+            _keep_a_log(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except sqlite3.Error as error:
@@ -102,3 +99,17 @@ class SqliteStore:
 
     def _unavailable(self, error: sqlite3.Error) -> StoreUnavailable:
         return StoreUnavailable(f"the store {self._path} cannot be used now ({error}); is it a writable SQLite file?")
+
+
+def _keep_a_log(connection: sqlite3.Connection) -> None:
+    """Switch a new file to a write-ahead log. SQLite does not wait by itself where two processes do that at once."""
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return

@@ -92,8 +92,11 @@ class Tables:
         self._cursor = cursor
         self._dialect = dialect
 
-    def check_version(self) -> None:
-        """Mark new tables with the version of this library, and refuse those of a later one."""
+    def prepare(self) -> None:
+        """Make the tables where they are not there yet, and refuse those of a later version of the library."""
+        for statement in self._dialect.schema().split(";"):
+            if statement.strip():
+                self._cursor.execute(statement)
         rows = self._rows("SELECT version FROM schema_version")
         if not rows:
             self._run("INSERT INTO schema_version VALUES (?)", SCHEMA_VERSION)

@@ -6,12 +6,14 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from linkedbandits.checks import check_max_plays
 from linkedbandits.errors import InvalidStudy
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray
@@ -50,6 +52,8 @@ class Cell:
 
     def __post_init__(self) -> None:
         check_linkage(self.policy, find_linkage(self.linkage))
+        check_max_plays(self.max_plays)
+        self.policy.start(1, self.instance.means.size, np.zeros(1, dtype=np.uint64))  # refuses, say, too large a k
 
     @property
     def delta(self) -> float | None:
@@ -101,11 +105,21 @@ class Study:
     cells: tuple[Cell, ...]
 
     def __post_init__(self) -> None:
-        twice = [key for key, count in Counter(cell.key for cell in self.cells).items() if count > 1]
-        if twice:
-            raise InvalidStudy(f"{twice[0]} is in the study {self.name!r} twice; leave one out")
+        check_names([cell.to_json() for cell in self.cells])
         if not self.cells:
             raise InvalidStudy(f"the study {self.name!r} has nothing to run; give it an instance and a policy")
+
+
+def check_names(cells: Iterable[dict[str, Any]]) -> None:
+    """Refuse two cells that tables and figures could not tell apart."""
+    names = Counter((cell["instance"], cell["label"], cell["linkage"], cell["delta"]) for cell in cells)
+    for (instance, label, linkage, delta), count in names.items():
+        if count > 1:
+            at = "" if delta is None else f" at delta {delta:g}"
+            raise InvalidStudy(
+                f"{label!r} on {instance!r} ({linkage}{at}) is there {count} times; leave one out, or give the "
+                "instance another name or the policy another label"
+            )
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ with few lanes tell these apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from linkedbandits.simulation import WORKING_MEMORY, simulate
@@ -40,8 +40,14 @@ class Estimate:
         return (workers + 1) * self.worker_bytes
 
 
-def estimate(study: Study, clock: Callable[[], float] = time.perf_counter) -> Estimate:
-    """A rough forecast, meant to be right within a factor of two."""
+def estimate(
+    study: Study, missing: Mapping[str, int] | None = None, clock: Callable[[], float] = time.perf_counter
+) -> Estimate:
+    """A rough forecast, meant to be right within a factor of two.
+
+    ``missing`` has the trials of each cell that are still to be run, by key; all of them unless given.
+    """
+    to_run = {cell.key: cell.trials for cell in study.cells} if missing is None else missing
     rates: dict[str, float] = {}
     begun = clock()
     # Spread over the grid, so that what is not tried has something alike that was.
@@ -51,8 +57,10 @@ def estimate(study: Study, clock: Callable[[], float] = time.perf_counter) -> Es
         rates[cell.key] = _seconds_per_block(cell, clock)
     total = 0.0
     for cell in study.cells:
+        if not to_run[cell.key]:
+            continue
         alike = min((other for other in study.cells if other.key in rates), key=lambda other: _distance(cell, other))
-        blocks = cell.trials / block_lanes(cell.instance.means.size)
+        blocks = to_run[cell.key] / block_lanes(cell.instance.means.size)
         total += rates[alike.key] * max(blocks, 1 / 8)
     largest = max(_chunk_bytes(cell) for cell in study.cells)
     return Estimate(total, _WORKER_BYTES + WORKING_MEMORY + _COPIES * largest)

@@ -21,13 +21,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkedbandits.errors import CannotWrite, DamagedResults, ResultsInUse, ResultsMismatch
-from linkedbandits.study.cells import Study
+from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch
+from linkedbandits.streams import block_lanes
+from linkedbandits.study.cells import Study, check_names
 from linkedbandits.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
 
+_CELL_KEYS = ("key", "instance", "family", "means", "label", "policy", "linkage", "delta", "trials")
 _CHUNK_NAME = re.compile(r"(\d+)-(\d+)\.([0-9a-f]{16})\.parquet")
 
 
@@ -40,7 +42,12 @@ class ChunkFile(NamedTuple):
 
     def content(self) -> bytes:
         """The file's bytes, or an error if they are not those that were written."""
-        content = self.path.read_bytes()
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise DamagedResults(
+                f"{self.path} cannot be read ({error.strerror}); run the study again, and only this chunk is run anew"
+            ) from error
         if _digest(content) != self.digest:
             raise DamagedResults(f"{self.path} is damaged; run the study again, and only this chunk is run anew")
         return content
@@ -60,15 +67,28 @@ class ResultsFolder:
         """The resolved study that the folder belongs to."""
         try:
             content: dict[str, Any] = json.loads(self._resolved.read_text(encoding="utf-8"))
-            content["cells"][0]["key"]
-        except FileNotFoundError:
-            raise DamagedResults(f"{self.path} has no study.json, so it is no folder of a study's results") from None
+            for key in ("name", "seed", "library"):
+                content[key]
+            for cell in content["cells"]:
+                for key in _CELL_KEYS:
+                    cell[key]
+        except (FileNotFoundError, NotADirectoryError):
+            raise DamagedResults(
+                f"{self.path} has no study.json, so it is no folder of a study's results; name one such as mine-results"
+            ) from None
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise DamagedResults(f"{self._resolved} cannot be read ({error!r}); restore it from a copy") from error
+            raise DamagedResults(
+                f"{self._resolved} cannot be read ({error!r}); restore it from a copy, or remove it and run the study "
+                "again: finished chunks are kept"
+            ) from error
         return content
 
     def adopt(self, study: Study, *, merge: bool) -> None:
         """Make the folder this study's, or refuse because it is another's."""
+        self._write(self._resolved, json.dumps(self.reconcile(study, merge=merge), indent=1).encode("utf-8"))
+
+    def reconcile(self, study: Study, *, merge: bool) -> dict[str, Any]:
+        """What the resolved study would be with this one in it; a refusal if it is another's."""
         wanted = {
             "name": study.name,
             "seed": study.seed,
@@ -77,14 +97,18 @@ class ResultsFolder:
         }
         if self._resolved.exists():
             wanted["cells"] = _reconciled(self.path, self.resolved(), wanted, merge)
-        self._write(self._resolved, json.dumps(wanted, indent=1).encode("utf-8"))
+        return wanted
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other runs out while this one writes; the system lets go of the lock when the process ends."""
-        with _clear_message(self.path):
+        try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = (self.path / "lock").open("w")
+        except OSError as error:
+            raise CannotWrite(
+                f"results cannot be kept in {self.path} ({error.strerror}); choose a folder you may write to with --out"
+            ) from error
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,6 +126,13 @@ class ResultsFolder:
             if match:
                 found.append(ChunkFile(path, range(int(match[1]), int(match[2])), match[3]))
         return sorted(found, key=lambda chunk: chunk.lanes.start)
+
+    def ranges(self, cell: str, trials: int, arms: int) -> list[range]:
+        """Finished trials that belong to a cell of so many: not half a block of an earlier, shorter study."""
+        block = block_lanes(arms)
+        return [
+            chunk.lanes for chunk in self.chunks(cell) if chunk.lanes.stop % block == 0 or chunk.lanes.stop == trials
+        ]
 
     def sound_chunks(self, cell: str, trials: int, block: int) -> tuple[list[range], list[Path]]:
         """What need not be run again, and the files that were set aside because they are damaged.
@@ -155,13 +186,14 @@ def _clear_message(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CannotWrite(
-            f"{path} cannot be written ({error.strerror}); every finished chunk is kept: make room or choose a folder "
-            "you may write to, and run the study again"
+            f"{path} cannot be written ({error.strerror}); every finished chunk is kept: make room, and run the study "
+            "again"
         ) from error
 
 
 def _reconciled(path: Path, there: dict[str, Any], wanted: dict[str, Any], merge: bool) -> list[dict[str, Any]]:
     """The cells that the folder has after this run, or a refusal that says what changed."""
+    # What differs in these cannot be told apart by the names of cells.
     for what in ("seed", "library"):
         if there[what] != wanted[what]:
             raise ResultsMismatch(
@@ -176,7 +208,12 @@ def _reconciled(path: Path, there: dict[str, Any], wanted: dict[str, Any], merge
             f"ask for at least {old[fewer[0]]['trials']}, or use another folder"
         )
     if old == new or merge:
-        return list((old | new).values())
+        together = list((old | new).values())
+        try:
+            check_names(together)
+        except InvalidStudy as error:
+            raise ResultsMismatch(f"{path} cannot take this study in: {error}") from error
+        return together
     more = sum(new[key]["trials"] > old[key]["trials"] for key in old.keys() & new.keys())
     raise ResultsMismatch(
         f"{path} belongs to a study that differs from this one: {len(new.keys() - old.keys())} cells are new, "

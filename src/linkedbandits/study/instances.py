@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkedbandits.errors import InvalidMeans, InvalidParameter, UnknownName
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.scenarios import find_scenario, one_sparse
 from linkedbandits.study.cells import Instance
@@ -23,10 +22,7 @@ def read_instances(keys: Keys) -> list[Instance]:
         raise keys.refuse(
             "scenario", f"give one of {', '.join(_READERS)} for each [[instances]], not {kinds or 'none'}"
         )
-    try:
-        instances = _READERS[kinds[0]](keys)
-    except (InvalidMeans, InvalidParameter, UnknownName) as error:
-        raise keys.refuse(kinds[0], str(error)) from error
+    instances = _READERS[kinds[0]](keys)
     keys.finish()
     return instances
 
@@ -38,13 +34,17 @@ def _read_scenario(keys: Keys) -> list[Instance]:
         if name != "one-sparse":
             raise keys.refuse("best", "only the scenario one-sparse has a place for its best arm; leave it out")
         family = f"{name}, best {best}"
-        return [Instance(f"{family}, {arms} arms", one_sparse(arms, best), family) for arms in keys.wholes("arms", 2)]
-    make = find_scenario(name)
+        sizes = keys.wholes("arms", 2)
+        with keys.meaning("best"):
+            return [Instance(f"{family}, {arms} arms", one_sparse(arms, best), family) for arms in sizes]
+    with keys.meaning("scenario"):
+        make = find_scenario(name)
     return [Instance(f"{name}, {arms} arms", make(arms), name) for arms in keys.wholes("arms", 2)]
 
 
 def _read_means(keys: Keys) -> list[Instance]:
-    means = check_means(keys.numbers("means"))
+    with keys.meaning("means"):
+        means = check_means(keys.numbers("means"))
     return [Instance(keys.text("name", f"{means.size} arms"), means)]
 
 

@@ -5,10 +5,13 @@ Messages name the key with its place in the file, such as ``policies[2].delta``,
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from linkedbandits.errors import InvalidStudy
+from linkedbandits.errors import InvalidStudy, LinkedBanditError
 
 T = TypeVar("T")
 
@@ -56,14 +59,17 @@ class Keys:
         for value in values:
             if not _is_whole(value) or value < least:
                 raise self._refusal(key, value, f"is no whole number of at least {least}")
+        self._check_once(key, values)
         return values
 
-    def numbers(self, key: str, default: list[float] | None = None) -> list[float]:
-        """A number, or a list of them."""
+    def numbers(self, key: str, default: list[float] | None = None, *, once: bool = False) -> list[float]:
+        """A number, or a list of them; ``once`` if none may be there twice."""
         values = self._list(key, "give numbers as [0.1, 0.2]", default)
         for value in values:
             if not _is_number(value):
                 raise self._refusal(key, value, "is no number; write numbers without quotes, as [0.1, 0.2]")
+        if once:
+            self._check_once(key, values)
         return [float(value) for value in values]
 
     def texts(self, key: str, default: list[str]) -> list[str]:
@@ -72,6 +78,7 @@ class Keys:
         for value in values:
             if not isinstance(value, str):
                 raise self._refusal(key, value, "is no text; write it in quotes")
+        self._check_once(key, values)
         return values
 
     def table(self, key: str) -> dict[str, Any]:
@@ -96,6 +103,16 @@ class Keys:
                 hint = f"did you mean {known[0]!r}?" if known else f"known here: {', '.join(sorted(self._taken))}"
                 raise InvalidStudy(f"{self.place(key)} is no key of a study; {hint}")
 
+    @contextmanager
+    def meaning(self, key: str) -> Iterator[None]:
+        """Name the key in what the library refuses about its value."""
+        try:
+            yield
+        except InvalidStudy:
+            raise
+        except (LinkedBanditError, TypeError) as error:
+            raise self.refuse(key, str(error)) from error
+
     def refuse(self, key: str, why: str) -> InvalidStudy:
         """The error for a value that has the right kind and the wrong meaning."""
         return InvalidStudy(f"{self.place(key)}: {why}")
@@ -115,6 +132,11 @@ class Keys:
             raise self._refusal(key, value, f"is empty; {remedy}")
         return values
 
+    def _check_once(self, key: str, values: list[Any]) -> None:
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise self._refusal(key, twice[0], "is in the list twice; leave one out")
+
     def _refusal(self, key: str, value: Any, why: str) -> InvalidStudy:
         return InvalidStudy(f"{self.place(key)} = {value!r} {why}")
 
@@ -124,4 +146,4 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

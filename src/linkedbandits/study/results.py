@@ -10,7 +10,7 @@ import numpy as np
 
 from linkedbandits.errors import DamagedResults
 from linkedbandits.intervals import share_interval
-from linkedbandits.streams import block_lanes
+from linkedbandits.model import FloatArray
 from linkedbandits.study.chunks import missing_ranges
 from linkedbandits.study.folder import ResultsFolder
 from linkedbandits.study.tables import need_polars
@@ -71,19 +71,26 @@ class Results:
         return columns.filter(pl.col("plays").is_not_null()).explode("plays", "arms_in")
 
     def table(self) -> pl.DataFrame:
-        """One row a cell that has finished trials: mean plays with their 95 % band, errors with their interval."""
+        """One row a cell that has finished trials: mean plays with their 95 % band, errors with their interval.
+
+        ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that stopped with their guarantee,
+        which is what delta bounds. ``confident`` is the share of trials that did stop so.
+        """
         import polars as pl  # noqa: PLC0415
 
+        kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
         rows = [self._row(key) for key in self._cells if self._ranges(key)]
-        return pl.DataFrame(rows, schema=_TABLE, orient="row")
+        return pl.DataFrame(rows, schema={name: kinds[kind] for name, kind in _TABLE.items()}, orient="row")
 
     def _row(self, key: str) -> tuple[Any, ...]:
         cell = self._cells[key]
         trials = self._read(key)
         count = trials.height
         plays = trials["plays"].to_numpy().astype(np.float64)
-        mean, error = float(plays.mean()), float(plays.std() / np.sqrt(count))
+        mean = float(plays.mean())
+        low, high = _band(plays)
         wrong = count - int(trials["correct"].sum())
+        sure_and_wrong = int((trials["confident"] & ~trials["correct"]).sum())
         return (
             key,
             cell["instance"],
@@ -94,25 +101,21 @@ class Results:
             cell["delta"],
             count,
             mean,
-            max(mean - _TWO_SIDED_95 * error, 0.0),
-            mean + _TWO_SIDED_95 * error,
+            low,
+            high,
             float(np.median(plays)),
             float(np.quantile(plays, 0.9)),
             wrong / count,
             *share_interval(wrong, count),
+            sure_and_wrong / count,
+            *share_interval(sure_and_wrong, count),
             float(trials["confident"].to_numpy().mean()),
             lower_bound(cell),
         )
 
     def _ranges(self, key: str) -> list[range]:
-        """Finished trials that belong to the study as it is now: not half a block of an earlier, shorter one."""
         cell = self._cells[key]
-        block = block_lanes(len(cell["means"]))
-        return [
-            chunk.lanes
-            for chunk in self._folder.chunks(key)
-            if chunk.lanes.stop % block == 0 or chunk.lanes.stop == cell["trials"]
-        ]
+        return self._folder.ranges(key, cell["trials"], len(cell["means"]))
 
     def _read(self, key: str) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415
@@ -121,7 +124,17 @@ class Results:
         chunks = [chunk for chunk in self._folder.chunks(key) if chunk.lanes in wanted]
         if not chunks:
             raise DamagedResults(f"{key} has no finished trials in {self.path}; run the study to have them")
-        return pl.concat([pl.read_parquet(io.BytesIO(chunk.content())) for chunk in chunks])
+        rows = pl.concat([pl.read_parquet(io.BytesIO(chunk.content())) for chunk in chunks])
+        # A trial may be there twice, the same each time, where somebody copied folders together.
+        return rows.unique("trial", keep="first").sort("trial")
+
+
+def _band(plays: FloatArray) -> tuple[float | None, float | None]:
+    """The 95 % band of the mean; one trial alone does not say how wide it is."""
+    if plays.size < 2:
+        return None, None
+    mean, half = float(plays.mean()), _TWO_SIDED_95 * float(plays.std(ddof=1) / np.sqrt(plays.size))
+    return max(mean - half, 0.0), mean + half
 
 
 def lower_bound(cell: dict[str, Any]) -> float | None:
@@ -132,23 +145,14 @@ def lower_bound(cell: dict[str, Any]) -> float | None:
     return bound if np.isfinite(bound) else None
 
 
-_TABLE = [
-    "cell",
-    "instance",
-    "family",
-    "arms",
-    "policy",
-    "linkage",
-    "delta",
-    "trials",
-    "plays_mean",
-    "plays_low",
-    "plays_high",
-    "plays_median",
-    "plays_90",
-    "error_rate",
-    "error_low",
-    "error_high",
-    "confident",
-    "lower_bound",
-]
+_TABLE: dict[str, type] = {
+    **dict.fromkeys(["cell", "instance", "family"], str),
+    "arms": int,
+    **dict.fromkeys(["policy", "linkage"], str),
+    "delta": float,
+    "trials": int,
+    **dict.fromkeys(["plays_mean", "plays_low", "plays_high", "plays_median", "plays_90"], float),
+    **dict.fromkeys(["error_rate", "error_low", "error_high"], float),
+    **dict.fromkeys(["sure_and_wrong", "sure_low", "sure_high"], float),
+    **dict.fromkeys(["confident", "lower_bound"], float),
+}

@@ -51,6 +51,21 @@ def run_study(
     return open_results(path)
 
 
+def missing_trials(study: Study, path: Path, *, merge: bool = False) -> dict[str, int]:
+    """How many trials of each cell would be run, by key; a refusal if the study would be refused. Changes nothing."""
+    folder = ResultsFolder(path)
+    folder.reconcile(study, merge=merge)
+    return {
+        cell.key: sum(
+            len(lanes)
+            for lanes in missing_ranges(
+                cell.instance.means.size, cell.trials, folder.ranges(cell.key, cell.trials, cell.instance.means.size)
+            )
+        )
+        for cell in study.cells
+    }
+
+
 def _missing(study: Study, folder: ResultsFolder, chunk_blocks: int) -> tuple[list[Chunk], list[Path]]:
     """Chunks to run, the heaviest first so that no worker ends long after the others."""
     missing: list[Chunk] = []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkedbandits.errors import InvalidParameter, InvalidStudy, UnknownName
+from linkedbandits.checks import check_delta, check_max_plays
+from linkedbandits.errors import InvalidStudy
 from linkedbandits.linkage import find_linkage
 from linkedbandits.policies import make_policy, parameter_names, policy_class
-from linkedbandits.policy import AnyPolicy
 from linkedbandits.study.cells import Cell, Instance, Study
 from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
@@ -19,7 +19,7 @@ from linkedbandits.study.reading import Keys
 def load_study(path: Path) -> Study:
     """The study that a file describes."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidStudy(f"the study file {path} cannot be read ({error}); name a TOML file") from error
     try:
@@ -51,19 +51,18 @@ def read_study(text: str, name: str = "study") -> Study:
     name = keys.text("name", name)
     seed = keys.whole("seed", 0, least=0)
     trials = keys.whole("trials", 1000)
-    deltas = keys.numbers("deltas", [0.1])
+    deltas = keys.numbers("deltas", [0.1], once=True)
+    for delta in deltas:
+        with keys.meaning("deltas"):
+            check_delta(delta)
     linkages = keys.texts("linkages", ["ordered"])
     max_plays = keys.whole("max_plays") if keys.has("max_plays") else None
+    with keys.meaning("max_plays"):
+        check_max_plays(max_plays)
     instances = [instance for row in keys.tables("instances") for instance in read_instances(row)]
     lines = [_read_line(row, deltas, linkages) for row in keys.tables("policies")]
     keys.finish()
-    cells = tuple(
-        Cell(instance, line.label, policy, linkage, trials, max_plays)
-        for instance in instances
-        for line in lines
-        for linkage in line.linkages
-        for policy in line.policies(instance)
-    )
+    cells = tuple(cell for instance in instances for line in lines for cell in line.cells(instance, trials, max_plays))
     return Study(name, seed, cells)
 
 
@@ -78,25 +77,27 @@ class _PolicyLine:
     deltas: list[float]
     linkages: list[str]
 
-    def policies(self, instance: Instance) -> list[AnyPolicy]:
-        """The policy on this instance, once for every delta if it has one."""
+    def cells(self, instance: Instance, trials: int, max_plays: int | None) -> list[Cell]:
+        """The policy on this instance, under each linkage, once for every delta if it has one."""
         given = dict(self.parameters)
         if given.get("gap") == "true":
             given["gap"] = instance.gap or None  # with a tie for the best there is no gap to tell
         settings = [{**given, "delta": delta} for delta in self.deltas] if self.deltas else [given]
-        try:
-            return [make_policy(self.name, parameters) for parameters in settings]
-        except (InvalidParameter, TypeError) as error:
-            raise self.keys.refuse("parameters", str(error)) from error
+        with self.keys.meaning("parameters"):
+            return [
+                Cell(instance, self.label, make_policy(self.name, parameters), linkage, trials, max_plays)
+                for linkage in self.linkages
+                for parameters in settings
+            ]
 
 
 def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyLine:
     name = keys.text("policy")
-    try:
+    with keys.meaning("policy"):
         known = parameter_names(policy_class(name))
-    except UnknownName as error:
-        raise keys.refuse("policy", str(error)) from error
     parameters = keys.table("parameters")
+    if isinstance(parameters.get("delta"), list):
+        raise keys.refuse("parameters", "delta is one number here; several go in deltas, at the top of the file")
     label = keys.text("label", _label(name, parameters))
     takes_delta = "delta" in known and not parameters.keys() & {"delta", "plays", "samples"}
     line = _PolicyLine(keys, name, label, parameters, deltas if takes_delta else [], keys.texts("linkages", linkages))
@@ -107,10 +108,8 @@ def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyL
 
 def _check_linkages(line: _PolicyLine) -> None:
     for linkage in line.linkages:
-        try:
+        with line.keys.meaning("linkages"):
             allowed = find_linkage(linkage).allows(policy_class(line.name).asks)
-        except UnknownName as error:
-            raise line.keys.refuse("linkages", str(error)) from error
         if not allowed:
             raise line.keys.refuse(
                 "linkages", f"{line.name} cannot be played under {linkage!r}; give it linkages of its own"
@@ -118,5 +117,5 @@ def _check_linkages(line: _PolicyLine) -> None:
 
 
 def _label(name: str, parameters: dict[str, Any]) -> str:
-    told = ", ".join(f"{key}={value}" for key, value in parameters.items() if value != "true")
+    told = ", ".join("told the gap" if value == "true" else f"{key}={value}" for key, value in parameters.items())
     return f"{name} ({told})" if told else name

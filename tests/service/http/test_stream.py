@@ -232,3 +232,20 @@ def test_streams_end_when_the_service_stops(own_service):
 def test_an_id_that_no_event_had_is_refused(service, value):
     response = service.http.get(f"/v1/experiments/{service.create()}/events", headers={"Last-Event-ID": value})
     assert response.status_code == 422
+
+
+def test_a_viewer_who_leaves_is_forgotten(own_service):
+    experiment = own_service.create()
+
+    def viewers():
+        return own_service.http.get("/metrics").text.partition("\nlinkedbandits_viewers ")[2].partition("\n")[0]
+
+    with httpx.stream("GET", f"{own_service.url}/v1/experiments/{experiment}/events") as response:
+        lines = response.iter_lines()  # the response is closed with the iterator
+        next(lines)
+        assert viewers() == "1.0"
+    deadline = time.monotonic() + 10
+    while viewers() != "0.0":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert own_service.server._service.watching._channels == {}

@@ -19,6 +19,9 @@ DEFAULTS = {
     "error_rate": 0.0,
     "error_low": 0.0,
     "error_high": 0.04,
+    "sure_and_wrong": 0.0,
+    "sure_low": 0.0,
+    "sure_high": 0.04,
     "confident": 1.0,
     "lower_bound": 100.0,
 }

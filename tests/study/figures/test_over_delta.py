@@ -55,8 +55,8 @@ def marks_of(axes, marker):
 def test_errors_have_their_interval_and_the_line_of_what_is_allowed(table, line):
     figure = errors_by_delta(
         table(
-            {"delta": 0.1, "error_rate": 0.05, "error_low": 0.03, "error_high": 0.08},
-            {"delta": 0.01, "error_rate": 0.002, "error_low": 0.001, "error_high": 0.006},
+            {"delta": 0.1, "sure_and_wrong": 0.05, "sure_low": 0.03, "sure_high": 0.08},
+            {"delta": 0.01, "sure_and_wrong": 0.002, "sure_low": 0.001, "sure_high": 0.006},
         )
     )
     (axes,) = figure.axes

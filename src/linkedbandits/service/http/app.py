@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http.edge import Edge
 from linkedbandits.service.http.fast_lane import FastLane
-from linkedbandits.service.http.limits import BodyLimit
+from linkedbandits.service.http.limits import LARGEST_BODY, BodyLimit
 from linkedbandits.service.http.logs import logger
 from linkedbandits.service.http.problems import error_response, status_of, status_response, validation_response
 from linkedbandits.service.http.routes.experiments import experiment_routes
@@ -72,7 +72,7 @@ def create_app(service: Service) -> ASGIApp:
     add_page(app)
     app.add_middleware(FastLane, service=service)
     _answer_errors_with_problems(app)
-    limited = BodyLimit(app, service.settings.largest_body)
+    limited = BodyLimit(app, LARGEST_BODY)
     return Edge(limited, service.metrics, service.clock, service.settings.log_requests)
 
 

@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from linkedbandits.service.http.received import Label
 from linkedbandits.service.records import RunStatus
 from linkedbandits.tickets import Receipt
+
+Label = str | bool | int | float
+"""An experiment that was made without HTTP may have labels that HTTP would refuse."""
 
 
 class PolicyView(BaseModel):

@@ -15,6 +15,8 @@ from linkedbandits.service.store import Store
 
 SECONDS_TO_FINISH = 10
 """How long requests that are being answered may take after the signal to stop."""
+SECONDS_KEPT_ALIVE = 75
+"""When a quiet connection is closed. Clients give up sooner: else it might be closed with a request on its way."""
 
 
 class Server(uvicorn.Server):
@@ -30,6 +32,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 ws="none",
                 timeout_graceful_shutdown=SECONDS_TO_FINISH,
+                timeout_keep_alive=SECONDS_KEPT_ALIVE,
             )
         )
         self._service = service

@@ -15,7 +15,7 @@ from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.access import Guard
 from linkedbandits.service.http.handover import Handover
-from linkedbandits.service.http.limits import LARGEST_BODY, RateLimit
+from linkedbandits.service.http.limits import RateLimit
 from linkedbandits.service.http.logs import log_event
 from linkedbandits.service.http.metrics import Metrics
 from linkedbandits.service.http.watching import Watching
@@ -35,7 +35,6 @@ class Settings:
 
     open_without_tokens: bool = True
     requests_per_second: float = 1_000.0
-    largest_body: int = LARGEST_BODY
     log_requests: bool = False
 
     def closed(self) -> Settings:

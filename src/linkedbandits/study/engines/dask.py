@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
+from uuid import uuid4
 
 from linkedbandits.errors import EngineFailure, MissingExtra
 from linkedbandits.study.chunks import Chunk, Finished, run_chunk
 from linkedbandits.study.engines import Engine
 from linkedbandits.study.engines.processes import usable_cores
+from linkedbandits.version import __version__
 
 _AHEAD = 4
 """Chunks a worker has waiting: more than on one machine, because the way there is longer."""
@@ -26,12 +28,15 @@ def on_dask(scheduler: str | None = None, workers: int | None = None) -> Engine:
 def _run(chunks: Iterable[Chunk], scheduler: str | None, workers: int | None) -> Iterator[tuple[Chunk, Finished]]:
     distributed = _import_distributed()
     todo = iter(chunks)
+    # A scheduler takes tasks with the same key for the same task, whoever sent them.
+    run = uuid4().hex
     with _connected(distributed, scheduler, workers) as client:
+        _check_workers(client)
         running: dict[Any, Chunk] = {}
 
         def submit(chunk: Chunk) -> Any:
-            name = f"{chunk.cell}-{chunk.lanes.start}-{chunk.lanes.stop}"
-            future = client.submit(run_chunk, chunk, key=name, pure=False, retries=_RETRIES)
+            key = f"{chunk.cell}-{chunk.lanes.start}-{chunk.lanes.stop}-{run}"
+            future = client.submit(run_chunk, chunk, key=key, pure=False, retries=_RETRIES)
             running[future] = chunk
             return future
 
@@ -41,14 +46,30 @@ def _run(chunks: Iterable[Chunk], scheduler: str | None, workers: int | None) ->
             chunk = running.pop(future)
             try:
                 finished = future.result()
-            except distributed.KilledWorker as error:
+            except (distributed.KilledWorker, distributed.CancelledError, OSError) as error:
                 raise EngineFailure(
-                    f"every worker that took {chunk.cell} was lost; finished chunks are kept: look at the workers' logs"
+                    f"the scheduler, or every worker that took {chunk.cell}, was lost; finished chunks are kept: "
+                    "look at the cluster's logs and run the study again"
                 ) from error
             future.release()
             for following in islice(todo, 1):
                 arriving.add(submit(following))
             yield chunk, finished
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse to wait for ever for workers, and to mix the trials of two versions."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        raise EngineFailure(f"the Dask cluster has no worker after {_PATIENCE}; start some and run it again") from None
+    for worker, version in client.run(_library_version).items():
+        if version != __version__:
+            raise EngineFailure(f"the worker {worker} has linkedbandits {version}, not {__version__}; install the same")
+
+
+def _library_version() -> str:
+    return __version__
 
 
 def _import_distributed() -> Any:

@@ -57,7 +57,8 @@ def _run(chunks: Iterable[Chunk], workers: int) -> Iterator[tuple[Chunk, Finishe
             if deaths > _MOST_DEATHS:
                 raise EngineFailure(
                     f"workers die again and again, last over {waiting[0].cell}; finished chunks are kept: "
-                    "look at the machine's memory, or run with fewer workers"
+                    "look at the machine's memory, or run with fewer workers; in a script, begin the study under "
+                    'if __name__ == "__main__":'
                 ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

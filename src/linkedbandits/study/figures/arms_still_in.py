@@ -53,6 +53,9 @@ def arms_still_in(panels: Sequence[TracePanel]) -> Any:
                 logarithmic(axes, "y", [])
             else:
                 axes.set_ylim(0, panel.arms + 0.5)
+                axes.yaxis.get_major_locator().set_params(integer=True)  # there are no half arms
+            axes.plot([], [], color="0.4", linewidth=0.6, alpha=0.6, label="single trials")
+            axes.plot([], [], color="0.4", label="their median")
     return figure
 
 

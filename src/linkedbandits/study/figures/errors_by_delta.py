@@ -34,7 +34,7 @@ def errors_by_delta(table: pl.DataFrame) -> Any:
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             deltas = sorted({row["delta"] for row in panel})
-            foot = min([row["error_low"] for row in panel if row["error_low"] > 0] + [deltas[0]]) / 3
+            foot = min([row["sure_low"] for row in panel if row["sure_low"] > 0] + [deltas[0]]) / 3
             axes.plot(deltas, deltas, color="0.5", linewidth=2.4, label=ALLOWED, zorder=1)
             by_policy = grouped(panel, lambda row: row["policy"])
             step = (deltas[-1] / deltas[0]) ** 0.018
@@ -64,11 +64,11 @@ def errors_by_delta(table: pl.DataFrame) -> Any:
 def _intervals(axes: Any, rows: list[Row], look: Look, policy: str, beside: float, foot: float) -> None:
     for row in rows:
         x = row["delta"] * beside
-        axes.plot([x, x], [max(row["error_low"], foot), row["error_high"]], color=look.colour, linewidth=1.1)
-        axes.plot(x, row["error_high"], "_", color=look.colour)
+        axes.plot([x, x], [max(row["sure_low"], foot), row["sure_high"]], color=look.colour, linewidth=1.1)
+        axes.plot(x, row["sure_high"], "_", color=look.colour)
         axes.plot(
             x,
-            max(row["error_rate"], foot),
+            max(row["sure_and_wrong"], foot),
             look.marker,
             color=look.colour,
             markerfacecolor=look.colour if finished(row) else "white",

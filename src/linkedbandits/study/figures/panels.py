@@ -94,6 +94,12 @@ def described(linkage: str, delta: float | None) -> str:
     return linkage if delta is None else f"{linkage}, delta {delta:g}"
 
 
+def band(row: Row) -> tuple[float, float]:
+    """The 95 % band of the mean plays; of a single trial there is none to draw."""
+    low, high = row["plays_low"], row["plays_high"]
+    return (row["plays_mean"], row["plays_mean"]) if low is None or high is None else (low, high)
+
+
 @dataclass(frozen=True)
 class Point:
     """A measured value with its 95 % band; ``open`` if runs of its cell ended before they had an answer."""
@@ -123,7 +129,7 @@ def curve(axes: Any, points: Iterable[Point], look: Look, label: str, *, beside:
 def explain_open(axes: Any, panel: Iterable[Row]) -> None:
     """A legend entry for open marks, where there are any."""
     if not all(map(finished, panel)):
-        axes.plot([], [], "o", color="0.4", markerfacecolor="white", label="open: did not all finish")
+        axes.plot([], [], "o", color="0.4", markerfacecolor="white", label="open: unfinished (set side by side)")
 
 
 def arrows_up(axes: Any, points: Iterable[Point], look: Look, *, beside: float = 1.0) -> None:

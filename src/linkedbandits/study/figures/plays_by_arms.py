@@ -12,6 +12,7 @@ from linkedbandits.study.figures.panels import (
     Point,
     Row,
     arrows_up,
+    band,
     curve,
     described,
     explain_open,
@@ -68,8 +69,8 @@ def _point(rows: Sequence[Row]) -> Point:
     """The mean over instances with its band: the errors of independent instances add up as squares."""
     count = len(rows)
     mean = sum(row["plays_mean"] for row in rows) / count
-    below = hypot(*(row["plays_mean"] - row["plays_low"] for row in rows)) / count
-    above = hypot(*(row["plays_high"] - row["plays_mean"] for row in rows)) / count
+    below = hypot(*(row["plays_mean"] - band(row)[0] for row in rows)) / count
+    above = hypot(*(band(row)[1] - row["plays_mean"] for row in rows)) / count
     return Point(rows[0]["arms"], mean, mean - below, mean + above, open=not all(map(finished, rows)))
 
 

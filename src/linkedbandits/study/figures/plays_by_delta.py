@@ -10,6 +10,7 @@ from linkedbandits.study.figures.panels import (
     Point,
     Row,
     arrows_up,
+    band,
     curve,
     explain_open,
     finished,
@@ -52,10 +53,5 @@ def plays_by_delta(table: pl.DataFrame) -> Any:
 
 def _ratio(row: Row) -> Point:
     least = row["lower_bound"]
-    return Point(
-        row["delta"],
-        row["plays_mean"] / least,
-        row["plays_low"] / least,
-        row["plays_high"] / least,
-        open=not finished(row),
-    )
+    low, high = band(row)
+    return Point(row["delta"], row["plays_mean"] / least, low / least, high / least, open=not finished(row))

@@ -1,0 +1,16 @@
+"""Where reports go: the terminal as wide as it is, and a pipe as wide as its tables."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+_WIDE = 200
+
+
+def report_console() -> Console:
+    """Standard output. Names come from people's files, so nothing in them is taken for markup."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
+    return Console(width=width, markup=False, highlight=False)

@@ -1,0 +1,41 @@
+"""ThompsonGating draws its gates from the posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from linkedbandits.lidar import Sensor, ThompsonGating
+from linkedbandits.lidar.thompson_gating import uniform
+from linkedbandits.model import Counts
+
+
+@pytest.mark.statistical
+def test_draws_are_uniform_over_lanes_and_over_steps():
+    """Kolmogorov and Smirnov's test at level 1e-4, twice."""
+    seeds = np.random.default_rng(3).integers(0, 2**63, 5000, dtype=np.uint64)
+    assert kstest(uniform(seeds, np.zeros(5000, dtype=np.int64)), "uniform").pvalue > 1e-4
+    assert kstest(uniform(np.full(5000, seeds[0]), np.arange(5000)), "uniform").pvalue > 1e-4
+
+
+def openings(policy, state):
+    return state.gate.argmax(axis=1)
+
+
+def test_gates_open_anywhere_at_first_and_just_before_the_return_when_it_is_known():
+    sensor = Sensor(bins=80, ambient=5.0)
+    policy = ThompsonGating(sensor.fwhm, sensor.background)
+    lanes = 300
+    state = policy.start(lanes, 80, np.arange(lanes, dtype=np.uint64))
+    first = openings(policy, state)
+    assert np.unique(first).size > 50
+    assert all((row == (np.arange(80) >= opens)).all() for row, opens in zip(state.gate, first, strict=True))
+    chances = sensor.chances(np.full(lanes, 50.0), np.full(lanes, 0.5))
+    samples = np.full((lanes, 80), 2000)
+    counts = Counts(samples, np.round(samples * chances).astype(np.int64), np.full(lanes, 5000))
+    policy.observe(state, counts)
+    lead = round(2 * sensor.pulse.sigma)
+    assert set(openings(policy, state).tolist()) <= {49 - lead, 50 - lead}
+    assert (state.arm >= 49).all()
+    assert (state.arm <= 50).all()
