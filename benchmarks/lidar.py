@@ -137,10 +137,12 @@ def speed() -> None:
         begun = time.perf_counter()
         frame = capture(scene, task, "pulse", workers=2)
         seconds = time.perf_counter() - begun
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         summary = frame.summary()
         own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         print(
-            f"  {side} x {side}: {seconds:.1f} s, {1e3 * seconds / side**2:.2f} ms a pixel, at most "
+            f"  {side} x {side}: {seconds:.1f} s, {1e3 * seconds / side**2:.2f} ms a pixel; so far "
+            f"{used.ru_utime + used.ru_stime:.0f} s of processor time, at most "
             f"{(own + 2 * child) / 2**20:.2f} GB; {summary.cycles_mean:,.0f} cycles on average, "
             f"{summary.within_tolerance:.1%} within a bin",
             flush=True,

@@ -13,7 +13,11 @@ linkages = ["ordered"]
 
 [[instances]]
 scenario = "one-sparse"
-arms = [2, 100]
+arms = 2
+
+[[instances]]
+name = "a hundred"
+means = HUNDRED
 
 [[instances]]
 name = "mirrors"
@@ -27,7 +31,7 @@ policy = "uniform-sampling"
 label = "fifty each"
 parameters = {{ samples = 50 }}
 linkages = ["ordered", "single"]
-"""
+""".replace("HUNDRED", str([0.9] + [0.1] * 99))
 
 
 def small_study(trials: int = 300, text: str = TEXT) -> Study:

@@ -55,7 +55,7 @@ def test_the_bound_holds_at_every_depth_and_signal_of_its_cell(fwhm, ambient, sa
 
 
 def test_the_bound_is_tight_enough_to_be_of_use():
-    """At counts that just decide, it is above the largest likelihood outside the window by less than two nats on average."""
+    """At counts that just decide, it exceeds the largest likelihood outside the window by less than two nats."""
     sensor = Sensor(bins=60, ambient=5.0)
     tried, fired = counts_of(sensor, np.full(40, 30.3), 0.5, 150)
     proof = certificate(3.0, sensor.background, 0.05, STRONGEST, 1.0)
@@ -108,10 +108,10 @@ def test_two_returns_are_not_one_depth():
 
 @pytest.mark.statistical
 def test_without_a_return_nothing_is_certain():
-    """Of 400 pixels without a return, at 25 looks each, more than 20 are certain of a depth with probability below 1e-6.
+    """Of 400 pixels without a return, at 25 looks each, more than 42 are certain with probability below 1e-5.
 
-    The chance of each is at most 0.05 by the theorem, 20 expected; 5 standard deviations more are 42. In truth there
-    are far fewer, because depth and signal have a prior to pay for.
+    The chance of each is at most 0.05 by the theorem. In truth there are far fewer, because depth and signal have a
+    prior to pay for; without that prior, the best likelihood in place of the mean, it fails.
     """
     sensor = Sensor(bins=50, ambient=2.5)
     rng = np.random.default_rng(8)

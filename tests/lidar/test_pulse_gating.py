@@ -53,7 +53,7 @@ def test_without_ambient_light_a_few_photons_settle_the_depth():
 
 
 def test_a_saturated_pixel_is_found_when_its_signal_was_expected():
-    """With 200 photons a pulse, its first bins always fire and hide its middle. The model knows, and looks behind them."""
+    """With 200 photons a pulse its first bins always fire, and hide its middle. The model looks behind them."""
     depth = np.linspace(10, 30, 30)
     outcomes, found = run(Sensor(bins=40, ambient=2.0), depth, 200.0, delta=0.05, strongest=300.0)
     assert outcomes.confident.all()
@@ -63,14 +63,14 @@ def test_a_saturated_pixel_is_found_when_its_signal_was_expected():
 def test_a_saturated_pixel_is_placed_too_early_when_no_such_signal_was_expected():
     """Then the first bins that fire are taken for the pulse; by no more than the pulse's reach."""
     depth = np.linspace(10, 30, 30)
-    outcomes, found = run(Sensor(bins=40, ambient=2.0), depth, 200.0, max_plays=300, strongest=5.0)
+    _, found = run(Sensor(bins=40, ambient=2.0), depth, 200.0, max_plays=300, strongest=5.0)
     early = depth - found
     assert np.median(early) > 0.5
     assert np.abs(early).max() < 5.1
 
 
 def test_a_bin_that_always_fires_is_shut_so_that_what_is_behind_it_is_seen():
-    """A reflection at the sensor's own window ends every cycle that opens bin 0; whole windows would see nothing else."""
+    """A reflection at the sensor's window ends every cycle that opens bin 0; whole windows would see nothing else."""
     sensor = Sensor(bins=40, ambient=2.0)
     chances = sensor.chances(np.full(20, 25.4), np.full(20, 0.5))
     chances[:, 0] = 1.0

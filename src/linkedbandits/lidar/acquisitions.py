@@ -116,7 +116,7 @@ def bin_tolerance(task: Task, steps: int = 16) -> float:
     """
     middle = task.sensor.pulse.half + np.ceil(task.tolerance)
     sensor = Sensor(bins=int(2 * middle + 1), fwhm=task.sensor.fwhm, ambient=0.0, dark=task.sensor.background)
-    depth = middle + (np.arange(steps) + 0.5) / steps
+    depth = middle + np.arange(steps) / steps  # a bin's middle among them, where its neighbours are just too far
     chance = sensor.chances(depth, np.full(steps, task.signal))
-    far = np.abs(np.arange(sensor.bins) + 0.5 - depth[:, np.newaxis]) > task.tolerance
+    far = np.abs(np.arange(sensor.bins) + 0.5 - depth[:, np.newaxis]) > task.tolerance - 1e-9
     return float((chance.max(axis=1) - np.where(far, chance, 0.0).max(axis=1)).min())

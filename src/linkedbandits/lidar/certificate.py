@@ -39,8 +39,8 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 CELLS = 8
 """How many cells the reach of the window is divided into;"""
 SIGNAL_STEP = 0.33
-"""and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds are
-then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
+"""and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds
+are then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
 _LARGEST_STEP = 0.26
 _ROWS_AT_ONCE = 4096
 

@@ -1,0 +1,57 @@
+"""``linkedbandits lidar``, in a process of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from command_line import refusal, run, run_json
+
+SMALL = ("--scene", "ramp", "--size", "12", "--bins", "60", "--ambient", "1", "--workers", "1")
+
+
+@pytest.mark.slow
+def test_it_prints_a_row_a_method_and_writes_the_picture(tmp_path):
+    picture = tmp_path / "maps.png"
+    result = run("lidar", *SMALL, "--method", "suffix", "--method", "pulse", "--picture", str(picture))
+    assert (result.returncode, result.stderr) == (0, "")
+    for word in ("RMSE cm", "±1 bin", "> 5 cm", "cycles", "90 %", "suffix", "pulse", str(picture)):
+        assert word in result.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_json_has_the_figures_and_the_settings(tmp_path):
+    wanted = ("--method", "pulse", "--delta", "0.1", "--picture", str(tmp_path / "maps.png"))
+    data = run_json("lidar", *SMALL, *wanted)
+    assert (data["scene"], data["shape"], data["bins"], data["delta"]) == ("ramp", [9, 12], 60, 0.1)
+    frame = data["frames"][0]
+    assert frame["acquisition"] == "pulse"
+    assert frame["within_tolerance"] > 0.9
+    assert frame["confident"] > 0.8
+    assert frame["cycles_mean"] <= data["cycles"]
+
+
+@pytest.mark.slow
+def test_a_file_of_ones_own(tmp_path):
+    np.save(tmp_path / "step.npy", np.repeat([[1.0, 2.0, np.nan]], 4, axis=0))
+    data = run_json(
+        "lidar",
+        *("--file", str(tmp_path / "step.npy"), "--bins", "50", "--ambient", "1", "--method", "pulse"),
+        *("--picture", str(tmp_path / "maps.png"), "--workers", "1"),
+    )
+    assert (data["scene"], data["shape"], data["frames"][0]["missing"]) == ("step", [4, 3], 4)
+    assert data["bin_cm"] == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--file", "absent.npy"), "absent.npy"),
+        (("--scene", "ramp", "--file", "own.npy"), "leave one out"),
+        (("--scene", "ramp", "--method", "magic"), "unknown acquisition 'magic'"),
+        (("--scene", "ramp", "--picture", "/absent/maps.png"), "--picture /absent/maps.png cannot be written"),
+    ],
+)
+def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said):
+    assert said in refusal("lidar", *arguments)

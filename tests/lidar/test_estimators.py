@@ -1,0 +1,75 @@
+"""The estimators, on counts where it is plain what they have to say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from lidar.photon_counts import counts_of
+from linkedbandits.lidar import ESTIMATORS, Sensor, find_estimator
+from linkedbandits.lidar.estimators import centroid, coates_peak, corrected_rates, histogram_peak
+from linkedbandits.model import empirical_means
+
+
+@given(seed=st.integers(0, 10**6), bins=st.integers(2, 30), cycles=st.integers(1, 500))
+def test_coates_correction_is_the_empirical_means_of_the_arms(seed, bins, cycles):
+    """Coates's formula knows the histogram and the number of cycles; the policy's counts know samples and successes."""
+    means = np.random.default_rng(seed).uniform(0, 0.6, bins)
+    runs = lb.simulation.simulate_lanes(means[np.newaxis], lb.MaximalSampling(plays=cycles), seed=seed)
+    histogram = runs.successes[0]
+    survived = cycles - np.concatenate([[0], np.cumsum(histogram)])
+    coates = np.log(np.maximum(survived[:-1], 1) / np.maximum(survived[1:], 0.5))  # photons a cycle, by his formula
+    seen = (survived[1:] > 0) & (survived[:-1] > 0)
+    mean = empirical_means(runs.samples, runs.successes)[0]
+    assert mean[seen] == pytest.approx(1 - np.exp(-coates[seen]))
+    assert corrected_rates(runs.samples, runs.successes)[0][seen] == pytest.approx(coates[seen])
+
+
+def test_pile_up_fools_the_histogram_and_not_the_corrected_one():
+    """In bright light most cycles end early: the first bins have the most photons, the return the highest rate."""
+    sensor = Sensor(bins=30, ambient=6.0)
+    means = sensor.chances(np.array([22.5]), np.array([1.0]))
+    runs = lb.simulation.simulate_lanes(means, lb.MaximalSampling(plays=200_000), seed=1)
+    assert histogram_peak(runs.samples, runs.successes)[0] < 3
+    assert coates_peak(runs.samples, runs.successes)[0] == 22.5
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_with_plenty_of_even_counts_every_estimator_is_right(name):
+    sensor = Sensor(bins=60, ambient=3.0)
+    depth = np.random.default_rng(1).uniform(5, 55, 100)
+    found = find_estimator(name, sensor, 0.5)(*counts_of(sensor, depth, 0.5, 4000))
+    assert np.abs(found - depth).max() < (1.0 if name in ("histogram", "coates") else 0.25)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_where_nothing_was_seen_there_is_no_depth(name):
+    samples = np.array([[5] * 10, [0] * 10])
+    found = find_estimator(name, Sensor(bins=10), 0.5)(samples, np.zeros_like(samples))
+    assert np.isnan(found).all()
+
+
+def test_a_bin_that_always_fired_has_a_finite_rate():
+    rates = corrected_rates(np.array([[10, 0, 10]]), np.array([[10, 0, 0]]))[0]
+    assert rates[0] == pytest.approx(np.log(21))
+    assert rates[1:].tolist() == [0, 0]
+
+
+def test_the_centroid_refines_a_bin_to_a_fraction_of_one():
+    sensor = Sensor(bins=60, ambient=1.0)
+    depth = np.random.default_rng(1).uniform(5, 55, 100)
+    samples, successes = counts_of(sensor, depth, 0.5, 5000)
+    answer = np.floor(depth).astype(np.int64)
+    refined = centroid(samples, successes, answer, sensor)
+    assert np.abs(refined - depth).mean() < 0.1
+    assert np.abs(answer + 0.5 - depth).mean() > 0.2
+    nothing = np.zeros_like(samples)
+    assert centroid(samples, nothing, answer, sensor) == pytest.approx(answer + 0.5)
+
+
+def test_an_unknown_estimator_is_refused_with_those_that_there_are():
+    with pytest.raises(lb.UnknownName, match="histogram, coates, matched, map"):
+        find_estimator("magic", Sensor(), 0.5)

@@ -1,0 +1,81 @@
+"""Scenes: shipped ones, and files of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import linkedbandits as lb
+from linkedbandits.lidar import Scene, find_scene, read_scene
+
+DEPTH = np.array([[1.5, 2.25, np.nan], [4.0, np.inf, 3.125]])
+
+
+def test_the_motorcycle_has_the_depths_of_its_calibration():
+    scene = find_scene("motorcycle")
+    assert scene.depth.shape == (500, 741)
+    assert 0.05 < 1 - scene.present.mean() < 0.1
+    assert np.nanmin(scene.depth) == pytest.approx(2.11, abs=0.01)
+    assert np.nanmax(scene.depth) == pytest.approx(5.02, abs=0.01)
+    assert 0 <= scene.reflectivity.min() < scene.reflectivity.max() <= 1
+
+
+def test_npy_and_npz_are_read_in_metres(tmp_path):
+    np.save(tmp_path / "own.npy", DEPTH)
+    np.savez(tmp_path / "own.npz", depth=DEPTH, reflectivity=DEPTH / 10)
+    plain, both = read_scene(tmp_path / "own.npy"), read_scene(tmp_path / "own.npz")
+    assert np.array_equal(plain.depth, DEPTH, equal_nan=True)
+    assert (plain.reflectivity == 1).all()
+    assert np.array_equal(both.reflectivity, DEPTH / 10, equal_nan=True)
+    assert plain.present.tolist() == [[True, True, False], [True, False, True]]
+    assert plain.name == "own"
+
+
+def test_png_is_read_in_16_bit_millimetres_and_0_is_missing(tmp_path):
+    Image.fromarray(np.array([[1500, 0], [65535, 1]], dtype=np.uint16)).save(tmp_path / "own.png")
+    assert np.array_equal(read_scene(tmp_path / "own.png").depth, [[1.5, np.nan], [65.535, 0.001]], equal_nan=True)
+
+
+def test_files_that_are_no_depth_maps_are_refused_by_name(tmp_path):
+    Image.fromarray(np.zeros((2, 2), dtype=np.uint8)).save(tmp_path / "grey.png")
+    (tmp_path / "broken.npy").write_bytes(b"no array")
+    np.savez(tmp_path / "empty.npz", other=DEPTH)
+    for name, reason in [
+        ("grey.png", "16 bits"),
+        ("broken.npy", "cannot be read"),
+        ("empty.npz", "depth"),
+        ("absent.npy", "No such file"),
+        ("depth.exr", "give a file in"),
+    ]:
+        with pytest.raises(lb.CannotRead, match=reason) as refused:
+            read_scene(tmp_path / name)
+        assert name in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("depth", "reflectivity"),
+    [(np.ones(3), np.ones(3)), (np.ones((2, 2)), np.ones((2, 3))), (np.zeros((2, 2)), np.ones((2, 2)))],
+)
+def test_what_is_no_scene_is_refused(depth, reflectivity):
+    with pytest.raises(lb.InvalidParameter):
+        Scene("wrong", depth, reflectivity)
+
+
+def test_signals_fall_with_depth_squared_and_grow_with_reflectivity():
+    scene = Scene("two walls", np.array([[1.0, 2.0, np.nan]]), np.array([[0.5, 0.5, 0.5]]))
+    assert scene.signals(1.0)[0].tolist() == pytest.approx([1.6, 0.4, 0.0])
+    darker = Scene("two shades", np.array([[2.0, 2.0]]), np.array([[0.9, 0.3]]))
+    assert darker.signals(1.0)[0].tolist() == pytest.approx([1.5, 0.5])
+
+
+def test_a_scene_is_thinned_to_the_size_asked_for():
+    scene = find_scene("ramp")
+    assert scene.depth.shape == (96, 128)
+    assert scene.shrunk(64).depth.shape == (48, 64)
+    assert scene.shrunk(1000).depth.shape == (96, 128)
+
+
+def test_an_unknown_scene_is_refused_with_those_that_there_are():
+    with pytest.raises(lb.UnknownName, match="motorcycle, ramp"):
+        find_scene("attic")
