@@ -84,8 +84,8 @@ def desk_rate(clients: int, batch: int) -> float:
 
 
 def optuna_rate(clients: int) -> float:
-    import optuna  # noqa: PLC0415 - takes a second to import
-    from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415
+    import optuna  # takes a second to import
+    from optuna.storages.journal import JournalFileBackend, JournalStorage
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with folder() as path:

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line."""
     try:
-        from linkedbandits.cli import run  # noqa: PLC0415 - the library itself works without typer and rich
+        from linkedbandits.cli import run  # the library itself works without typer and rich
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich"}:
             raise

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from lidar.photon_counts import by_definition, counts_of
 from linkedbandits.lidar import Sensor
@@ -108,10 +107,10 @@ def test_two_returns_are_not_one_depth():
 
 @pytest.mark.statistical
 def test_without_a_return_nothing_is_certain():
-    """Of 400 pixels without a return, at 25 looks each, more than 42 are certain with probability below 1e-5.
+    """Of 400 pixels without a return, at 25 looks each and delta = 0.5, not one was certain when this was written.
 
-    The chance of each is at most 0.05 by the theorem. In truth there are far fewer, because depth and signal have a
-    prior to pay for; without that prior, the best likelihood in place of the mean, it fails.
+    By the theorem each may be with probability 0.5. Depth and signal pay for their prior, so there are far fewer; and
+    with the best likelihood in place of the mean, which pays nothing, there are 219. More than 40 would be a fault.
     """
     sensor = Sensor(bins=50, ambient=2.5)
     rng = np.random.default_rng(8)
@@ -122,6 +121,5 @@ def test_without_a_return_nothing_is_certain():
     for more in np.geomspace(5, 400, 25).astype(int):
         fired = fired + rng.binomial(more, chances)
         tried = tried + more
-        ever |= held(tried, fired)
-    assert ever.sum() <= 42
-    assert binom.sf(42, 400, 0.05) < 1e-5
+        ever |= held(tried, fired, delta=0.5)
+    assert ever.sum() <= 40

@@ -16,7 +16,7 @@ STUDY = small_study()
 
 def in_this_process(chunks):
     """The simplest engine there can be."""
-    from linkedbandits.study.chunks import run_chunk  # noqa: PLC0415
+    from linkedbandits.study.chunks import run_chunk
 
     for chunk in chunks:
         yield chunk, run_chunk(chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -183,7 +184,7 @@ def _measured(instance: opt.Instance, delta: float, linkage: str, k: int, seed: 
                 trials=PLOT_TRIALS,
                 seed=seed,
                 max_plays=10**15,
-                progress=lambda finished, name=name: advance(name, finished),  # type: ignore[misc]
+                progress=partial(advance, name),
             )
             if runs.confident.all():
                 measured[name] = runs.samples.mean(axis=0) / runs.plays.mean()

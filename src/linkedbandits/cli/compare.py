@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -72,7 +73,7 @@ def compare(
                 trials=trials,
                 seed=seed,
                 max_plays=max_plays,
-                progress=lambda finished, text=text: advance(text, finished),  # type: ignore[misc]
+                progress=partial(advance, text),
             )
             results.append(Result(text, made, runs.summary()))
     settings = {

@@ -33,8 +33,8 @@ async def _play(
     url: str, token: str | None, rate: float, lost: float, seconds: float | None, rng: random.Random
 ) -> None:
     with opt.service_extra():
-        from linkedbandits.service.async_client import AsyncClient  # noqa: PLC0415 - an extra
-        from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo  # noqa: PLC0415
+        from linkedbandits.service.async_client import AsyncClient  # an extra
+        from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo
 
     async with AsyncClient(url, token) as client:
         exp = await open_demo(client)

@@ -45,8 +45,8 @@ def reproduce(
     on from there.
     """
     # Imported here, so that other commands need not wait for it.
-    from linkedbandits.study.reproduction.grid import paper_study  # noqa: PLC0415
-    from linkedbandits.study.reproduction.writing import write_report  # noqa: PLC0415
+    from linkedbandits.study.reproduction.grid import paper_study
+    from linkedbandits.study.reproduction.writing import write_report
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     made = paper_study(seed, quick=quick)

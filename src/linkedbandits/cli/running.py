@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def find_engine(name: str, workers: int | None, scheduler: str | None) -> Engine:
     """The engine that the options describe."""
-    from linkedbandits.study import on_dask, on_processes  # noqa: PLC0415
+    from linkedbandits.study import on_dask, on_processes
 
     if name == "dask":
         return on_dask(scheduler, workers)
@@ -31,7 +31,7 @@ def find_engine(name: str, workers: int | None, scheduler: str | None) -> Engine
 
 def run_with_bar(made: Study, folder: Path, engine: Engine, *, merge: bool = False) -> Results:
     """Run with a bar, and say what is kept when somebody stops it."""
-    from linkedbandits.study import run_study  # noqa: PLC0415
+    from linkedbandits.study import run_study
 
     notes = Console(stderr=True, markup=False)
     total = sum(cell.trials * cell.instance.means.size for cell in made.cells)

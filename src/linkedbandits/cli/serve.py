@@ -29,9 +29,9 @@ def serve(
     Stops on Ctrl-C or SIGTERM: requests that are under way are finished, and nothing that was acknowledged is lost.
     """
     with opt.service_extra():
-        from linkedbandits.service.http.logs import start_logging  # noqa: PLC0415 - an extra
-        from linkedbandits.service.http.server import make_server  # noqa: PLC0415
-        from linkedbandits.service.http.service import Settings  # noqa: PLC0415
+        from linkedbandits.service.http.logs import start_logging  # an extra
+        from linkedbandits.service.http.server import make_server
+        from linkedbandits.service.http.service import Settings
 
     with opt.opened_store(store) as opened:
         with opened.reading() as reading:
@@ -77,8 +77,8 @@ def _announce_and_play(store: str) -> Callable[[str], None]:
 
 
 async def _play(url: str) -> None:
-    from linkedbandits.service.async_client import AsyncClient  # noqa: PLC0415 - an extra
-    from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo  # noqa: PLC0415
+    from linkedbandits.service.async_client import AsyncClient  # an extra
+    from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo
 
     async with AsyncClient(url) as client:
         exp = await open_demo(client)

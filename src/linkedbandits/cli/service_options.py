@@ -37,7 +37,7 @@ def service_extra() -> Iterator[None]:
 @contextmanager
 def opened_store(url: str) -> Iterator[Store]:
     """The store, closed in the end."""
-    from linkedbandits.service.store import open_store  # noqa: PLC0415 - other commands need not wait for it
+    from linkedbandits.service.store import open_store  # other commands need not wait for it
 
     store = open_store(url)
     try:

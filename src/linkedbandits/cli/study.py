@@ -53,7 +53,7 @@ def study(
         return
     if file is None:
         raise InvalidParameter("no study was named; write linkedbandits study FILE.toml, or --show FOLDER")
-    from linkedbandits.study import load_study  # noqa: PLC0415 - other commands need not wait for it
+    from linkedbandits.study import load_study  # other commands need not wait for it
 
     made = load_study(file)
     folder = out or Path(f"{file.stem}-results")
@@ -65,13 +65,13 @@ def study(
 
 
 def _show(folder: Path, as_json: bool) -> None:
-    from linkedbandits.study import open_results  # noqa: PLC0415
+    from linkedbandits.study import open_results
 
     _report(open_results(folder), as_json)
 
 
 def _report(results: Results, as_json: bool) -> None:
-    from linkedbandits.study.figures import draw_all  # noqa: PLC0415
+    from linkedbandits.study.figures import draw_all
 
     drawn = draw_all(results, results.path / "figures")
     table = results.table()
@@ -128,9 +128,9 @@ def _unfinished(row: dict[str, Any]) -> float:
 
 
 def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_json: bool) -> None:
-    from linkedbandits.study.engines.processes import usable_cores  # noqa: PLC0415
-    from linkedbandits.study.estimate import estimate  # noqa: PLC0415
-    from linkedbandits.study.running import missing_trials  # noqa: PLC0415
+    from linkedbandits.study.engines.processes import usable_cores
+    from linkedbandits.study.estimate import estimate
+    from linkedbandits.study.running import missing_trials
 
     missing = missing_trials(made, folder, merge=merge)
     forecast = estimate(made, missing)

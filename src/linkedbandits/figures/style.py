@@ -67,7 +67,7 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
     """A figure of so many inches and the axes of its panels, row by row, in the common style."""
     with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415 - as below
+        from matplotlib.figure import Figure  # as below
 
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
@@ -84,7 +84,7 @@ def save(figure: Any, path: Path) -> None:
 
 def _style() -> AbstractContextManager[None]:
     try:
-        import matplotlib as mpl  # noqa: PLC0415 - takes a second to import, and not everybody draws
+        import matplotlib as mpl  # takes a second to import, and not everybody draws
     except ModuleNotFoundError as error:
         raise MissingExtra("figures need matplotlib; install it with: pip install 'linkedbandits[plot]'") from error
     return mpl.rc_context(SETTINGS)

@@ -28,13 +28,19 @@ between two depths of the grid would otherwise seem to be known."""
 _LEAST_WORTH = 1e-12
 
 
-def outlook(model: ReturnModel, log_likelihood: Floats) -> tuple[FloatArray, FloatArray]:
-    """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of depths and signals."""
+def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats) -> tuple[FloatArray, FloatArray]:
+    """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of signals and depths.
+
+    ``best`` is the largest of every depth, (lanes, phases, bins).
+    """
     lanes, signals, phases, bins = log_likelihood.shape
-    best, second = np.partition(log_likelihood.max(axis=1).reshape(lanes, -1), -2, axis=1)[:, [-1, -2]].T
-    power = np.minimum(TEMPER, STEP / np.maximum(best - second, 1e-6))
-    weight = log_likelihood.reshape(lanes, signals * phases, bins) - best[:, np.newaxis, np.newaxis]
-    weight *= power[:, np.newaxis, np.newaxis]
+    others = best.reshape(lanes, -1).copy()
+    first = others.argmax(axis=1)[:, np.newaxis]
+    top = np.take_along_axis(others, first, axis=1)
+    np.put_along_axis(others, first, -np.inf, axis=1)
+    power = np.minimum(TEMPER, STEP / np.maximum(top - others.max(axis=1, keepdims=True), 1e-6))
+    weight = log_likelihood.reshape(lanes, signals * phases, bins) - top[:, :, np.newaxis]
+    weight *= power[:, :, np.newaxis]
     np.exp(weight, out=weight)
     half = model.pulse.half
     alone = np.array(-np.expm1(-model.background))

@@ -91,7 +91,7 @@ class PulseGating(GatePolicy):
         for some in few_at_a_time(lanes, self.model.fire.shape[0] * bins):
             likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], np.float32)
             likelihood.max(axis=1, out=best[some])
-            worth[some], chance[some] = outlook(self.model, likelihood)
+            worth[some], chance[some] = outlook(self.model, likelihood, best[some])
         state.gate = best_gate(worth, chance)
         state.arm = best.max(axis=1).argmax(axis=1)
         if self.delta is not None:
@@ -106,9 +106,10 @@ class PulseGating(GatePolicy):
         # likelihood, over all bins, is about the best divided by their number.
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best.reshape(lanes, -1).argmax(axis=1)]
-        away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance, 1 / self.model.phases.size)
+        step = 1 / self.model.phases.size
+        away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
         rival = np.where(away, best, 0.0).max(axis=(1, 2))
-        promising = np.flatnonzero(top - rival >= needed + log(bins) + 3)
+        promising = np.flatnonzero(top - rival >= needed + log(bins) + 1)
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
             depth = self.model.estimate(samples, successes)

@@ -62,7 +62,7 @@ class Scene:
 def motorcycle() -> Scene:
     """The motorcycle of the Middlebury stereo data, 500 x 741 (Scharstein et al. 2014), from scikit-image's wheel."""
     try:
-        from skimage.data import stereo_motorcycle  # noqa: PLC0415 - takes a second to import, and not everybody looks
+        from skimage.data import stereo_motorcycle  # takes a second to import, and not everybody looks
     except ModuleNotFoundError as error:
         raise MissingExtra(
             "the motorcycle comes with scikit-image; install it with: pip install 'linkedbandits[lidar]'"
@@ -123,7 +123,7 @@ def _read_npz(path: Path) -> tuple[FloatArray, FloatArray | None]:
 
 def _read_png(path: Path) -> tuple[FloatArray, None]:
     try:
-        from PIL import Image  # noqa: PLC0415 - comes with the extra
+        from PIL import Image  # comes with the extra
     except ModuleNotFoundError as error:
         raise MissingExtra("pictures need pillow; install it with: pip install 'linkedbandits[lidar]'") from error
     with Image.open(path) as image:

@@ -178,7 +178,7 @@ def error_curve(
     30 0.28
     300 0.01
     """
-    from linkedbandits.simulation import simulate  # noqa: PLC0415, simulation is built on the policies
+    from linkedbandits.simulation import simulate  # simulation is built on the policies
 
     curve = []
     for plays in budgets:

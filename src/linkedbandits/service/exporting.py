@@ -40,7 +40,7 @@ def journal_lines(store: Store, experiment: str) -> Iterator[str]:
 def journal_parquet(store: Store, experiment: str) -> bytes:
     """The journal as a Parquet file; ``arms`` and ``hit`` are labels as JSON text."""
     try:
-        import polars as pl  # noqa: PLC0415 - an extra, and slow to import
+        import polars as pl  # an extra, and slow to import
     except ImportError as error:
         raise MissingExtra(
             "Parquet needs polars; install it with: pip install 'linkedbandits[service]', or export jsonl"

@@ -24,7 +24,7 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         """Connect, and make the tables where they are not there yet, in a schema of their own."""
         try:
-            import psycopg  # noqa: PLC0415 - an extra
+            import psycopg  # an extra
         except ImportError as error:
             raise MissingExtra(
                 "a PostgreSQL store needs psycopg; install it with: pip install 'linkedbandits[service]'"

@@ -65,7 +65,7 @@ class Results:
 
     def trace(self, cell: str) -> pl.DataFrame:
         """Arms still in after so many plays, in the first trials of the cell: trial, plays, arms_in."""
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         columns = self._read(cell).select("trial", plays="trace_plays", arms_in="trace_arms")
         return columns.filter(pl.col("plays").is_not_null()).explode("plays", "arms_in")
@@ -76,7 +76,7 @@ class Results:
         ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that stopped with their guarantee,
         which is what delta bounds. ``confident`` is the share of trials that did stop so.
         """
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
         rows = [self._row(key) for key in self._cells if self._ranges(key)]
@@ -118,7 +118,7 @@ class Results:
         return self._folder.ranges(key, cell["trials"], len(cell["means"]))
 
     def _read(self, key: str) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         wanted = self._ranges(key)
         chunks = [chunk for chunk in self._folder.chunks(key) if chunk.lanes in wanted]

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 def need_polars() -> None:
     """Say at once, rather than after an hour's work, that tables cannot be written."""
     try:
-        import polars  # noqa: F401, PLC0415 - takes a while to import, and not everybody has it
+        import polars  # noqa: F401 - takes a while to import, and not everybody has it
     except ModuleNotFoundError as error:
         raise MissingExtra("studies need polars; install it with: pip install 'linkedbandits[study]'") from error
 
 
 def table_of(chunk: Chunk, finished: Finished) -> pl.DataFrame:
     """One row a trial, in order; the same whatever chunks the trials came in."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     first = chunk.lanes.start
     whole_list = pl.List(pl.Int64)

@@ -100,6 +100,6 @@ def _allocate(means: FloatArray, best: IntArray, linkage: str) -> Allocation:
     if best.size == 1:
         return allocate_by_search(means, int(best[0]), linkage)
     # Imported here, because scipy.optimize takes longer to import than the rest of the library together.
-    from linkedbandits.theory.programme import allocate_by_programme  # noqa: PLC0415 - few need the solver
+    from linkedbandits.theory.programme import allocate_by_programme  # few need the solver
 
     return allocate_by_programme(means, best, linkage)

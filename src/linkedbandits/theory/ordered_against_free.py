@@ -100,7 +100,7 @@ def worst_with_best_mean(
 def _climb(best: float, place: int, start: FloatArray, largest_group: int, looks: int) -> FloatArray:
     """Nelder and Mead's method from one starting point; a group can vanish, but some rival must be left."""
     # Imported here, because it takes longer to import than the rest of the library together.
-    from scipy.optimize import fmin  # noqa: PLC0415 - only this exploration needs it
+    from scipy.optimize import fmin  # only this exploration needs it
 
     def minus_ratio(shape: FloatArray) -> float:
         return -_ratio(_grouped(best, place, shape, largest_group))
@@ -126,7 +126,7 @@ def _grouped(best: float, place: int, shape: FloatArray, largest_group: int) -> 
 def draw(path: Path, families: list[Family], cells: int = 40) -> None:
     """Draw the ratio: for pairs of means on a grid of cells, for the scenarios, and for the worst instances found."""
     # Imported here: drawing is an extra, and matplotlib takes a second to import.
-    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     pairs, scenarios, worst = figure.subplots(1, 3)

@@ -21,7 +21,7 @@ HARD_TO_READ = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8
 @pytest.fixture(scope="module")
 def experiments(service):
     """One that runs, one that is decided, one paused: all that a page can look like."""
-    from linkedbandits.service.client import Client  # noqa: PLC0415
+    from linkedbandits.service.client import Client
 
     with Client(service.url) as client:
         running = client.create("Running " + LONG, list(MEANS), lb.LinkedElimination(delta=1e-12))

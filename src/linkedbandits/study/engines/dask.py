@@ -74,7 +74,7 @@ def _library_version() -> str:
 
 def _import_distributed() -> Any:
     try:
-        import distributed  # noqa: PLC0415 - only who has a cluster needs it
+        import distributed  # only who has a cluster needs it
     except ModuleNotFoundError as error:
         raise MissingExtra(
             "--engine dask needs distributed; install it with: pip install 'linkedbandits[cluster]'"

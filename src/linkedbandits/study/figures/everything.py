@@ -83,7 +83,7 @@ def _parts(table: pl.DataFrame, panel: list[str], over: str) -> list[pl.DataFram
 
 
 def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415 - takes a third of a second to import, and whoever has results has it already
+    import polars as pl  # takes a third of a second to import, and whoever has results has it already
 
     return pl.concat(parts)
 
