@@ -127,6 +127,41 @@ def test_an_abandoned_play_is_asked_again_and_late_if_told():
     assert exp.estimates()[0] == lb.Estimate("north", 2, 1, 0.5, still_in=True)
 
 
+def test_late_answers_have_no_say_in_the_verdict():
+    """All but one of the plays are given up, and told late as if nothing but "a" ever worked."""
+    exp = lb.Experiment(["a", "b", "c"], lb.LinkedHalving(plays=30))
+    plays = ask(exp, 29)
+    for play in plays:
+        exp.abandon(play.id)
+    for play in plays:
+        assert exp.tell(play.id, "a" if "a" in play.arms else None) == "late"
+    assert not exp.done
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, "c" if "c" in play.arms else None)
+    verdict = exp.recommend()
+    assert verdict.arm == "c"
+    assert verdict.plays <= 30
+    assert exp.plays == verdict.plays + 29
+    assert exp.estimates()[0].successes > 0  # they are part of the estimates all the same
+
+
+def test_late_answers_do_not_use_up_the_budget():
+    exp = lb.Experiment(["a", "b"], lb.LinkedElimination(delta=0.01), max_plays=10)
+    lost = ask(exp, 9)
+    for play in lost:
+        exp.abandon(play.id)
+        exp.tell(play.id, "a" if "a" in play.arms else None)
+    assert exp.recommend().arm == "a"  # nothing in time yet: the first
+    play = exp.ask()
+    exp.tell(play.id, "b")
+    assert not exp.done
+    assert exp.recommend().arm == "b"
+    again = lb.Experiment.from_json(exp.to_json())
+    assert again.recommend() == exp.recommend()
+    assert again.estimates() == exp.estimates()
+
+
 def test_a_play_told_after_the_verdict_is_late_and_kept():
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
     play, extra = ask(exp, 2)

@@ -41,8 +41,8 @@ _WHOLE = (int, np.integer)
 class Experiment:
     """Find the best of some labelled arms, by asking what to play and telling what happened.
 
-    Labels are text, numbers or booleans. ``max_plays`` ends the experiment after so many answers if the policy has not
-    stopped by then. ``seed`` is for policies that draw.
+    Labels are text, numbers or booleans. ``max_plays`` ends the experiment after so many answers in time if the policy
+    has not stopped by then. ``seed`` is for policies that draw.
 
     Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time to
     keep so many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter the
@@ -110,7 +110,7 @@ class Experiment:
 
     @property
     def plays(self) -> int:
-        """Plays told so far."""
+        """Plays told so far, the late ones among them."""
         return self._plays
 
     @property
@@ -140,7 +140,7 @@ class Experiment:
                 f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
             )
         out = len(self._tickets)
-        if self._plays + out >= self._max_plays:
+        if self._in_time + out >= self._max_plays:
             raise TooManyInFlight(
                 f"all {self._max_plays} plays of the budget are out; tell() the {out} that are in flight"
             )
@@ -174,13 +174,13 @@ class Experiment:
         if ticket is None or self._verdict is not None:
             receipt: Receipt = "late"
             self._late += 1
-            self._lane.add(arms[:reached], hit_arm)
+            self._lane.add_late(arms[:reached], hit_arm)
         else:
             receipt = "spare" if ticket.role == "spare" else "counted"
             self._lane.bring(play_id, ticket, reached, hit_arm)
             if self._lane.request.fulfilled:
                 self._advance()
-        if self._verdict is None and self._plays >= self._max_plays:
+        if self._verdict is None and self._in_time >= self._max_plays:
             self._verdict = self._verdict_of(self._lane.leading(), "budget", None)
         return receipt
 
@@ -270,11 +270,16 @@ class Experiment:
         fill(exp, content, answers)
         return exp
 
+    @property
+    def _in_time(self) -> int:
+        """Plays told in time to count for the decision: those that a budget is about."""
+        return self._plays - self._late
+
     def _advance(self) -> None:
         """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
         lane = self._lane
         while lane.request.fulfilled:
-            lane.observe(self._plays)
+            lane.observe(self._in_time)
             if lane.stopped:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None
@@ -285,7 +290,7 @@ class Experiment:
 
     def _verdict_of(self, top: IntArray, status: Status, bound: float | None) -> Verdict:
         arms = tuple(self._labels[arm] for arm in top.tolist())
-        return Verdict(arms[0], status, self._plays, bound, top=arms if len(arms) > 1 else ())
+        return Verdict(arms[0], status, self._in_time, bound, top=arms if len(arms) > 1 else ())
 
     def _known(self, play_id: int) -> int:
         if not isinstance(play_id, _WHOLE) or not 0 <= play_id < len(self._answers):

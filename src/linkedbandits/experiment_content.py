@@ -48,6 +48,8 @@ def content_of(exp: Experiment) -> dict[str, Any]:
         "late": exp._late,
         "samples": lane.samples.tolist(),
         "successes": lane.successes.tolist(),
+        "late_samples": lane.late_samples.tolist(),
+        "late_successes": lane.late_successes.tolist(),
         "verdict": None
         if exp._verdict is None
         else [
@@ -75,6 +77,8 @@ def fill(exp: Experiment, content: dict[str, Any], answers: Answers) -> None:
     lane.plays_observed = content["plays_observed"]
     lane.samples = np.array(content["samples"], dtype=np.int64)
     lane.successes = np.array(content["successes"], dtype=np.int64)
+    lane.late_samples = np.array(content["late_samples"], dtype=np.int64)
+    lane.late_successes = np.array(content["late_successes"], dtype=np.int64)
     lane.state = type(lane.state).from_json(content["state"])
     lane.request = resume(content["request"], exp._linkage)
     if content["verdict"] is not None:
@@ -109,6 +113,9 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         **content,
+        # Format 1 did not keep late samples apart; what is in the totals stays there.
+        "late_samples": [0] * len(content["labels"]),
+        "late_successes": [0] * len(content["labels"]),
         "answers": answers.to_text(),
         "tickets": tickets,
         "spares": spares,

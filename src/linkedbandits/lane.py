@@ -22,7 +22,7 @@ class Lane:
     """A policy's state, the request that is being played, the spare plays, and what everything brought.
 
     ``samples`` and ``successes`` are those of finished requests and of plays that no request has used; the current
-    request has the rest.
+    request has the rest. What came too late for the decision is apart, in ``late_samples`` and ``late_successes``.
     """
 
     def __init__(self, policy: AnyPolicy, linkage: Linkage, arms: int, seed: int) -> None:
@@ -32,6 +32,8 @@ class Lane:
         self.spares = Spares(arms)
         self.samples = np.zeros(arms, dtype=np.int64)
         self.successes = np.zeros(arms, dtype=np.int64)
+        self.late_samples = np.zeros(arms, dtype=np.int64)
+        self.late_successes = np.zeros(arms, dtype=np.int64)
         self.plays_observed = 0  # of which the policy has been told
         self.request: InProgress = self._begin()
 
@@ -70,6 +72,12 @@ class Lane:
         if hit_arm != NO_HIT:
             self.successes[hit_arm] += 1
 
+    def add_late(self, tried: IntArray, hit_arm: int) -> None:
+        """Samples for the estimates alone."""
+        self.late_samples[tried] += 1
+        if hit_arm != NO_HIT:
+            self.late_successes[hit_arm] += 1
+
     def give_up(self, play: int, ticket: Ticket) -> None:
         """A play will not come back, or too late to count."""
         self.spares.give_up(play)
@@ -77,11 +85,11 @@ class Lane:
             self.request.take_back(ticket.arms if ticket.claimed is None else ticket.claimed)
 
     def observe(self, plays: int) -> None:
-        """The request is fulfilled: let the policy see it. ``plays`` is how many were told so far, of any kind."""
+        """The request is fulfilled: let the policy see it. ``plays`` is how many were told so far in time."""
         counts = self.request.counts()
         self.samples += counts.samples[0]
         self.successes += counts.successes[0]
-        # All plays told count, the spare and the late ones too, so that they add up to those of the verdict.
+        # Spare plays count, too, so that they add up to those of the verdict.
         since = np.array([plays - self.plays_observed])
         self.plays_observed = plays
         self.policy.observe(self.state, Counts(counts.samples, counts.successes, since))
@@ -101,18 +109,22 @@ class Lane:
         return claim.out
 
     def totals(self) -> tuple[IntArray, IntArray]:
-        """Samples and successes of every arm in all plays told so far."""
+        """Samples and successes of every arm in all plays told so far, the late ones among them."""
+        samples, successes = self._in_time()
+        return samples + self.late_samples, successes + self.late_successes
+
+    def leading(self) -> IntArray:
+        """The best guess before the policy has decided, best first; what came late has no say in it."""
+        samples, successes = self._in_time()
+        k = getattr(self.policy, "k", 1)
+        leading: IntArray = leading_arms(samples[np.newaxis], successes[np.newaxis], self.state.still_in, k)[0]
+        return leading
+
+    def _in_time(self) -> tuple[IntArray, IntArray]:
         if self.stopped:
             return self.samples, self.successes
         counts = self.request.counts()
         return self.samples + counts.samples[0], self.successes + counts.successes[0]
-
-    def leading(self) -> IntArray:
-        """The best guess before the policy has decided, best first."""
-        samples, successes = self.totals()
-        k = getattr(self.policy, "k", 1)
-        leading: IntArray = leading_arms(samples[np.newaxis], successes[np.newaxis], self.state.still_in, k)[0]
-        return leading
 
     def _begin(self) -> InProgress:
         request = self.policy.request(self.state)
