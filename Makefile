@@ -51,7 +51,7 @@ serve: $(READY) ## the live service with simulated users, and a page to watch th
 	@$(BIN)/linkedbandits serve --demo
 
 lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
-	@$(BIN)/linkedbandits lidar
+	@$(BIN)/linkedbandits lidar --size 40
 
 bench: $(VENV)/.bench-ready ## the measured claims, hours in all; SECTION=economy runs a part
 	@$(BIN)/python -m benchmarks $(SECTION)

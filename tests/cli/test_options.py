@@ -108,7 +108,7 @@ def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
         ("--max-plays 0", "max_plays=0 is not a whole number of at least 1"),
         ("--seed -1", "seed=-1 is not a whole number of at least 0"),
         ("--policy uniform-sampling:samples=99999999999999999999", "samples=99999999999999999999 is too large"),
-        ("--trials 99999999999999", "trials=99999999999999 need 8e+06 GB"),
+        ("--trials 99999999999999", "trials=99999999999999 need 1.6e+07 GB"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_that_names_value_and_remedy(arguments, said):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from command_line import COMMAND, environment, refusal, run
+from command_line import COMMAND, environment, refusal, run, run_json
 from linkedbandits.cli.serve import without_password
 
 
@@ -98,6 +98,19 @@ def test_a_public_address_is_refused_without_tokens(store):
 def test_the_demonstration_is_refused_where_tokens_are_demanded(store):
     run("token", "create", "--name", "web1", "--store", store)
     assert "demo-traffic" in refusal("serve", "--store", store, "--demo")
+    (listed,) = run_json("token", "list", "--store", store)
+    run("token", "revoke", listed["id"], "--store", store)
+    assert "demo-traffic" in refusal("serve", "--store", store, "--demo")
+
+
+def test_the_demonstration_is_refused_where_tokens_are_asked_for(store):
+    assert "demo-traffic" in refusal("serve", "--store", store, "--demo", "--require-tokens")
+
+
+@pytest.mark.slow
+def test_a_service_may_demand_tokens_from_the_start(store):
+    with serving("--store", store, "--require-tokens") as (_, url):
+        assert httpx.get(f"{url}/v1/experiments").status_code == 401
 
 
 def test_a_port_that_is_taken_is_refused(store):
@@ -113,4 +126,7 @@ def test_a_store_that_is_none_is_refused():
 def test_a_password_is_not_shown():
     assert without_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"
     assert without_password("postgresql://host/db") == "postgresql://host/db"
+    assert without_password("postgres://host:5433/db?user=me&password=secret") == "postgresql://me@host:5433/db"
+    assert without_password("postgresql://me:secret@host/db?options=a@b") == "postgresql://me@host/db"
+    assert without_password("postgresql://me:se?cret@host/db") == "postgresql://me@host/db"
     assert without_password("experiments.sqlite3") == "experiments.sqlite3"

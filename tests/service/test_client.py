@@ -165,6 +165,31 @@ def test_a_service_that_says_when_to_come_back_is_listened_to():
     assert slept == [7.0, 2.0]
 
 
+@pytest.mark.parametrize(("wanted", "waited"), [("86400", 60.0), ("inf", 60.0), ("nan", 1.0), ("-3", 1.0)])
+def test_nobody_waits_for_ever(wanted, waited):
+    slept = []
+    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": wanted})
+    with client_in(Weather(busy, asked()), slept) as client:
+        client.experiment("x").ask()
+    assert slept == [waited]
+
+
+@pytest.mark.parametrize("name", ["../x", "..", "x/y", "x?y", "x#y"])
+def test_a_name_stays_in_its_place(name):
+    seen = []
+
+    def service(request):
+        seen.append(request.url)
+        return asked()
+
+    with Client("http://service", transport=httpx.MockTransport(service)) as client:
+        client.experiment(name).ask()
+    (url,) = seen
+    assert url.path == f"/v1/experiments/{name}/ask"
+    assert url.raw_path.count(b"/") == 4
+    assert (url.query, url.fragment) == (b"", "")
+
+
 def test_after_the_last_attempt_the_reason_is_raised():
     slept = []
     away = Weather(*[httpx.ConnectError("refused")] * 4)
@@ -185,12 +210,13 @@ def test_a_refusal_is_not_tried_again():
 
 def test_an_experiment_is_not_created_twice_by_accident():
     created = httpx.Response(201, json={"id": "x9"})
-    for unclear in (httpx.ReadTimeout("slow"), httpx.Response(502, text="")):
+    away = {"type": "urn:linkedbandits:store-unavailable", "detail": "gone", "status": 503}
+    for unclear in (httpx.ReadTimeout("slow"), httpx.Response(502, text=""), httpx.Response(503, json=away)):
         weather = Weather(unclear, created)
         with client_in(weather, []) as client, pytest.raises(lb.LinkedBanditError):
             client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
         assert len(weather.bodies) == 1
-    for harmless in (httpx.ConnectError("refused"), httpx.Response(503, text="")):
+    for harmless in (httpx.ConnectError("refused"), httpx.Response(429, text="")):
         with client_in(Weather(harmless, created), []) as client:
             assert client.create("directions", ARMS, lb.LinkedElimination(delta=0.1)).id == "x9"
 

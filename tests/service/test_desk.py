@@ -90,6 +90,32 @@ def test_fewer_plays_than_asked_where_there_is_no_room(desk):
         desk.ask(experiment).result()
 
 
+def test_no_more_plays_are_out_than_a_snapshot_can_carry(desk, clock, store, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.hosted.MOST_IN_FLIGHT", 5)
+    experiment = create(desk)
+    assert len(desk.ask(experiment, 3).result().plays) == 3
+    assert len(desk.ask(experiment, 3).result().plays) == 2
+    with pytest.raises(lb.TooManyInFlight, match="5 plays are out, and more than 5 may not be; tell or abandon some"):
+        desk.ask(experiment).result()
+    desk.tell(experiment, [(2, None)]).result()
+    assert len(desk.ask(experiment, 3).result().plays) == 1
+    monkeypatch.setattr("linkedbandits.service.hosted.MOST_IN_FLIGHT", 2)
+    with Desk(store, clock=clock) as other:  # what is out is out, and can be told
+        assert other.tell(experiment, [(0, None)]).result().receipts == ("counted",)
+        with pytest.raises(lb.TooManyInFlight):
+            other.ask(experiment).result()
+
+
+def test_a_finished_experiment_says_so_however_many_plays_are_out(desk, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.hosted.MOST_IN_FLIGHT", 2)
+    experiment = create(desk, policy={"name": "uniform-sampling", "parameters": {"samples": 1}})
+    desk.ask(experiment, 2).result()
+    monkeypatch.setattr("linkedbandits.service.hosted.MOST_IN_FLIGHT", 1)
+    assert desk.tell(experiment, [(0, None)]).result().done
+    with pytest.raises(lb.ExperimentFinished):
+        desk.ask(experiment).result()
+
+
 def test_a_play_whose_lease_ran_out_is_given_up_and_late_if_told(desk, clock, store):
     experiment = create(desk, lease_seconds=10.0)
     desk.ask(experiment, 2).result()
@@ -103,6 +129,24 @@ def test_a_play_whose_lease_ran_out_is_given_up_and_late_if_told(desk, clock, st
     seen = desk.read(experiment, lambda hosted: (hosted.abandoned, hosted.experiment.late, hosted.leases)).result()
     assert seen == (1, 1, {})
     assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()
+
+
+def test_an_answer_after_its_lease_is_late_though_nobody_looked_at_the_leases(store, clock):
+    with Desk(store, clock=clock) as desk:
+        experiment = create(desk, lease_seconds=10.0)
+        desk.ask(experiment, 3).result()
+        clock.now += 9.0
+        assert desk.tell(experiment, [(0, None)]).result().receipts == ("counted",)
+    with Desk(store, clock=clock) as desk:  # one that does not have the experiment in memory
+        clock.now += 1.0
+        assert desk.tell(experiment, [(1, None), (0, None)]).result().receipts == ("late", "repeated")
+        desk.ask(experiment).result()
+        clock.now += 9.9
+        assert desk.tell(experiment, [(3, None)]).result().receipts[0] in ("counted", "spare")
+        assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()
+    with store.reading() as tables:
+        kinds = [entry.kind for entry in tables.entries(experiment, 0)]
+    assert kinds == ["ask", "tell", "abandon", "tell", "ask", "tell"]
 
 
 def test_asking_makes_room_by_itself(desk, clock):
@@ -168,15 +212,41 @@ def test_paused_takes_answers_and_archived_takes_nothing(desk, store):
     assert desk.set_status(experiment, "archived").result().status == "archived"
     for refused in (
         desk.ask(experiment),
-        desk.tell(experiment, [(1, None)]),
         desk.abandon(experiment, [1]),
         desk.set_status(experiment, "running"),
     ):
         with pytest.raises(lb.ExperimentArchived):
             refused.result()
+    receipts = desk.tell(experiment, [(0, None), (1, None), (0, "east"), (9, None)]).result().receipts
+    assert [type(receipt.error) if isinstance(receipt, Refused) else receipt for receipt in receipts] == [
+        "repeated",
+        lb.ExperimentArchived,
+        lb.ConflictingTell,
+        lb.ExperimentArchived,
+    ]
     assert desk.records().result()[0].status == "archived"
     with Desk(store) as other:
         assert other.read(experiment, lambda hosted: hosted.status).result() == "archived"
+
+
+def test_nothing_runs_out_in_an_archived_experiment(desk, clock, store):
+    experiment = create(desk, lease_seconds=10.0)
+    desk.ask(experiment, 2).result()
+    head = desk.set_status(experiment, "archived").result().head
+    clock.now += 11
+    assert desk.expire().result() == 0
+    desk.tell(experiment, [(0, None)]).result()
+    with store.reading() as tables:
+        assert tables.head(experiment) == head
+
+
+def test_who_looks_at_the_store_does_not_wait_for_those_who_change(desk):
+    experiment = create(desk)
+    held = threading.Event()
+    busy = desk.read(experiment, lambda _: held.wait(5))
+    assert desk.records().result(timeout=3) == [desk.record(experiment).result(timeout=3)]
+    assert not busy.done()
+    held.set()
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ class SharedDesks(RuleBasedStateMachine):
     @rule(desk=desks, picks=st.lists(st.tuples(st.integers(0, 30), st.integers(-1, 3)), min_size=1, max_size=4))
     def tell(self, desk, picks):
         """The latest plays mostly; some for the second time, some with an arm that was not tried."""
+        self.expire_plain()
         answers, expected = [], []
         for back, position in picks:
             play = self.plays[-1 - back % len(self.plays)]

@@ -21,6 +21,13 @@ def serve(
     requests_per_second: Annotated[
         float, typer.Option(min=1, help="How many requests a second each token may make.")
     ] = 1000.0,
+    require_tokens: Annotated[
+        bool | None,
+        typer.Option(
+            help="Demand a token from the start, or not even though all were revoked; by default, once one was made.",
+            show_default=False,
+        ),
+    ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log requests that went well, too.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Let simulated users play a demonstration.")] = False,
 ) -> None:
@@ -35,13 +42,19 @@ def serve(
 
     with opt.opened_store(store) as opened:
         with opened.reading() as reading:
-            if demo and reading.tokens():
+            closed = reading.tokens() or (reading.ever_had_tokens() and require_tokens is not False)
+            if demo and (closed or require_tokens):
                 raise InvalidParameter(
-                    f"--demo plays without a token, and {without_password(store)} has tokens; leave it out and run "
-                    "'linkedbandits demo-traffic --token TOKEN', or name another --store"
+                    f"--demo plays without a token, and {without_password(store)} is closed to those who have none; "
+                    "leave it out and run 'linkedbandits demo-traffic --token TOKEN', or name another --store"
                 )
         start_logging()
-        settings = Settings(requests_per_second=requests_per_second, log_requests=log_requests)
+        settings = Settings(
+            open_without_tokens=require_tokens is not True,
+            reopen=require_tokens is False,
+            requests_per_second=requests_per_second,
+            log_requests=log_requests,
+        )
         on_ready = _announce_and_play(store) if demo else _announce(store)
         server = make_server(opened, settings, host, port, on_ready)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -59,10 +72,15 @@ def _announce(store: str) -> Callable[[str], None]:
 
 
 def without_password(store: str) -> str:
-    """A store's address as it may be shown."""
-    before, at, after = store.rpartition("@")
-    user, _, _ = before.partition("://")[2].partition(":")
-    return f"{before.partition('://')[0]}://{user}@{after}" if at and "://" in before else store
+    """A store's address as it may be shown: of a database, nothing but user, host, port and name."""
+    if not store.startswith(("postgresql://", "postgres://")):
+        return store
+    from psycopg.conninfo import conninfo_to_dict  # an extra
+
+    known = conninfo_to_dict(store)
+    user = f"{known['user']}@" if "user" in known else ""
+    port = f":{known['port']}" if "port" in known else ""
+    return f"postgresql://{user}{known.get('host', '')}{port}/{known.get('dbname', '')}"
 
 
 def _announce_and_play(store: str) -> Callable[[str], None]:

@@ -17,7 +17,12 @@ DEFAULT_STORE = "linkedbandits-experiments.sqlite3"
 DEFAULT_URL = "http://127.0.0.1:8000"
 
 StoreUrl = Annotated[
-    str, typer.Option("--store", help="Where experiments are kept: a file, or postgresql://user@host/database.")
+    str,
+    typer.Option(
+        "--store",
+        envvar="LINKEDBANDITS_STORE",
+        help="Where experiments are kept: a file, or postgresql://user@host/database.",
+    ),
 ]
 DEMO_RATE = 20.0
 DEMO_LOST = 0.03

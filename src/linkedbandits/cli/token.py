@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
+from linkedbandits.cli.report import report_console
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.tokens import ROLES, make_token
 
@@ -58,7 +58,7 @@ def list_tokens(store: opt.StoreUrl = opt.DEFAULT_STORE, as_json: options.Json =
     for record in records:
         made = datetime.fromtimestamp(record.created_at, UTC)
         table.add_row(record.id, record.name, record.role, f"{made:%Y-%m-%d %H:%M} UTC")
-    Console().print(table if records else "There are no tokens.")
+    report_console().print(table if records else "There are no tokens.")
 
 
 @token.command()

@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,8 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON: None where there is no number."""
-        return {name: None if value != value else value for name, value in asdict(self).items()}  # noqa: PLR0124
+        data = asdict(self)
+        return {name: None if isinstance(value, float) and isnan(value) else value for name, value in data.items()}
 
 
 def _mean(values: FloatArray | BoolArray) -> float:

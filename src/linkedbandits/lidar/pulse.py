@@ -29,7 +29,7 @@ class Pulse:
 
     >>> pulse = Pulse(fwhm=3.0)
     >>> pulse.shares(np.array([3.5]), bins=7).round(2)
-    array([[0.02, 0.1 , 0.23, 0.31, 0.23, 0.1 , 0.02]])
+    array([[0.02, 0.09, 0.23, 0.31, 0.23, 0.09, 0.02]])
     """
 
     fwhm: float

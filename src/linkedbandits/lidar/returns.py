@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp
 
 from linkedbandits.lidar.pulse import Pulse
@@ -49,6 +48,8 @@ class ReturnModel:
     """what a photon adds to it;"""
     chance: FloatArray
     """and the bin's chance to fire, less that of the background."""
+    between: FloatArray
+    """What makes of the log-likelihood at a few neighbouring depths that of all depths between them."""
 
     def log_likelihood(
         self, samples: IntArray, successes: IntArray, dtype: type[np.floating[Any]] = np.float64
@@ -68,14 +69,12 @@ class ReturnModel:
         likelihood = self.log_likelihood(samples, successes)
         lanes, _, phases, bins = likelihood.shape
         best = likelihood.max(axis=1).swapaxes(1, 2).reshape(lanes, bins * phases).argmax(axis=1)
-        reach = ceil(self.pulse.sigma * phases)
+        reach = self.between.shape[0] // 2
         around = np.arange(-reach, reach + 1)
         bin_of, phase = np.divmod(np.clip(best[:, np.newaxis] + around, 0, bins * phases - 1), phases)
         near = logsumexp(likelihood[np.arange(lanes)[:, np.newaxis], :, phase, bin_of], axis=2)
-        # The likelihood is smooth over the pulse's width, so a few knots give all of it.
-        between = np.linspace(-reach, reach, 2 * reach * _BETWEEN + 1)
-        fine = CubicSpline(around, near, axis=1)(between)
-        depth = (best[:, np.newaxis] + between + 0.5) / phases
+        fine = near @ self.between
+        depth = (best[:, np.newaxis] + np.linspace(-reach, reach, fine.shape[1]) + 0.5) / phases
         weight = np.exp(fine - fine.max(axis=1, keepdims=True)) * ((depth >= 0) & (depth <= bins))
         return np.asarray((depth * weight).sum(axis=1) / weight.sum(axis=1))
 
@@ -120,6 +119,12 @@ def return_model(fwhm: float, background: float, weakest: float, strongest: floa
     chance = -np.expm1(-(more + background))
     alone = -np.expm1(-background)
     shape = (count * per_bin, first.shape[1])
+    # The likelihood is smooth over the pulse's width, so a spline through a few depths gives all of it.
+    from scipy.interpolate import CubicSpline  # slow to import, and not every command has a pulse
+
+    reach = ceil(pulse.sigma * per_bin)
+    places = np.linspace(-reach, reach, 2 * reach * _BETWEEN + 1)
+    spline = CubicSpline(np.arange(-reach, reach + 1), np.eye(2 * reach + 1))
     return ReturnModel(
         pulse=pulse,
         background=background,
@@ -128,4 +133,5 @@ def return_model(fwhm: float, background: float, weakest: float, strongest: floa
         miss=more.reshape(shape),
         fire=np.log(chance / alone).reshape(shape),
         chance=(chance - alone).reshape(shape),
+        between=spline(places).T,
     )

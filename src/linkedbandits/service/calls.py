@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.model import Label, Verdict
@@ -77,35 +78,33 @@ def create(
 
 def set_status(experiment: str, verb: str) -> Call[str]:
     """Pause, resume or archive; the status it has now."""
-    return Call("POST", f"/v1/experiments/{experiment}/{verb}", lambda found: str(found["status"]))
+    return Call("POST", f"{_path(experiment)}/{verb}", lambda found: str(found["status"]))
 
 
 def ask(experiment: str, count: int, key: str) -> Call[list[Play]]:
     """Plays. The key makes it repeatable."""
-    return Call("POST", f"/v1/experiments/{experiment}/ask", _plays, {"count": count, "key": key})
+    return Call("POST", f"{_path(experiment)}/ask", _plays, {"count": count, "key": key})
 
 
 def tell(experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Call[Told]:
     """Answers."""
     body = {"answers": [{"play": play, "hit": hit} for play, hit in answers]}
-    return Call("POST", f"/v1/experiments/{experiment}/tell", _told, body)
+    return Call("POST", f"{_path(experiment)}/tell", _told, body)
 
 
 def abandon(experiment: str, plays: Sequence[int]) -> Call[int]:
     """Give plays back; how many of them were out?"""
-    return Call(
-        "POST", f"/v1/experiments/{experiment}/abandon", lambda found: int(found["abandoned"]), {"plays": list(plays)}
-    )
+    return Call("POST", f"{_path(experiment)}/abandon", lambda found: int(found["abandoned"]), {"plays": list(plays)})
 
 
 def recommend(experiment: str) -> Call[tuple[bool, Verdict]]:
     """Is there a verdict, and which; before there is, the arm that leads."""
-    return Call("GET", f"/v1/experiments/{experiment}/verdict", lambda found: (found["done"], _verdict(found)))
+    return Call("GET", f"{_path(experiment)}/verdict", lambda found: (found["done"], _verdict(found)))
 
 
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     """Plays told so far, and what they say of each arm."""
-    return Call("GET", f"/v1/experiments/{experiment}/estimates", _estimates)
+    return Call("GET", f"{_path(experiment)}/estimates", _estimates)
 
 
 def only_receipt(told: Told) -> Receipt:
@@ -125,6 +124,15 @@ def error_of(problem: Any) -> LinkedBanditError:
         return InvalidParameter(detail)
     found = class_of(problem["type"])
     return UnexpectedAnswer(f"{problem.get('status')} {detail}") if found is None else found(detail)
+
+
+def _path(experiment: str) -> str:
+    """Where an experiment is. Whatever its name, it stays one part of the path; dots alone would be a step up.
+
+    >>> _path("../x")
+    '/v1/experiments/%2E%2E%2Fx'
+    """
+    return f"/v1/experiments/{quote(experiment, safe='').replace('.', '%2E')}"
 
 
 def _listed(found: Any) -> list[Listed]:

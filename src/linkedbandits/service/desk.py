@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -19,10 +19,10 @@ from linkedbandits.errors import StoreUnavailable
 from linkedbandits.model import Label
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Look, Looking, Query, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, Look, Looking, Survey, Sweep
 from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, check_text
 from linkedbandits.service.replies import Asked, Told
-from linkedbandits.service.store import Store, Writing
+from linkedbandits.service.store import Reading, Store, Writing
 
 T = TypeVar("T")
 
@@ -30,6 +30,8 @@ SNAPSHOT_EVERY = 20_000
 """Plays handed out, told or given up between two snapshots of an experiment."""
 MOST_GROUPED = 1_000
 """Jobs that share a commit."""
+READERS = 4
+"""Threads that look at the store, so that those who only look do not wait for those who change."""
 
 
 class Desk:
@@ -62,8 +64,10 @@ class Desk:
         """``on_group`` is told, after every group, how many jobs it had and how many seconds it took."""
         self._clock = clock
         self._on_group = on_group
+        self._store = store
         self._groups = Groups(store, snapshot_every)
         self._queue: SimpleQueue[Changing | Looking | None] = SimpleQueue()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="desk-reader")
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
         self._open = False
@@ -82,6 +86,7 @@ class Desk:
             self._open = False
         if self._thread.ident is not None:
             self._thread.join()
+        self._readers.shutdown()
 
     def __enter__(self) -> Self:
         self.start()
@@ -106,11 +111,11 @@ class Desk:
 
     def records(self) -> Future[list[ExperimentRecord]]:
         """All experiments, oldest first."""
-        return self._submit(Query(lambda store: store.records()))
+        return self._query(lambda store: store.records())
 
     def record(self, experiment: str) -> Future[ExperimentRecord]:
         """One experiment's record."""
-        return self._submit(Query(lambda store: store.record(experiment)))
+        return self._query(lambda store: store.record(experiment))
 
     def set_status(self, experiment: str, status: RunStatus) -> Future[ExperimentRecord]:
         """Pause, resume (``"running"``) or archive; archived is for good."""
@@ -132,19 +137,30 @@ class Desk:
         """Give up the plays whose lease has run out, in all experiments in memory. How many?"""
         return self._submit(Sweep())
 
+    def in_flight(self) -> Future[int]:
+        """How many plays are out, in all experiments in memory?"""
+        return self._submit(Survey(lambda opened: sum(len(hosted.leases) for hosted in opened)))
+
     def read(self, experiment: str, function: Callable[[HostedExperiment], T]) -> Future[T]:
         """What the function says of the experiment as it is in the store. It must not change it."""
         return self._submit(Look(experiment, function))
 
     def _submit(self, job: Changing | Looking) -> Future[Any]:
         with self._lock:
-            if self._open:
-                self._queue.put(job)
-            else:
-                job.future.set_exception(
-                    StoreUnavailable("the desk is closed; start() it, or another if it was stopped")
-                )
+            if not self._open:
+                return _closed()
+            self._queue.put(job)
         return job.future
+
+    def _query(self, look: Callable[[Reading], T]) -> Future[T]:
+        """Look at the store, apart from what is changing."""
+
+        def query() -> T:
+            with self._store.reading() as store:
+                return look(store)
+
+        with self._lock:
+            return self._readers.submit(query) if self._open else _closed()
 
     def _work(self) -> None:
         working = True
@@ -167,3 +183,9 @@ class Desk:
         self._groups.change(jobs, self._clock())
         if self._on_group is not None:
             self._on_group(len(jobs), time.perf_counter() - start)
+
+
+def _closed() -> Future[Any]:
+    refused: Future[Any] = Future()
+    refused.set_exception(StoreUnavailable("the desk is closed; start() it, or another if it was stopped"))
+    return refused

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from linkedbandits.errors import (
@@ -24,7 +25,7 @@ from linkedbandits.errors import (
     UnknownPlay,
 )
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, Looking, Query, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, Looking, Survey, Sweep
 from linkedbandits.service.store import Reading, Store, Writing
 
 MOST_OPEN = 1_000
@@ -55,6 +56,13 @@ class _JobFailed(Exception):
         self.job, self.error = job, error
 
 
+class _LockFailed(Exception):
+    """An experiment that somebody else holds."""
+
+    def __init__(self, experiment: str, error: StoreUnavailable) -> None:
+        self.experiment, self.error = experiment, error
+
+
 class Groups:
     """Runs groups of jobs, one after the other, in one thread."""
 
@@ -62,21 +70,28 @@ class Groups:
         self._store = store
         self._snapshot_every = snapshot_every
         self._open: OrderedDict[str, HostedExperiment] = OrderedDict()
+        self._held: set[str] = set()  # experiments that were waited for in vain
 
     def change(self, jobs: Sequence[Changing], now: float) -> None:
         """Run the jobs in one transaction; their futures are resolved when it is durable.
 
-        A job that fails in an unforeseen way is taken out, and the others are run again without it.
+        A job that fails in an unforeseen way is taken out, and the others are run again without it. So are the jobs of
+        an experiment that cannot be locked.
         """
-        left = list(jobs)
+        left, passed_over = list(jobs), set[str]()
         while left:
-            touched = self._concerned(left, now)
+            touched = self._concerned(left, now, passed_over)
             try:
                 outcomes = self._commit(left, touched, now)
             except _JobFailed as failure:
                 self._forget(touched)
                 left.remove(failure.job)
                 failure.job.future.set_exception(failure.error)
+            except _LockFailed as failure:
+                passed_over.add(failure.experiment)
+                stuck = [job for job in left if isinstance(job, Change) and job.experiment == failure.experiment]
+                left = [job for job in left if job not in stuck]
+                _resolve([(job, failure.error) for job in stuck])
             except Exception as error:
                 self._forget(touched)
                 return _resolve([(job, error) for job in left])
@@ -96,17 +111,18 @@ class Groups:
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
 
-    def _concerned(self, jobs: Sequence[Changing], now: float) -> list[str]:
+    def _concerned(self, jobs: Sequence[Changing], now: float, passed_over: set[str]) -> list[str]:
         """The experiments to lock, in one order, so that two processes cannot wait for each other."""
         found = {job.experiment for job in jobs if isinstance(job, Change)}
         if any(isinstance(job, Sweep) for job in jobs):
             found.update(experiment for experiment, hosted in self._open.items() if hosted.due(now))
-        return sorted(found)
+        return sorted(found - passed_over)
 
     def _commit(self, jobs: Sequence[Changing], concerned: Iterable[str], now: float) -> list[Outcome]:
         outcomes: list[Outcome] = []
         with self._store.writing() as store:
-            brought = {experiment: self._bring(store, experiment, store.lock) for experiment in concerned}
+            lock = partial(self._lock, store)
+            brought = {experiment: self._bring(store, experiment, lock) for experiment in concerned}
             opened = {name: hosted for name, hosted in brought.items() if isinstance(hosted, HostedExperiment)}
             for job in jobs:
                 if isinstance(job, Change) and job.experiment not in opened:
@@ -124,11 +140,21 @@ class Groups:
                 hosted.write(store, self._snapshot_every)
         return outcomes
 
+    def _lock(self, store: Writing, experiment: str) -> int:
+        """The head of the experiment, locked. One that was waited for in vain may not make the others wait again."""
+        try:
+            head = store.lock(experiment, wait=experiment not in self._held)
+        except StoreUnavailable as error:
+            self._held.add(experiment)
+            raise _LockFailed(experiment, error) from error
+        self._held.discard(experiment)
+        return head
+
     def _seen(self, job: Looking, store: Reading) -> Any:
         """What a look gives, or the error that it ends in."""
         try:
-            if isinstance(job, Query):
-                return job.run(store)
+            if isinstance(job, Survey):
+                return job.run(self._open.values())
             hosted = self._bring(store, job.experiment, store.head)
             return hosted if isinstance(hosted, Exception) else job.run(hosted)
         except StoreUnavailable:
@@ -138,14 +164,14 @@ class Groups:
 
     def _bring(self, store: Reading, experiment: str, find_head: Callable[[str], int]) -> Opened:
         """The experiment as it is in the store, or why there is none."""
-        hosted = self._open.pop(experiment, None)
         try:
             head = find_head(experiment)
+            hosted = self._open.pop(experiment, None)
             if hosted is None:
                 hosted = HostedExperiment.open(store, store.record(experiment))
             else:
                 hosted.catch_up(store, head)
-        except StoreUnavailable:
+        except (StoreUnavailable, _LockFailed):
             raise
         except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
             return error

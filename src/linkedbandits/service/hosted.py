@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from math import inf
 from typing import Any, NoReturn
 
 from linkedbandits.answers import NO_HIT, Answers
@@ -34,6 +35,9 @@ from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
 from linkedbandits.tickets import Play, Receipt
 
+MOST_IN_FLIGHT = 50_000
+"""Plays of one experiment that may be out: every snapshot has all of them."""
+
 RECEIPT_OF_LETTER: dict[str, Receipt] = {"c": "counted", "s": "spare", "l": "late"}
 
 
@@ -51,6 +55,7 @@ class HostedExperiment:
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
+        self._none_due_before = -inf
         self._index = {label: arm for arm, label in enumerate(self.experiment.arms)}
         self._numbers = TupleNumbers(self.experiment.arms)
         self._tail = JournalTail(record.created_at)
@@ -89,7 +94,7 @@ class HostedExperiment:
         if self.status == "paused":
             raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
         self.expire(now)
-        plays = self._hand_out(count)
+        plays = self._hand_out(min(count, self._room()))
         body: dict[str, Any] = {"first": plays[0].id, "asked": count, "runs": self._numbers.runs(plays)}
         if key is not None:
             body["key"] = key
@@ -97,8 +102,13 @@ class HostedExperiment:
         return Asked(tuple(plays), self._lease(plays, entry), repeated=False)
 
     def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> Told:
-        """Take in answers, each for itself: one that is refused does not spoil the others."""
-        self._check_not_archived()
+        """Take in answers, each for itself: one that is refused does not spoil the others.
+
+        One that comes after its lease is late, whether or not anybody looked at the leases meanwhile. An archived
+        experiment still knows what it was told before.
+        """
+        self.expire(now)
+        archived = self.status == "archived"
         tell, leases, index = self.experiment.tell, self.leases, self._index
         outcomes: list[Receipt | Refused] = []
         plays: list[int] = []
@@ -106,8 +116,10 @@ class HostedExperiment:
         letters: list[str] = []
         for play, hit in answers:
             try:
+                if archived and not self._was_told(play):
+                    self._check_not_archived()
                 receipt = tell(play, hit)
-            except (UnknownPlay, HitNotInPlay, ConflictingTell) as error:
+            except (UnknownPlay, HitNotInPlay, ConflictingTell, ExperimentArchived) as error:
                 outcomes.append(Refused(error))
                 continue
             outcomes.append(receipt)
@@ -134,8 +146,12 @@ class HostedExperiment:
         return self._give_up([play for play in asked if play in self.leases], now)
 
     def due(self, now: float) -> bool:
-        """Has a lease run out?"""
-        return bool(self.leases) and next(iter(self.leases.values())) <= now
+        """Has a lease run out that matters? In an archived experiment none does."""
+        if now < self._none_due_before or not self.leases or self.status == "archived":
+            return False
+        # To find the first of a dict from which many were taken is slow: remember it as long as that is of use.
+        self._none_due_before = next(iter(self.leases.values()))
+        return self._none_due_before <= now
 
     def expire(self, now: float) -> int:
         """Give up the plays whose lease has run out. How many?"""
@@ -166,6 +182,20 @@ class HostedExperiment:
         self.record = self._present_record()
         self._numbers.written()
         tail.written()
+
+    def _room(self) -> int:
+        """How many more plays may be out, or TooManyInFlight."""
+        out = len(self.leases)
+        if out >= MOST_IN_FLIGHT and not self.experiment.done:
+            raise TooManyInFlight(
+                f"{out} plays are out, and more than {MOST_IN_FLIGHT} may not be; tell or abandon some, or wait until "
+                "their leases run out"
+            )
+        return max(1, MOST_IN_FLIGHT - out)
+
+    def _was_told(self, play: int) -> bool:
+        answers = self.experiment.answers
+        return isinstance(play, int) and 0 <= play < len(answers) and answers[play] >= NO_HIT
 
     def _hand_out(self, count: int) -> list[Play]:
         ask = self.experiment.ask

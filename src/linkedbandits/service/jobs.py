@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.store import Reading, Writing
+from linkedbandits.service.store import Writing
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -47,11 +47,11 @@ class Look(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Query(Job):
-    """Look at the store."""
+class Survey(Job):
+    """Look at all experiments in memory."""
 
-    run: Callable[[Reading], Any]
+    run: Callable[[Iterable[HostedExperiment]], Any]
 
 
 Changing = Change | Sweep | Errand
-Looking = Look | Query
+Looking = Look | Survey

@@ -8,13 +8,28 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.errors import MissingExtra, StoreUnavailable
+from linkedbandits.service.driver_errors import DriverErrors
 from linkedbandits.service.tables import Dialect, Tables
 
 if TYPE_CHECKING:
     import psycopg
 
-DIALECT = Dialect(parameter="%s", bytes="BYTEA", clustered="", lock=" FOR UPDATE")
+DIALECT = Dialect(parameter="%s", bytes="BYTEA", clustered="", lock=" FOR UPDATE", lock_at_once=" FOR UPDATE NOWAIT")
 SCHEMA_NAME = "linkedbandits"
+LOCK_SECONDS = 10.0
+"""How long to wait for another process that holds an experiment."""
+STATEMENT_SECONDS = 30.0
+"""How long a statement may take."""
+IDLE_SECONDS = 300.0
+"""How long a transaction may do nothing before the server ends it: longer than any experiment takes to be replayed."""
+CONNECTION = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""What libpq is told where the address of the store says nothing else: a server that is gone is noticed in a minute."""
 _SCHEMA_LOCK = 7_165_402_311  # any number that nobody else uses for an advisory lock
 
 
@@ -30,28 +45,29 @@ class PostgresStore:
                 "a PostgreSQL store needs psycopg; install it with: pip install 'linkedbandits[service]'"
             ) from error
         self._psycopg = psycopg
+        self._errors = DriverErrors(psycopg.Error, (psycopg.IntegrityError, psycopg.DataError), _unavailable)
         self._url = url
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._closed = False
         with self._transaction("") as connection:
-            cursor = connection.cursor()
-            # Two processes that start at once would otherwise both try to make the schema.
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
-            cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
-            Tables(cursor, DIALECT).prepare()
+            with self._errors:
+                # Two processes that start at once would otherwise both try to make the schema.
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
+            self._tables(connection).prepare()
 
     @contextmanager
     def writing(self) -> Iterator[Tables]:
         """Transactions on different experiments do not wait for each other."""
         with self._transaction("READ WRITE") as connection:
-            yield Tables(connection.cursor(), DIALECT)
+            yield self._tables(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Tables]:
         """What was committed before."""
         with self._transaction("ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
-            yield Tables(connection.cursor(), DIALECT)
+            yield self._tables(connection)
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -65,24 +81,28 @@ class PostgresStore:
         for connection in idle:
             connection.close()
 
+    def _tables(self, connection: psycopg.Connection[Any]) -> Tables:
+        return Tables(connection.cursor(), DIALECT, self._errors)
+
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[psycopg.Connection[Any]]:
         """A transaction on a connection of its own, which goes back for the next if it is still sound."""
         connection = self._take()
         try:
-            connection.execute(f"BEGIN {mode}")
+            with self._errors:
+                connection.execute(f"BEGIN {mode}")
             try:
                 yield connection
-                connection.execute("COMMIT")
+                with self._errors:
+                    connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed:
-                    connection.execute("ROLLBACK")
+                    with self._errors:
+                        connection.execute("ROLLBACK")
                 raise
-        except self._psycopg.OperationalError as error:
-            connection.close()
-            self._drop_idle()  # they were lost together, most likely
-            raise _unavailable(error) from error
         finally:
+            if connection.closed:
+                self._drop_idle()  # they were lost together, most likely
             self._put_back(connection)
 
     def _take(self) -> psycopg.Connection[Any]:
@@ -91,18 +111,20 @@ class PostgresStore:
                 raise StoreUnavailable("the PostgreSQL store was closed; open it again")
             if self._idle:
                 return self._idle.pop()
-        try:
-            connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-            connection.execute(f"SET search_path = {SCHEMA_NAME}")
-        except self._psycopg.OperationalError as error:
-            raise _unavailable(error) from error
-        return connection
+        with self._errors:
+            wanted: dict[str, Any] = CONNECTION | self._psycopg.conninfo.conninfo_to_dict(self._url)
+            connection = self._psycopg.connect(**wanted, autocommit=True)
+            connection.execute(
+                f"SET search_path = {SCHEMA_NAME}; SET lock_timeout = '{LOCK_SECONDS}s'; "
+                f"SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+                f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+            )
+            return connection
 
     def _put_back(self, connection: psycopg.Connection[Any]) -> None:
-        if connection.closed:
-            return
+        idle = self._psycopg.pq.TransactionStatus.IDLE
         with self._lock:
-            if not self._closed:
+            if connection.info.transaction_status == idle and not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -110,4 +132,11 @@ class PostgresStore:
 
 def _unavailable(error: Exception) -> StoreUnavailable:
     reason = " ".join(str(error).split())
-    return StoreUnavailable(f"the PostgreSQL store cannot be used now ({reason}); is its server up?")
+    state = getattr(error, "sqlstate", None)  # none where the server was not reached at all
+    if state == "55P03":
+        remedy = "try again, or end the transaction that holds the lock"
+    elif state is None or state.startswith(("08", "57")):
+        remedy = "is its server up?"
+    else:
+        remedy = f"is its schema {SCHEMA_NAME} whole, and may it be written?"
+    return StoreUnavailable(f"the PostgreSQL store cannot be used now ({reason}); {remedy}")

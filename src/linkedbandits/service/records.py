@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidParameter
@@ -82,6 +82,14 @@ class ExperimentRecord:
     status: RunStatus
     created_at: float
     head: int
+
+
+class ExperimentHead(NamedTuple):
+    """How far an experiment is: of its row, what changes."""
+
+    id: str
+    head: int
+    status: RunStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,12 @@ T = TypeVar("T")
 
 NewKey = Callable[[], str]
 
-_NOTHING_DONE = {429, 503}
+_NOTHING_DONE = {429}
 """The service says so: whatever was asked for has not been done."""
-_PERHAPS_DONE = {502, 504}
-"""A proxy says so, and does not know."""
+_PERHAPS_DONE = {502, 503, 504}
+"""A proxy says so, and does not know; or the store was lost, perhaps after it had committed."""
+_LONGEST_PAUSE = 60.0
+"""Seconds: whatever a Retry-After header asks for, a caller does not wait longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +73,22 @@ def after_answer(call: Call[T], response: httpx.Response) -> T | Again:
                 f"{call.method} {call.path} was answered with something else; is this address a linkedbandits service?"
             ) from error
     status = response.status_code
-    if status in _NOTHING_DONE or (status in _PERHAPS_DONE and call.repeatable):
-        known = isinstance(content, dict)
-        refusal = error_of(content) if known else ServiceUnavailable(f"{call.method} {call.path}: status {status}")
-        return Again(refusal, _seconds(response.headers.get("Retry-After")))
-    raise error_of(content)
+    if status not in _NOTHING_DONE | _PERHAPS_DONE:
+        raise error_of(content)
+    known = isinstance(content, dict)
+    refusal = error_of(content) if known else ServiceUnavailable(f"{call.method} {call.path}: status {status}")
+    if status in _PERHAPS_DONE and not call.repeatable:
+        raise refusal
+    return Again(refusal, _seconds(response.headers.get("Retry-After")))
 
 
 def _seconds(retry_after: str | None) -> float:
-    """What a Retry-After header asks for; dates are not worth the trouble."""
+    """What a Retry-After header asks for, within reason; dates are not worth the trouble."""
     try:
-        return float(retry_after or 0.0)
+        wanted = float(retry_after or 0.0)
     except ValueError:
         return 0.0
+    return min(wanted, _LONGEST_PAUSE) if wanted > 0 else 0.0  # "nan" is a number, too
 
 
 __all__ = [

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linkedbandits.errors import StoreUnavailable
+from linkedbandits.service.driver_errors import DriverErrors
 from linkedbandits.service.tables import Dialect, Tables
 
-DIALECT = Dialect(parameter="?", bytes="BLOB", clustered="WITHOUT ROWID", lock="")
+DIALECT = Dialect(parameter="?", bytes="BLOB", clustered="WITHOUT ROWID", lock="", lock_at_once="")
 WAIT_SECONDS = 30.0
 """How long to wait for another process that writes."""
 
@@ -26,11 +27,14 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         """Open the file, and make the tables where they are not there yet."""
-        self._path = path
+        self._path = path.absolute()
+        mistakes = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError)
+        self._errors = DriverErrors(sqlite3.Error, mistakes, self._unavailable)
         self._writer_lock = threading.Lock()
         self._readers_lock = threading.Lock()
         self._idle_readers: list[sqlite3.Connection] = []
-        self._writer: sqlite3.Connection | None = self._connect()
+        self._writer: sqlite3.Connection | None = self._connect("rwc")
+        self._file = self._file_there()
         with self.writing() as tables:
             tables.prepare()
 
@@ -41,6 +45,7 @@ class SqliteStore:
             if self._writer is None:
                 raise StoreUnavailable(f"the store {self._path} was closed; open it again")
             with self._transaction(self._writer, "BEGIN IMMEDIATE") as tables:
+                self._check_file()
                 yield tables
 
     @contextmanager
@@ -49,8 +54,9 @@ class SqliteStore:
         with self._readers_lock:
             if self._writer is None:
                 raise StoreUnavailable(f"the store {self._path} was closed; open it again")
+            self._check_file()
             connection = self._idle_readers.pop() if self._idle_readers else None
-        connection = connection or self._connect()
+        connection = connection or self._connect("rw")
         try:
             with self._transaction(connection, "BEGIN") as tables:
                 yield tables
@@ -71,33 +77,50 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Tables]:
-        try:
+        with self._errors:
             connection.execute(begin)
-            try:
-                yield Tables(connection.cursor(), DIALECT)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-            raise  # a mistake of ours
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from error
-
-    def _connect(self) -> sqlite3.Connection:
         try:
+            yield Tables(connection.cursor(), DIALECT, self._errors)
+            with self._errors:
+                connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                with self._errors:
+                    connection.execute("ROLLBACK")
+            raise
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        """``"rwc"`` makes the file where there is none, ``"rw"`` does not."""
+        with self._errors:
             connection = sqlite3.connect(
-                self._path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+                f"{self._path.as_uri()}?mode={mode}",
+                uri=True,
+                timeout=WAIT_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
             )
             _keep_a_log(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from error
-        return connection
+            return connection
 
-    def _unavailable(self, error: sqlite3.Error) -> StoreUnavailable:
+    def _check_file(self) -> None:
+        """A file that was removed or replaced can still be written, and nobody would ever read it."""
+        if self._file_there() != self._file:
+            raise StoreUnavailable(
+                f"the file {self._path} was removed or replaced while it was in use; put it back, or restart the "
+                "service to go on with what is there now"
+            )
+
+    def _file_there(self) -> tuple[int, int] | None:
+        """What tells the file at the path from every other."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
         return StoreUnavailable(f"the store {self._path} cannot be used now ({error}); is it a writable SQLite file?")
 
 

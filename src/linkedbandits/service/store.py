@@ -17,6 +17,7 @@ from linkedbandits.model import IntArray
 from linkedbandits.service.postgres_store import PostgresStore
 from linkedbandits.service.records import (
     Entry,
+    ExperimentHead,
     ExperimentRecord,
     HistoryPoint,
     RunStatus,
@@ -28,6 +29,14 @@ from linkedbandits.service.sqlite_store import SqliteStore
 
 class Reading(Protocol):
     """A view of the store in which nothing changes while it is open."""
+
+    def ping(self) -> None:
+        """Nothing, if the store can be read; else StoreUnavailable."""
+        ...
+
+    def heads(self) -> list[ExperimentHead]:
+        """How far all experiments are, oldest first; much less to read than their records."""
+        ...
 
     def records(self) -> list[ExperimentRecord]:
         """All experiments, oldest first."""
@@ -69,6 +78,10 @@ class Reading(Protocol):
         """All tokens, oldest first."""
         ...
 
+    def ever_had_tokens(self) -> bool:
+        """Was a token ever made, revoked or not?"""
+        ...
+
 
 class Writing(Reading, Protocol):
     """A transaction: all of it is durable when the context ends, or none of it has happened."""
@@ -77,8 +90,12 @@ class Writing(Reading, Protocol):
         """A new experiment."""
         ...
 
-    def lock(self, experiment: str) -> int:
-        """The head as it is now; nobody else changes the experiment until this transaction ends."""
+    def lock(self, experiment: str, wait: bool = True) -> int:
+        """The head as it is now; nobody else changes the experiment until this transaction ends.
+
+        StoreUnavailable if somebody else has it locked: after a few seconds, or at once where that is not to be waited
+        for. Nothing more can be done in the transaction then.
+        """
         ...
 
     def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus) -> None:
@@ -102,7 +119,7 @@ class Writing(Reading, Protocol):
         ...
 
     def remove_token(self, token_id: str) -> bool:
-        """Was there one to remove?"""
+        """Was there one to remove? That there was one is not forgotten."""
         ...
 
 

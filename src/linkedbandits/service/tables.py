@@ -12,8 +12,18 @@ from typing import Any, Protocol
 
 from linkedbandits.errors import NewerSave, UnknownExperiment
 from linkedbandits.model import IntArray
+from linkedbandits.service.driver_errors import DriverErrors
 from linkedbandits.service.packing import pack_arms, pack_json, unpack_arms, unpack_json
-from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Setup, Snapshot, TokenRecord
+from linkedbandits.service.records import (
+    Entry,
+    ExperimentHead,
+    ExperimentRecord,
+    HistoryPoint,
+    RunStatus,
+    Setup,
+    Snapshot,
+    TokenRecord,
+)
 
 SCHEMA_VERSION = 1
 
@@ -40,6 +50,7 @@ CREATE TABLE IF NOT EXISTS history (
 CREATE TABLE IF NOT EXISTS tokens (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
     created_at DOUBLE PRECISION NOT NULL);
+CREATE TABLE IF NOT EXISTS revoked_tokens (id TEXT PRIMARY KEY);
 """
 
 _RECORD = "SELECT id, name, setup, status, created_at, head FROM experiments"
@@ -54,6 +65,7 @@ class Dialect:
     bytes: str
     clustered: str
     lock: str
+    lock_at_once: str
 
     def schema(self) -> str:
         """The statements that make the tables where they are not there yet."""
@@ -88,15 +100,16 @@ class Cursor(Protocol):
 class Tables:
     """One transaction's hands on the tables; reading and writing as the store's protocols say."""
 
-    def __init__(self, cursor: Cursor, dialect: Dialect) -> None:
+    def __init__(self, cursor: Cursor, dialect: Dialect, errors: DriverErrors) -> None:
         self._cursor = cursor
         self._dialect = dialect
+        self._errors = errors
 
     def prepare(self) -> None:
         """Make the tables where they are not there yet, and refuse those of a later version of the library."""
         for statement in self._dialect.schema().split(";"):
             if statement.strip():
-                self._cursor.execute(statement)
+                self._run(statement)
         rows = self._rows("SELECT version FROM schema_version")
         if not rows:
             self._run("INSERT INTO schema_version VALUES (?)", SCHEMA_VERSION)
@@ -105,6 +118,17 @@ class Tables:
                 f"the store is in format {rows[0][0]}, and this library reads up to {SCHEMA_VERSION}; "
                 "upgrade linkedbandits to open it"
             )
+
+    def ping(self) -> None:
+        """Nothing, if the tables can be read."""
+        self._rows("SELECT version FROM schema_version")
+
+    def heads(self) -> list[ExperimentHead]:
+        """How far all experiments are, oldest first."""
+        return [
+            ExperimentHead(*row)
+            for row in self._rows("SELECT id, head, status FROM experiments ORDER BY created_at, id")
+        ]
 
     def records(self) -> list[ExperimentRecord]:
         """All experiments, oldest first."""
@@ -118,9 +142,10 @@ class Tables:
         """The number of the experiment's last journal entry, or UnknownExperiment."""
         return int(self._row_of("SELECT head FROM experiments WHERE id = ?", experiment)[0])
 
-    def lock(self, experiment: str) -> int:
+    def lock(self, experiment: str, wait: bool = True) -> int:
         """The head as it is now, and stays until this transaction ends."""
-        return int(self._row_of(f"SELECT head FROM experiments WHERE id = ?{self._dialect.lock}", experiment)[0])
+        lock = self._dialect.lock if wait else self._dialect.lock_at_once
+        return int(self._row_of(f"SELECT head FROM experiments WHERE id = ?{lock}", experiment)[0])
 
     def create(self, record: ExperimentRecord) -> None:
         """A new experiment."""
@@ -210,6 +235,10 @@ class Tables:
         rows = self._rows("SELECT id, name, role, digest, created_at FROM tokens ORDER BY created_at, id")
         return [TokenRecord(*row) for row in rows]
 
+    def ever_had_tokens(self) -> bool:
+        """Was a token ever made, revoked or not?"""
+        return bool(self._rows("SELECT id FROM tokens UNION ALL SELECT id FROM revoked_tokens LIMIT 1"))
+
     def add_token(self, token: TokenRecord) -> None:
         """A new token."""
         self._run(
@@ -223,6 +252,7 @@ class Tables:
 
     def remove_token(self, token_id: str) -> bool:
         """Was there one to remove?"""
+        self._run("INSERT INTO revoked_tokens (id) SELECT id FROM tokens WHERE id = ?", token_id)
         self._run("DELETE FROM tokens WHERE id = ?", token_id)
         return self._cursor.rowcount > 0
 
@@ -234,17 +264,20 @@ class Tables:
         return rows[0]
 
     def _run(self, statement: str, *parameters: object) -> None:
-        self._cursor.execute(self._dialect.say(statement), parameters)
+        with self._errors:
+            self._cursor.execute(self._dialect.say(statement), parameters)
 
     def _run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         if len(rows) == 1:
             self._run(statement, *rows[0])
         elif rows:
-            self._cursor.executemany(self._dialect.say(statement), rows)
+            with self._errors:
+                self._cursor.executemany(self._dialect.say(statement), rows)
 
     def _rows(self, statement: str, *parameters: object) -> list[Any]:
         self._run(statement, *parameters)
-        return self._cursor.fetchall()
+        with self._errors:
+            return self._cursor.fetchall()
 
     def _rows_among(self, select: str, column: str, experiment: str, values: Iterable[object]) -> list[Any]:
         """Rows of an experiment whose column has one of these values."""

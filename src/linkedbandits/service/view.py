@@ -118,6 +118,20 @@ def summary_of(standing: Standing) -> dict[str, Any]:
     }
 
 
+def summary_of_damaged(record: ExperimentRecord) -> dict[str, Any]:
+    """What the list shows of an experiment that cannot be opened: no figures."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "status": "damaged",
+        "arms": len(record.setup.arms),
+        "plays": None,
+        "done": False,
+        "leading": None,
+        "created_at": record.created_at,
+    }
+
+
 def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[str, Any]:
     samples = np.array([estimate.samples for estimate in estimates])
     successes = np.array([estimate.successes for estimate in estimates])

@@ -80,6 +80,7 @@ def _check_unknown_and_empty(open_store: OpenStore) -> None:
     store = open_store()
     try:
         with store.reading() as reading:
+            reading.ping()
             _require(reading.records() == [] and reading.tokens() == [], "a new store must be empty")
             _require(_unknown(reading.record), "an unknown experiment must raise UnknownExperiment")
             _require(_unknown(reading.head), "the head of an unknown experiment must raise UnknownExperiment")
@@ -121,6 +122,8 @@ def _check_written_is_kept(open_store: OpenStore) -> None:
         _require(reading.record("first") == now, "a record must come back as written, with its new head and status")
         _require(reading.head("first") == 3, "the head must be that of the last entry")
         _require(reading.records() == [now, OTHER], "records must come oldest first")
+        heads = [("first", 3, "paused"), ("other", 0, "running")]
+        _require(reading.heads() == heads, "heads must be those of the records, in the same order")
         _require(reading.entries("first", 0) == [ASK, TELL, PAUSE], "the journal must come back in order, exactly")
         _require(reading.entries("first", 1) == [TELL, PAUSE], "the journal must be readable from any entry on")
         _require(reading.entries("first", 0, 2) == [ASK, TELL], "the journal must be readable in parts")
@@ -225,6 +228,7 @@ def _check_tokens(open_store: OpenStore) -> None:
     one = TokenRecord("t1", "ü", "admin", "ab" * 32, 2.5)
     two = TokenRecord("t2", "", "viewer", "cd" * 32, 1.5)
     store = open_store()
+    _require(not _read(open_store, lambda reading: reading.ever_had_tokens()), "a new store never had a token")
     with store.writing() as writing:
         writing.add_token(one)
         writing.add_token(two)
@@ -233,6 +237,9 @@ def _check_tokens(open_store: OpenStore) -> None:
         _require(writing.remove_token("t1"), "a token that is there can be removed")
         _require(not writing.remove_token("t1"), "a token can be removed once")
     _require(_read(open_store, lambda reading: reading.tokens()) == [two], "a token removed must be gone")
+    with store.writing() as writing:
+        writing.remove_token("t2")
+    _require(_read(open_store, lambda reading: reading.ever_had_tokens()), "that there were tokens is not forgotten")
     store.close()
 
 

@@ -187,6 +187,34 @@ def test_foreign_pages_are_refused_over_http_whatever_way_a_request_goes(service
             assert (response.status_code, response.json()["type"]) == (403, "urn:linkedbandits:access-denied")
 
 
+def test_who_revokes_the_last_token_does_not_open_the_service(tmp_path):
+    path = str(tmp_path / "experiments.sqlite3")
+    with running_service(path) as service:
+        _, token_id = service.make_token("admin")
+        with service.store.writing() as writing:
+            writing.remove_token(token_id)
+    with running_service(path) as service:
+        assert service.http.get("/v1/experiments").status_code == 401
+    with running_service(path, Settings(reopen=True)) as service:
+        assert service.http.get("/v1/experiments").status_code == 200
+
+
+def test_without_a_token_nothing_is_said_of_what_was_sent(tmp_path):
+    as_json = {"Content-Type": "application/json"}
+    with running_service(str(tmp_path / "experiments.sqlite3"), Settings(open_without_tokens=False)) as service:
+        signed = as_json | {"Authorization": f"Bearer {service.make_token('admin')[0]}"}
+        for path in ("/v1/experiments", "/v1/experiments/x/ask", "/v1/experiments/x/abandon"):
+            for body in (b"{", b'{"name": 3}'):
+                assert service.http.post(path, content=body, headers=as_json).status_code == 401
+                assert service.http.post(path, content=body, headers=signed).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["a\nb", "x" * 201])
+def test_a_token_s_name_can_be_shown(name):
+    with pytest.raises(lb.InvalidParameter, match="name="):
+        make_token(name, "viewer", lambda: 0.0)
+
+
 def test_a_public_address_is_refused_without_tokens(tmp_path):
     store = open_store(str(tmp_path / "experiments.sqlite3"))
     with pytest.raises(lb.InvalidParameter, match="linkedbandits token create"):

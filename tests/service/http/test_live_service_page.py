@@ -64,7 +64,12 @@ def test_the_commands_of_the_page_exist():
     commands = [group.commands[name] for name in ("serve", "demo-traffic")] + [
         *group.commands["token"].commands.values()
     ]
-    there = {option for command in commands for parameter in command.params for option in parameter.opts}
+    there = {
+        option
+        for command in commands
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
     assert set(re.findall(r"(--[a-z][a-z-]+)", PAGE)) <= there
 
 

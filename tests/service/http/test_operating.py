@@ -9,6 +9,7 @@ import logging
 from prometheus_client.parser import text_string_to_metric_families
 
 from linkedbandits.service.http.logs import JsonLines, log_event, logger
+from linkedbandits.service.records import Setup
 
 
 def metrics_of(service):
@@ -41,6 +42,20 @@ def test_metrics_count_plays_answers_commits_and_requests(own_service):
     assert "label" not in text.replace("# HELP", "")
     assert experiment not in text
     assert "typed" not in text
+
+
+def test_readiness_neither_reads_the_experiments_nor_waits_for_the_desk(own_service, monkeypatch):
+    own_service.create()
+    monkeypatch.setattr(Setup, "from_json", None)
+    own_service.server._service.desk.stop()
+    assert own_service.http.get("/readyz").status_code == 200
+
+
+def test_plays_in_flight_are_counted_without_opening_experiments(own_service, monkeypatch):
+    experiment = own_service.create()
+    own_service.http.post(f"/v1/experiments/{experiment}/ask", json={"count": 3})
+    monkeypatch.setattr(Setup, "from_json", None)
+    assert metrics_of(own_service)["linkedbandits_plays_in_flight",] == 3
 
 
 def test_health_and_readiness(service):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.service.http.limits import LARGEST_BODY
+from linkedbandits.service.http.logs import JsonLines
 from linkedbandits.service.http.problems import problem_of, status_of
 from linkedbandits.service.problem_types import class_of, type_of
 
@@ -45,6 +48,7 @@ def test_an_experiment_that_does_not_exist(service):
         ({"name": ""}, "invalid-request", "name"),
         ({"surprise": 1}, "invalid-request", "surprise"),
         ({"lease_seconds": 0}, "invalid-request", "lease_seconds"),
+        ({"lease_seconds": "60"}, "invalid-request", "lease_seconds"),
         ({"policy": {"name": "best-of-all"}}, "unknown-name", "linked-elimination"),
         ({"policy": {"name": "linked-elimination", "parameters": {"delta": 2}}}, "invalid-parameter", "delta=2"),
         ({"policy": {"name": "linked-elimination", "parameters": {"zeta": 2}}}, "invalid-parameter", "'zeta'"),
@@ -105,12 +109,21 @@ def test_paused_and_archived_experiments_say_so(service):
     check_problem(response, 409, "urn:linkedbandits:experiment-archived")
 
 
-def test_a_store_that_is_away_is_a_503_with_when_to_come_back(own_service):
+@pytest.mark.parametrize(("method", "path"), [("GET", "/readyz"), ("POST", "/v1/experiments/x/ask")])
+def test_a_store_that_is_away_is_a_503_with_when_to_come_back_and_the_reason_is_in_the_log(
+    own_service, caplog, method, path
+):
+    own_service.http.get("/v1/experiments")  # the tokens are known
     own_service.store.close()
-    response = own_service.http.get("/readyz")
-    check_problem(response, 503, "urn:linkedbandits:store-unavailable")
+    response = own_service.http.request(method, path, json={})
+    problem = check_problem(response, 503, "urn:linkedbandits:store-unavailable")
     assert response.headers["retry-after"] == "1"
     assert own_service.http.get("/healthz").status_code == 200
+    assert "sqlite" not in problem["detail"]
+    (logged,) = [json.loads(JsonLines().format(record)) for record in caplog.records if record.msg == "request-failed"]
+    assert (logged["error"], logged["level"]) == ("StoreUnavailable", "error")
+    assert "experiments.sqlite3" in logged["reason"]
+    assert logged["traceback"]
 
 
 @pytest.mark.parametrize(("verb", "body"), [("ask", {}), ("abandon", {"plays": [0]})])

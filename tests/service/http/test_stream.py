@@ -12,8 +12,11 @@ import httpx
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.service.http import stream
+from linkedbandits.service.http import access, stream
+from linkedbandits.service.http.service import Settings
 from linkedbandits.service.http.stream import Channel, Frame, event, list_events, view_events
+from linkedbandits.service.records import Entry
+from running_service import running_service
 
 
 def events_of(lines):
@@ -126,32 +129,56 @@ def test_a_quiet_stream_has_a_heartbeat_and_ends_when_the_service_closes(monkeyp
     assert asyncio.run(watch()) == (b": still here\n\n", [])
 
 
-def test_a_store_that_is_away_for_a_while_only_delays(caplog):
+@pytest.mark.parametrize("error", [lb.StoreUnavailable("gone"), ZeroDivisionError("a mistake")], ids=repr)
+def test_a_look_that_fails_for_a_while_only_delays(error, caplog):
     class Broken(Looks):
         async def __call__(self, last):
             if self.count < 2:
                 self.count += 1
-                raise lb.StoreUnavailable("gone")
+                raise error
             return await super().__call__(last)
 
     channel = Channel(Broken(Frame(4, b"[]")), tick=0.001)
     (event,) = asyncio.run(first_events(list_events(channel, asyncio.Event()), 1))
     assert event.startswith(b"id: 4\n")
+    assert [record.getMessage() for record in caplog.records] == ["look-failed"] * 2
 
 
-def test_a_history_that_cannot_be_read_now_comes_with_the_next_frame():
+@pytest.mark.parametrize("error", [lb.StoreUnavailable("gone"), ZeroDivisionError("a mistake")], ids=repr)
+def test_a_history_that_cannot_be_read_now_is_read_at_the_next_tick_for_everybody(error, caplog):
     asked = []
 
     async def history(after, head):
         asked.append((after, head))
+        if len(asked) == 2:
+            raise error
+        return b"[]"
+
+    async def watch():
+        closing = asyncio.Event()
+        channel = Channel(Looks(Frame(1, b"{}"), Frame(2, b"{}")), tick=0.01)
+        viewers = [view_events(channel, 0, history, closing) for _ in range(5)]
+        return await asyncio.gather(*(first_events(viewer, 3) for viewer in viewers))
+
+    for events in asyncio.run(watch()):
+        assert [event.split(b"\n")[0] for event in events] == [b"id: 1", b": still here", b"id: 2"]
+    assert asked == [(0, 1), (1, 2), (1, 2)]
+    assert [record.getMessage() for record in caplog.records] == ["look-failed"]
+
+
+def test_a_history_that_can_never_be_read_does_not_hide_what_comes_after():
+    async def history(after, head):
         if head == 2:
             raise lb.StoreUnavailable("gone")
         return b"[]"
 
-    looks = Looks(Frame(1, b"{}"), Frame(2, b"{}"), Frame(3, b"{}"))
-    events = asyncio.run(first_events(view_events(Channel(looks, tick=0.01), 0, history, asyncio.Event()), 2))
-    assert [event.split(b"\n")[0] for event in events] == [b"id: 1", b"id: 3"]
-    assert asked == [(0, 1), (1, 2), (1, 3)]
+    async def watch():
+        looks = Looks(Frame(1, b"{}"), Frame(2, b"{}"), Frame(3, b"{}"))
+        events = view_events(Channel(looks, tick=0.01), 0, history, asyncio.Event())
+        async with aclosing(events):
+            return [await anext(event async for event in events if event != b": still here\n\n") for _ in range(2)]
+
+    assert [event.split(b"\n")[0] for event in asyncio.run(watch())] == [b"id: 1", b"id: 3"]
 
 
 def test_who_comes_after_a_pause_is_not_shown_what_was_true_once():
@@ -207,6 +234,103 @@ def test_the_list_shows_a_new_experiment(service):
         "done": False,
         "status": "running",
     }
+
+
+def damage(service, experiment):
+    """Let the journal say something that cannot have happened."""
+    with service.store.writing() as writing:
+        seq = writing.lock(experiment) + 1
+        writing.append(experiment, [Entry(seq, 0.0, "tell", {"plays": [99], "hits": [0], "receipts": "c"})], "running")
+
+
+def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):
+    own_service.create(name="sound")
+    damaged = own_service.create(name="damaged")
+    damage(own_service, damaged)
+    with own_service.http.stream("GET", "/v1/events", timeout=10) as response:
+        _, _, listed = next(events_of(response.iter_lines()))
+    assert [(one["name"], one["status"], one["plays"]) for one in listed] == [
+        ("sound", "running", 0),
+        ("damaged", "damaged", None),
+    ]
+    assert own_service.http.get("/metrics").status_code == 200
+    problem = own_service.http.get(f"/v1/experiments/{damaged}/events")
+    assert (problem.status_code, problem.json()["type"]) == (500, "urn:linkedbandits:journal-mismatch")
+
+
+def test_the_list_reads_only_what_has_changed(own_service, monkeypatch):
+    first, second = own_service.create(), own_service.create()
+    desk = own_service.server._service.desk
+    read, looked_at = desk.read, []
+
+    def note(experiment, function):
+        looked_at.append(experiment)
+        return read(experiment, function)
+
+    def too_much():
+        raise AssertionError("all records were read")
+
+    monkeypatch.setattr(desk, "read", note)
+    monkeypatch.setattr(desk, "records", too_much)
+    monkeypatch.setattr(own_service.server._service.watching._list, "_tick", 0.01)
+    with httpx.stream("GET", f"{own_service.url}/v1/events") as response:
+        events = events_of(response.iter_lines())
+        next(events)
+        play(own_service, second)
+        while next(events)[2][1]["plays"] < 50:
+            pass
+    assert looked_at[:2] == [first, second]
+    assert set(looked_at[2:]) == {second}
+
+
+def test_a_revoked_token_ends_the_stream_it_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr(access, "REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.05)
+    with running_service(str(tmp_path / "experiments.sqlite3"), Settings(open_without_tokens=False)) as service:
+        kept, _ = service.make_token("viewer")
+        revoked, token_id = service.make_token("viewer")
+
+        def watch(token):
+            return httpx.stream("GET", f"{service.url}/v1/events", headers={"Authorization": f"Bearer {token}"})
+
+        with watch(kept) as staying, watch(revoked) as going:
+            going_on = going.iter_lines()
+            next(going_on)
+            with service.store.writing() as writing:
+                writing.remove_token(token_id)
+            ended = time.monotonic() + 10
+            for _ in going_on:
+                assert time.monotonic() < ended, "the stream went on without its token"
+            after = staying.iter_lines()
+            assert all(next(after) is not None for _ in range(20))
+
+
+def test_a_service_without_tokens_ends_its_streams_when_one_is_made(own_service, monkeypatch):
+    monkeypatch.setattr(access, "REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.05)
+    with own_service.http.stream("GET", "/v1/events") as response:
+        lines = response.iter_lines()
+        next(lines)
+        own_service.make_token("admin")
+        ended = time.monotonic() + 10
+        for _ in lines:
+            assert time.monotonic() < ended, "the stream went on without a token"
+
+
+def test_no_more_streams_than_fit(own_service, monkeypatch):
+    monkeypatch.setattr(own_service.server._service.viewers, "_most", 1)
+    with httpx.stream("GET", f"{own_service.url}/v1/events") as response:
+        next(response.iter_lines())
+        refused = own_service.http.get("/v1/events", timeout=5)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+        assert refused.json()["type"] == "urn:linkedbandits:service-unavailable"
+    deadline = time.monotonic() + 10
+    while True:  # who has left makes room
+        with own_service.http.stream("GET", "/v1/events") as response:
+            if response.status_code == 200:
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_streams_end_when_the_service_stops(own_service):

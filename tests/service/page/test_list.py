@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from live_service import play
 
@@ -52,6 +54,20 @@ def test_the_list_shows_where_each_experiment_stands_and_moves(service, client, 
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     page.get_by_role("link", name="All experiments").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Experiments")
+
+
+def test_a_damaged_experiment_is_shown_without_figures(service, open_page):
+    page = open_page("about:blank")
+    known = {"id": "x", "name": "broken", "arms": 3, "done": False, "created_at": 0.0}
+    damaged = json.dumps([known | {"status": "damaged", "plays": None, "leading": None}])
+    events = f"id: 1\nevent: experiments\ndata: {damaged}\n\n"
+    page.route("**/v1/events", lambda route: route.fulfill(content_type="text/event-stream", body=events))
+    page.goto(service.url)
+    row = row_of(page, "broken")
+    expect(row).to_contain_text("Damaged")
+    expect(row.get_by_role("cell").nth(1)).to_have_text("3")
+    expect(row.get_by_role("cell").nth(2)).to_have_text("\N{EN DASH}")
+    expect(row.get_by_role("cell").nth(3)).to_have_text("\N{EN DASH}")
 
 
 def test_an_experiment_that_is_not_there_is_said_to_be_missing(service, open_page):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from linkedbandits.errors import AccessDenied, MissingToken
+from linkedbandits.errors import AccessDenied, MissingToken, StoreUnavailable
 from linkedbandits.service.http.limits import RateLimit
 from linkedbandits.service.records import Role, TokenRecord
 from linkedbandits.service.tokens import ROLES, digest_of
@@ -31,8 +32,9 @@ class Caller:
 class Guard:
     """Admits requests.
 
-    As long as no token was made and ``open_without_tokens`` holds (the service listens on loopback), everybody on this
-    machine may do everything. Once there was a token, one is demanded, also after the last has been revoked.
+    As long as there are no tokens and ``open_without_tokens`` holds (the service listens on loopback, and none was made
+    before), everybody on this machine may do everything. Once there was a token, one is demanded, also after the last
+    has been revoked.
     """
 
     def __init__(
@@ -48,13 +50,13 @@ class Guard:
         self._clock = clock
         self._open = open_without_tokens
         self._by_digest: dict[str, TokenRecord] = {}
+        self._ids: frozenset[str] = frozenset()
         self._loaded_at = float("-inf")
         self._loading = asyncio.Lock()
 
     async def admit(self, headers: Mapping[str, str], needed: Role) -> Caller:
         """Who is calling; refuses a caller without the role, or one who calls too often."""
-        if self._clock() - self._loaded_at > REFRESH_SECONDS:
-            await self._refresh(REFRESH_SECONDS)
+        await self._refresh(REFRESH_SECONDS)
         if self._open:
             check_same_origin(headers)
             return Caller(None, "admin")
@@ -70,6 +72,14 @@ class Guard:
             raise AccessDenied(f"a {record.role} may not do this; it takes a token with the role {needed}")
         return Caller(record.id, record.role)
 
+    async def still_admits(self, caller: Caller) -> bool:
+        """May somebody who was admitted before stay? While the store is away, as before: there is nothing to see."""
+        with suppress(StoreUnavailable):
+            await self._refresh(REFRESH_SECONDS)
+        if caller.token is None:
+            return self._open
+        return caller.token in self._ids
+
     async def _find(self, digest: str) -> TokenRecord:
         if digest not in self._by_digest:
             await self._refresh(RETRY_SECONDS)
@@ -82,13 +92,19 @@ class Guard:
 
     async def _refresh(self, age: float) -> None:
         """Read the tokens again if that was last done longer than ``age`` ago; one reading serves all who wait."""
+        if self._is_younger_than(age):
+            return
         async with self._loading:
-            if self._clock() - self._loaded_at <= age:
+            if self._is_younger_than(age):
                 return
             records = await asyncio.to_thread(self._load)
             self._by_digest = {record.digest: record for record in records}
+            self._ids = frozenset(record.id for record in records)
             self._open = self._open and not records
             self._loaded_at = self._clock()
+
+    def _is_younger_than(self, age: float) -> bool:
+        return self._clock() - self._loaded_at <= age
 
 
 def check_same_origin(headers: Mapping[str, str]) -> None:

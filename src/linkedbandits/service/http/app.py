@@ -13,11 +13,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.service.http.access import Guard
 from linkedbandits.service.http.edge import Edge
 from linkedbandits.service.http.fast_lane import FastLane
 from linkedbandits.service.http.limits import LARGEST_BODY, BodyLimit
-from linkedbandits.service.http.logs import logger
-from linkedbandits.service.http.problems import error_response, status_of, status_response, validation_response
+from linkedbandits.service.http.logs import log_failure
+from linkedbandits.service.http.problems import error_response, status_response, validation_response
 from linkedbandits.service.http.routes.experiments import experiment_routes
 from linkedbandits.service.http.routes.looking import looking_routes
 from linkedbandits.service.http.routes.operating import operating_routes
@@ -71,20 +72,23 @@ def create_app(service: Service) -> ASGIApp:
         app.include_router(router)
     add_page(app)
     app.add_middleware(FastLane, service=service)
-    _answer_errors_with_problems(app)
+    _answer_errors_with_problems(app, service.guard)
     limited = BodyLimit(app, LARGEST_BODY)
     return Edge(limited, service.metrics, service.clock, service.settings.log_requests)
 
 
-def _answer_errors_with_problems(app: FastAPI) -> None:
+def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:
     @app.exception_handler(LinkedBanditError)
     async def refused(request: Request, error: LinkedBanditError) -> Response:
-        if status_of(error) >= 500:
-            logger.error("request-failed", exc_info=error)
         return error_response(error, request.url.path)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
+        if not hasattr(request.state, "caller"):  # the body was found to be no JSON before anybody asked who sent it
+            try:
+                await guard.admit(request.headers, "viewer")
+            except LinkedBanditError as refusal:
+                return error_response(refusal, request.url.path)
         in_body = any(mistake["loc"][0] == "body" for mistake in error.errors())
         if in_body and not is_json(request.headers.get("content-type", "")):
             return status_response(415, "send JSON, with the header 'Content-Type: application/json'", request.url.path)
@@ -96,7 +100,7 @@ def _answer_errors_with_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
-        logger.error("request-broke", exc_info=error)
+        log_failure("request-broke", error)
         return status_response(500, "the service made a mistake; its log says where", request.url.path)
 
 

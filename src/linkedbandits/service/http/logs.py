@@ -8,6 +8,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from linkedbandits.errors import StoreUnavailable
+
 logger = logging.getLogger("linkedbandits.service")
 
 
@@ -15,6 +17,16 @@ def log_event(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """Write down that something happened."""
     if logger.isEnabledFor(level):
         logger.log(level, event, extra={"fields": fields})
+
+
+def log_failure(event: str, error: Exception, *, level: int = logging.ERROR) -> None:
+    """Write down what kind of error it was and where it came from.
+
+    Why a store is away is about the store, and is what whoever runs the service needs to know. The message of another
+    error may name labels.
+    """
+    fields = {"reason": str(error)} if isinstance(error, StoreUnavailable) else {}
+    logger.log(level, event, exc_info=error, extra={"fields": fields})
 
 
 class JsonLines(logging.Formatter):

@@ -39,7 +39,9 @@ class Metrics:
         )
         self._watching = Gauge("linkedbandits_viewers", "Open event streams.", registry=self._registry)
         self._in_flight = Gauge(
-            "linkedbandits_plays_in_flight", "Plays that are out, in experiments open here.", registry=self._registry
+            "linkedbandits_plays_in_flight",
+            "Plays that are out, in experiments in memory here.",
+            registry=self._registry,
         )
         self._known: dict[tuple[str, str, int], Histogram] = {}
 

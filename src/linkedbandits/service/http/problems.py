@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from linkedbandits import errors
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.problem_types import PREFIX, title_of, type_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -33,8 +34,11 @@ _STATUS: dict[type[LinkedBanditError], int] = {
     errors.LinkageMismatch: 422,
     errors.UnknownName: 422,
     errors.TooManyRequests: 429,
+    errors.ServiceUnavailable: 503,
     errors.StoreUnavailable: 503,
 }
+_STORE_AWAY = "the store cannot be used now; try again in a moment, the log of the service says why"
+_SECONDS_AWAY = {errors.StoreUnavailable: "1", errors.ServiceUnavailable: "10"}
 
 
 def status_of(error: LinkedBanditError) -> int:
@@ -43,26 +47,31 @@ def status_of(error: LinkedBanditError) -> int:
 
 
 def problem_of(error: LinkedBanditError, instance: str | None = None, **members: Any) -> dict[str, Any]:
-    """The document that describes an error; ``members`` are its extension members."""
+    """The document that describes an error; ``members`` are its extension members.
+
+    Where the store is and who uses it is nobody's business: why it is away stays here.
+    """
     return {
         "type": type_of(type(error)),
         "title": title_of(type(error)),
         "status": status_of(error),
-        "detail": str(error),
+        "detail": _STORE_AWAY if isinstance(error, errors.StoreUnavailable) else str(error),
         **({} if instance is None else {"instance": instance}),
         **members,
     }
 
 
 def error_response(error: LinkedBanditError, instance: str, **members: Any) -> Response:
-    """The answer to a request that failed with an error of the library."""
+    """The answer to a request that failed with an error of the library; one that is our own fault is logged."""
+    if status_of(error) >= 500:
+        log_failure("request-failed", error)
     headers = {}
     if isinstance(error, errors.MissingToken):
         headers["WWW-Authenticate"] = "Bearer"
     elif isinstance(error, errors.TooManyRequests) and error.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
-    elif isinstance(error, errors.StoreUnavailable):
-        headers["Retry-After"] = "1"
+    elif type(error) in _SECONDS_AWAY:
+        headers["Retry-After"] = _SECONDS_AWAY[type(error)]
     return document_response(problem_of(error, instance, **members), headers)
 
 

@@ -79,7 +79,11 @@ class NewExperiment(Received):
     max_plays: Count | None = Field(default=None, description="End with the leading arm after so many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
     lease_seconds: float = Field(
-        default=60.0, gt=0, le=LONGEST_LEASE, description="A play that is not answered in this time goes back."
+        default=60.0,
+        strict=True,
+        gt=0,
+        le=LONGEST_LEASE,
+        description="A play that is not answered in this time goes back.",
     )
 
 

@@ -67,15 +67,15 @@ def make_server(
 ) -> Server:
     """A service to ``run()``. An address that others can reach is refused as long as there are no tokens."""
     loopback = is_loopback(host)
-    if not loopback:
-        with store.reading() as reading:
-            if not reading.tokens():
-                raise InvalidParameter(
-                    f"--host {host} can be reached from elsewhere and the store has no tokens; make one with "
-                    "'linkedbandits token create --role admin --name NAME' first, or listen on 127.0.0.1"
-                )
-    settings = settings if loopback else settings.closed()
-    return Server(Service(store, settings), host, port, on_ready)
+    with store.reading() as reading:
+        if not loopback and not reading.tokens():
+            raise InvalidParameter(
+                f"--host {host} can be reached from elsewhere and the store has no tokens; make one with "
+                "'linkedbandits token create --role admin --name NAME' first, or listen on 127.0.0.1"
+            )
+        # Whoever made a token wanted the service closed, and did not mean to open it by revoking the last.
+        closed = not loopback or (reading.ever_had_tokens() and not settings.reopen)
+    return Server(Service(store, settings.closed() if closed else settings), host, port, on_ready)
 
 
 def listen(host: str, port: int) -> socket.socket:

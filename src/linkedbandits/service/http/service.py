@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeVar
 
-from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.access import Guard
 from linkedbandits.service.http.handover import Handover
 from linkedbandits.service.http.limits import RateLimit
-from linkedbandits.service.http.logs import log_event
+from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.metrics import Metrics
+from linkedbandits.service.http.viewers import Viewers
 from linkedbandits.service.http.watching import Watching
 from linkedbandits.service.outlook import Outlooks
 from linkedbandits.service.records import TokenRecord
@@ -31,9 +31,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What whoever runs the service may choose."""
+    """What whoever runs the service may choose.
+
+    A service that is ``open_without_tokens`` is closed for good once a token was made; ``reopen`` opens it again when
+    all have been revoked.
+    """
 
     open_without_tokens: bool = True
+    reopen: bool = False
     requests_per_second: float = 1_000.0
     log_requests: bool = False
 
@@ -59,6 +64,7 @@ class Service:
             rate=RateLimit(settings.requests_per_second, clock),
             clock=clock,
         )
+        self.viewers = Viewers(self.guard, self.metrics)
         self.outlooks = Outlooks(clock)
         self.watching = Watching(store, self.desk, self.bring, self.outlooks, self.closing)
 
@@ -81,6 +87,11 @@ class Service:
         """What a function finds in an experiment, at a moment when nothing changes."""
         return await self.bring(self.desk.read(experiment, function))
 
+    def ping(self) -> None:
+        """Nothing, if the store answers; the desk is not kept from its work for this."""
+        with self.store.reading() as reading:
+            reading.ping()
+
     def _tokens(self) -> list[TokenRecord]:
         with self.store.reading() as reading:
             return reading.tokens()
@@ -90,5 +101,5 @@ class Service:
             await asyncio.sleep(EXPIRY_SECONDS)
             try:
                 self.metrics.expired(await self.bring(self.desk.expire()))
-            except LinkedBanditError as error:
-                log_event("expiry-failed", level=logging.WARNING, error=type(error).__name__)
+            except Exception as error:  # whatever it is, it must not be the last time that leases are looked at
+                log_failure("expiry-failed", error, level=logging.WARNING)

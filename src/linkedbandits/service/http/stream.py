@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from linkedbandits.errors import LinkedBanditError
-from linkedbandits.service.http.logs import log_event
+from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.view import Standing
 
@@ -42,11 +41,25 @@ class Frame:
         return self.body[:-1] + b',"history":' + points + b"}"
 
     async def for_viewer(self, seen: int, read: ReadHistory) -> bytes:
-        """The whole object for somebody who has seen the history up to ``seen``; those in step share one reading."""
+        """The whole object for somebody who has seen the history up to ``seen``; those in step share one reading.
+
+        After one that failed the next who asks begins another.
+        """
         reading = self._histories.get(seen)
-        if reading is None:
-            reading = self._histories[seen] = asyncio.ensure_future(read(seen, self.head))
+        if reading is None or (reading.done() and reading.exception() is not None):
+            reading = self._histories[seen] = asyncio.ensure_future(self._read(seen, read))
         return self.with_history(await asyncio.shield(reading))
+
+    async def _read(self, seen: int, read: ReadHistory) -> bytes:
+        try:
+            return await read(seen, self.head)
+        except Exception as error:  # logged once, however many wait for it
+            log_failure("look-failed", error, level=logging.WARNING)
+            raise
+
+
+Render = Callable[[Frame], Awaitable[bytes]]
+"""A frame as an event."""
 
 
 class Channel:
@@ -68,8 +81,11 @@ class Channel:
         """Does nobody watch?"""
         return self._viewers == 0
 
-    async def frames(self, closing: asyncio.Event) -> AsyncGenerator[Frame | None]:
-        """Every new frame, the latest first; None where a heartbeat is due. Ends when the service closes."""
+    async def events(self, closing: asyncio.Event, render: Render) -> AsyncGenerator[bytes]:
+        """An event for every new frame, the latest first, and heartbeats. Ends when the service closes.
+
+        A frame that cannot be rendered is tried again at the next tick, or the one that has come meanwhile.
+        """
         self._viewers += 1
         if self._looking is None:
             self._looking = asyncio.create_task(self._keep_looking(closing))
@@ -77,14 +93,20 @@ class Channel:
         try:
             while not closing.is_set():
                 latest, changed = self._latest, self._changed
-                if latest is not None and latest is not sent:
-                    sent = latest
-                    yield latest
+                if latest is None or latest is sent:
+                    try:
+                        await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+                    except TimeoutError:
+                        yield _HEARTBEAT
                     continue
                 try:
-                    await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
-                except TimeoutError:
-                    yield None
+                    content = await render(latest)
+                except Exception:  # logged where it happened
+                    yield _HEARTBEAT
+                    await self._pause(closing)
+                    continue
+                sent = latest
+                yield content
         finally:
             self._viewers -= 1
             if self._viewers == 0:
@@ -95,15 +117,19 @@ class Channel:
         while not closing.is_set():
             try:
                 frame = await self._look(self._latest)
-            except LinkedBanditError as error:  # such as a store that is away for now: the last state stays
-                _log_failure(error)
+            except Exception as error:  # such as a store that is away for now: the last state stays
+                log_failure("look-failed", error, level=logging.WARNING)
                 frame = None
             if frame is not None:
                 self._latest = frame
                 self._wake()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(closing.wait(), self._tick)
+            await self._pause(closing)
         self._wake()
+
+    async def _pause(self, closing: asyncio.Event) -> None:
+        """Wait for a tick, but not longer than the service runs."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(closing.wait(), self._tick)
 
     def _wake(self) -> None:
         """Everybody who waits now goes on; who comes later waits for the next time."""
@@ -111,33 +137,27 @@ class Channel:
         self._changed = asyncio.Event()
 
 
-async def view_events(
+def view_events(
     channel: Channel, seen: int, read_history: ReadHistory, closing: asyncio.Event
 ) -> AsyncGenerator[bytes]:
     """The events of one viewer, who has seen the history up to journal number ``seen``."""
-    async with aclosing(channel.frames(closing)) as frames:
-        async for frame in frames:
-            if frame is None:
-                yield _HEARTBEAT
-                continue
-            try:
-                content = await frame.for_viewer(seen, read_history)
-            except LinkedBanditError as error:  # what is missed now comes with the next frame
-                _log_failure(error)
-                continue
-            yield event("view", content, frame.head)
-            seen = max(seen, frame.head)
+
+    async def render(frame: Frame) -> bytes:
+        nonlocal seen
+        content = await frame.for_viewer(seen, read_history)
+        seen = max(seen, frame.head)
+        return event("view", content, frame.head)
+
+    return channel.events(closing, render)
 
 
-async def list_events(channel: Channel, closing: asyncio.Event) -> AsyncGenerator[bytes]:
+def list_events(channel: Channel, closing: asyncio.Event) -> AsyncGenerator[bytes]:
     """The events of one viewer of the list."""
-    async with aclosing(channel.frames(closing)) as frames:
-        async for frame in frames:
-            yield _HEARTBEAT if frame is None else event("experiments", frame.body, frame.head)
 
+    async def render(frame: Frame) -> bytes:
+        return event("experiments", frame.body, frame.head)
 
-def _log_failure(error: LinkedBanditError) -> None:
-    log_event("look-failed", level=logging.WARNING, error=type(error).__name__)
+    return channel.events(closing, render)
 
 
 def event(name: str, data: bytes, number: int) -> bytes:

@@ -11,11 +11,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.stream import Channel, Frame, list_events, view_events
 from linkedbandits.service.outlook import Outlook, Outlooks
+from linkedbandits.service.records import ExperimentHead
 from linkedbandits.service.store import Store
-from linkedbandits.service.view import Standing, history_rows, read_standing, summary_of, view_of
+from linkedbandits.service.view import Standing, history_rows, read_standing, summary_of, summary_of_damaged, view_of
 
 LIST_TICK_SECONDS = 1.0
 
@@ -71,16 +74,31 @@ class Watching:
         return await asyncio.to_thread(_frame_of, standing, outlook)
 
     async def _look_at_all(self, last: Frame | None) -> Frame | None:
-        records = await self._bring(self._desk.records())
-        for record in records:
-            known = self._summaries.get(record.id)
-            if known is None or known[0] != record.head:
-                standing = await self._standing(record.id)
-                self._summaries[record.id] = (standing.record.head, summary_of(standing))
-        body = to_json([self._summaries[record.id][1] for record in records])
+        heads = await asyncio.to_thread(self._read_heads)
+        for listed in heads:
+            known = self._summaries.get(listed.id)
+            if known is None or known[0] != listed.head:
+                self._summaries[listed.id] = await self._summary(listed.id, listed.head)
+        shown = [self._summaries[listed.id] for listed in heads]
+        body = to_json([summary for _, summary in shown])
         if last is not None and last.body == body:
             return None
-        return Frame(sum(self._summaries[record.id][0] for record in records) + len(records), body)
+        return Frame(sum(head for head, _ in shown) + len(shown), body)
+
+    async def _summary(self, experiment: str, head: int) -> tuple[int, dict[str, Any]]:
+        """What the list shows of an experiment, and the journal number it belongs to."""
+        try:
+            standing = await self._standing(experiment)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # one that is damaged must not hide the others
+            log_failure("experiment-damaged", error)
+            return head, summary_of_damaged(await self._bring(self._desk.record(experiment)))
+        return standing.record.head, summary_of(standing)
+
+    def _read_heads(self) -> list[ExperimentHead]:
+        with self._store.reading() as reading:
+            return reading.heads()
 
     async def _standing(self, experiment: str) -> Standing:
         standing: Standing = await self._bring(self._desk.read(experiment, read_standing))

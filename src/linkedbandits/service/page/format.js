@@ -66,6 +66,7 @@ export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 
 
 /** One word for where an experiment stands, and the kind of badge that shows it. */
 export function standing({ status, done, leading }) {
+  if (status === "damaged") return { kind: "damaged", word: "Damaged" };
   if (status === "archived") return { kind: "archived", word: "Archived" };
   if (done && leading.status === "confident") return { kind: "decided", word: "Decided" };
   if (done) return { kind: "spent", word: "Out of plays" };

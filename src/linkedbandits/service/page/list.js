@@ -66,13 +66,15 @@ class Row {
     setText(badge, word);
     setAttribute(badge, "data-kind", kind);
     setText(arms, count(experiment.arms));
-    setText(plays, count(experiment.plays));
+    // A damaged experiment has no figures.
+    setText(plays, experiment.plays === null ? NOTHING : count(experiment.plays));
     const played = experiment.plays > 0;
-    const { arm, top } = experiment.leading;
-    setText(leading, played ? (top?.length > 1 ? top : [arm]).map(labelText).join(", ") : NOTHING);
+    setText(leading, played ? leadersOf(experiment).map(labelText).join(", ") : NOTHING);
     setText(tail, played ? tailOf(experiment) : "");
   }
 }
+
+const leadersOf = ({ leading: { arm, top } }) => (top?.length > 1 ? top : [arm]);
 
 function tailOf({ done, leading }) {
   if (!done) return "leads";

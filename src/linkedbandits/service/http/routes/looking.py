@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
@@ -53,15 +51,17 @@ def looking_routes(service: Service) -> APIRouter:
     @router.get(
         "/experiments/{experiment}/events", response_class=StreamingResponse, responses=refusals(404, 422) | _EVENTS
     )
-    async def events(experiment: ExperimentId, last_event_id: LastEventId = None) -> Response:
+    async def events(request: Request, experiment: ExperimentId, last_event_id: LastEventId = None) -> Response:
         """The view as it changes, at most twice a second: events "view", whose id is the journal number."""
-        await service.bring(service.desk.record(experiment))
-        return stream(service.watching.view_events(experiment, last_event_id or 0))
+        await service.read(experiment, lambda hosted: hosted.head)  # what cannot be opened is said at once
+        return service.viewers.stream(
+            service.watching.view_events(experiment, last_event_id or 0), request.state.caller
+        )
 
     @router.get("/events", response_class=StreamingResponse, responses=refusals(422) | _EVENTS)
-    async def list_events() -> Response:
+    async def list_events(request: Request) -> Response:
         """The list of experiments as it changes: events "experiments"."""
-        return stream(service.watching.list_events())
+        return service.viewers.stream(service.watching.list_events(), request.state.caller)
 
     @router.get("/experiments/{experiment}/journal", response_class=Response, responses=refusals(404, 422) | _JOURNAL)
     async def journal(
@@ -77,19 +77,6 @@ def looking_routes(service: Service) -> APIRouter:
 
     def attachment(name: str) -> dict[str, str]:
         return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-
-    def stream(events: AsyncGenerator[bytes]) -> Response:
-        async def counted() -> AsyncGenerator[bytes]:
-            service.metrics.viewer_came()
-            try:
-                async with aclosing(events):
-                    async for event in events:
-                        yield event
-            finally:
-                service.metrics.viewer_left()
-
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(counted(), media_type="text/event-stream", headers=headers)
 
     return router
 

@@ -27,7 +27,7 @@ def operating_routes(service: Service) -> APIRouter:
     @router.get("/readyz", responses=refusals())
     async def readyz() -> Health:
         """The store answers, too."""
-        await service.bring(service.desk.records())
+        await asyncio.to_thread(service.ping)
         return Health(version=__version__)
 
     @router.get(
@@ -35,15 +35,7 @@ def operating_routes(service: Service) -> APIRouter:
     )
     async def metrics() -> Response:
         """Figures for Prometheus."""
-        return Response(service.metrics.text(await in_flight()), media_type=CONTENT_TYPE)
-
-    async def in_flight() -> int:
-        records = await service.bring(service.desk.records())
-        running = [record.id for record in records if record.status == "running"]
-        return sum(
-            await asyncio.gather(
-                *(service.read(experiment, lambda hosted: len(hosted.leases)) for experiment in running)
-            )
-        )
+        in_flight = await service.bring(service.desk.in_flight())
+        return Response(service.metrics.text(in_flight), media_type=CONTENT_TYPE)
 
     return router

@@ -26,7 +26,7 @@ class PageFiles(StaticFiles):
 def add_page(app: FastAPI) -> None:
     """The page needs no token: it asks for one."""
 
-    @app.get("/", include_in_schema=False)
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     async def page() -> Response:
         return FileResponse(FOLDER / "index.html", headers={"Cache-Control": "no-cache"})
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import Header, Path, Request
 
-from linkedbandits.service.http.access import Caller
 from linkedbandits.service.http.received import Key
 from linkedbandits.service.http.service import Service
 from linkedbandits.service.records import Role
@@ -19,10 +18,10 @@ LastEventId = Annotated[
 ]
 
 
-def allow(service: Service, role: Role) -> Callable[[Request], Awaitable[Caller]]:
-    """Admit only callers who have at least this role."""
+def allow(service: Service, role: Role) -> Callable[[Request], Awaitable[None]]:
+    """Admit only callers who have at least this role; who it was is in ``request.state.caller``."""
 
-    async def check(request: Request) -> Caller:
-        return await service.guard.admit(request.headers, role)
+    async def check(request: Request) -> None:
+        request.state.caller = await service.guard.admit(request.headers, role)
 
     return check
