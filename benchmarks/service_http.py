@@ -28,7 +28,8 @@ from linkedbandits.service.client import Client
 CLIENTS = 32
 SECONDS = 10.0
 ARMS = [f"arm {number}" for number in range(10)]
-TIED = {arm: 0.3 if number > 7 else 0.1 for number, arm in enumerate(ARMS)}  # two equal best: it never ends
+TIED = {arm: 0.3 if number > 7 else 0.1 for number, arm in enumerate(ARMS)}  # two equal best,
+HARDLY_EVER = 1e-12  # of which one goes out so rarely that the experiment does not end
 
 
 @contextmanager
@@ -116,7 +117,7 @@ async def load(url: str, experiment: str, batch: int, pairs_per_second: float | 
 def measure(batch: int, claim: int) -> None:
     with tempfile.TemporaryDirectory(dir=".") as folder, running_service(Path(folder)) as url:
         with Client(url) as client:
-            exp = client.create("load", ARMS, lb.LinkedElimination(delta=0.05), parallel=CLIENTS * batch)
+            exp = client.create("load", ARMS, lb.LinkedElimination(delta=HARDLY_EVER), parallel=CLIENTS * batch)
         asyncio.run(load(url, exp.id, batch, claim / 10))  # warm up
         full, full_tells = asyncio.run(load(url, exp.id, batch, None))
         half, tells = asyncio.run(load(url, exp.id, batch, claim / 2))

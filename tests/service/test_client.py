@@ -278,7 +278,8 @@ def test_twenty_thousand_plays_through_the_service_end_as_in_process(service):
         while not here.done:
             plays = there.ask_many(500)
             assert plays == [here.ask() for _ in plays]
-            lost, kept = plays[:3], plays[3:]
+            some = 3 if len(plays) == 500 else 0  # the last of the budget are all told, or it would never be used up
+            lost, kept = plays[:some], plays[some:]
             for play in lost:
                 there.abandon(play.id)
                 here.abandon(play.id)

@@ -148,4 +148,4 @@ def open_store(url: str) -> Store:
         return SqliteStore(Path(rest.removeprefix("/")))
     if scheme in ("postgresql", "postgres"):
         return PostgresStore(url)
-    raise InvalidParameter(f"{url!r} is no store; give a file, sqlite:///file or postgresql://user@host/database")
+    raise InvalidParameter(f"{scheme}:// is no store; give a file, sqlite:///file or postgresql://user@host/database")
