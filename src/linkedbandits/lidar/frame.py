@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any
@@ -167,10 +168,18 @@ def _parts(
             yield start, _capture_part(*call)
         return
     context = multiprocessing.get_context("forkserver")  # forking would copy the locks of whatever threads there are
-    with ProcessPoolExecutor(min(workers, len(starts)), context) as pool:
+    with ProcessPoolExecutor(min(workers, len(starts)), context, initializer=_use_one_thread) as pool:
         running = {pool.submit(_capture_part, *call): start for start, call in calls.items()}
         for future in as_completed(running):
             yield running[future], future.result()
+
+
+def _use_one_thread() -> None:
+    """Processes share the cores already; matrix products that start threads would only get in each other's way."""
+    with suppress(ModuleNotFoundError):  # an extra; without it the frame is the same, and takes longer
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(1)
 
 
 def _capture_part(
