@@ -31,10 +31,10 @@ def table_of(chunk: Chunk, finished: Finished) -> pl.DataFrame:
             "trial": pl.Series(range(first, chunk.lanes.stop), dtype=pl.Int64),
             "plays": finished.plays,
             "arm": finished.top[:, 0].copy(),
-            "top": pl.Series(finished.top.tolist(), dtype=whole_list),
+            "top": pl.Series(finished.top).arr.to_list(),
             "confident": finished.confident,
             "correct": finished.correct,
-            "samples": pl.Series(list(finished.samples), dtype=whole_list),
+            "samples": pl.Series(finished.samples).arr.to_list(),
             "trace_plays": pl.Series([trace and trace[0] for trace in traces], dtype=whole_list),
             "trace_arms": pl.Series([trace and trace[1] for trace in traces], dtype=whole_list),
         }
