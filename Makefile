@@ -44,7 +44,7 @@ format: $(READY) ## let ruff rewrite the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-reproduce: $(READY) ## the paper's experiment, with a report: ten minutes, into reproduction/
+reproduce: $(READY) ## the paper's experiment, with a report: some minutes, into reproduction/
 	@$(BIN)/linkedbandits reproduce
 
 serve: $(READY) ## the live service with simulated users, and a page to watch them
