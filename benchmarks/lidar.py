@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lidar_cycles import COLUMNS, NON_ADAPTIVE, Cell, measure
+from benchmarks.lidar_cycles import NON_ADAPTIVE, Cell, measure
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import ACQUISITIONS, Scene, Sensor, Task, capture, find_acquisition
+from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Scene, Sensor, Task, capture, find_acquisition
 from linkedbandits.lidar.estimators import maximum_a_posteriori
 from linkedbandits.simulation import simulate_lanes
 
@@ -51,7 +51,7 @@ def main() -> None:
     claims = []
     for cell in HEADLINE:
         measured = measure(cell)
-        rows(cell, measured, COLUMNS)
+        rows(cell, measured, ESTIMATORS)
         ours = measured["pulse"]["map"]
         best = min(measured[name]["map"] for name in NON_ADAPTIVE)
         claims.append(
@@ -87,7 +87,7 @@ def show_grid() -> None:
     heading()
     for cell in GRID:
         if cell in done:
-            rows(cell, done[cell], COLUMNS)
+            rows(cell, done[cell], ESTIMATORS)
 
 
 def validity() -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Sensor, Task, find_acquisition, find_estimator
-from linkedbandits.lidar.estimators import centroid
 from linkedbandits.linkage import find_linkage, fulfil, ordered_plays
 from linkedbandits.model import Counts, Repeats
 from linkedbandits.simulation import simulate_lanes
@@ -24,8 +23,8 @@ MOST_CYCLES = 30_000
 PATIENCE = 10
 """Give up on an estimator at so many times the cycles that the first estimator needed."""
 NON_ADAPTIVE = ("synchronous", "suffix", "free", "shifted")
-COLUMNS = (*ESTIMATORS, "answer")
-"""``answer`` is the policy's own bin, refined by centroid: for those that name one without a model of the pulse."""
+NAMED = ("elimination", "halving")
+"""Those that name a bin by themselves, without a model of the pulse: they alone have the column ``answer``."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def budgets(ratio: float) -> list[int]:
 def looks(cell: Cell, acquisition: str) -> Iterator[Look]:
     if acquisition in ("suffix", "free"):
         return equal_needs(cell, find_acquisition(acquisition, cell.task).linkage)
-    if acquisition in ("elimination", "halving"):
+    if acquisition in NAMED:
         return budget_by_budget(cell, acquisition)
     if acquisition in ("synchronous", "shifted"):
         return windows(cell, shifts=1 if acquisition == "synchronous" else 20)
@@ -145,16 +144,12 @@ def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
     sensor, depth, tolerance = cell.task.sensor, cell.depths(), cell.task.tolerance
     reached: dict[str, float] = {}
     before: dict[str, tuple[float, float]] = {}
-    named = acquisition in ("elimination", "halving")
-    columns = COLUMNS if named else ESTIMATORS
+    columns = [name for name in ESTIMATORS if name != "answer" or acquisition in NAMED]
     for cycles, counts, answers in looks(cell, acquisition):
         for name in columns:
             if name in reached:
                 continue
-            if name == "answer":
-                found = centroid(counts.samples, counts.successes, answers, sensor)
-            else:
-                found = find_estimator(name, sensor, cell.signal)(counts.samples, counts.successes)
+            found = find_estimator(name, sensor, cell.signal)(counts.samples, counts.successes, answers)
             right = float((np.abs(found - depth) <= tolerance).mean())
             if right >= LEVEL:
                 reached[name] = crossing(before.get(name, (cycles, right)), (cycles, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkedbandits.model import BoolArray, IntArray, empirical_means
-from linkedbandits.policy import LaneState
+from linkedbandits.policy import AnyPolicy, LaneState
 
 
 def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k: int) -> IntArray:
@@ -15,6 +15,13 @@ def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k:
     """
     standing = 2.0 * still_in + (samples > 0) + empirical_means(samples, successes) / 2
     return np.asarray(np.argsort(-standing, axis=1, kind="stable")[:, :k])
+
+
+def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes: IntArray) -> IntArray:
+    """The arms to name where a policy has not stopped, (lanes, k): its own if it always has some, else the leading."""
+    if getattr(policy, "answers_at_any_time", False):
+        return answer_of(state)
+    return leading_arms(samples, successes, state.still_in, getattr(policy, "k", 1))
 
 
 def answer_of(state: LaneState) -> IntArray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkedbandits.answer import leading_arms
+from linkedbandits.answer import best_guess
 from linkedbandits.answers import NO_HIT
 from linkedbandits.linkage import Linkage
 from linkedbandits.live import InProgress, begin
@@ -116,8 +116,7 @@ class Lane:
     def leading(self) -> IntArray:
         """The best guess before the policy has decided, best first; what came late has no say in it."""
         samples, successes = self._in_time()
-        k = getattr(self.policy, "k", 1)
-        leading: IntArray = leading_arms(samples[np.newaxis], successes[np.newaxis], self.state.still_in, k)[0]
+        leading: IntArray = best_guess(self.policy, self.state, samples[np.newaxis], successes[np.newaxis])[0]
         return leading
 
     def _in_time(self) -> tuple[IntArray, IntArray]:

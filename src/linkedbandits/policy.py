@@ -72,7 +72,11 @@ def open_lanes(lanes: int, arms: int) -> dict[str, Any]:
 
 
 class Policy(Protocol[StateT]):
-    """The protocol of all policies; ``linkedbandits.testing.check_policy`` checks one against it."""
+    """The protocol of all policies; ``linkedbandits.testing.check_policy`` checks one against it.
+
+    A policy that keeps ``state.arm`` up to date from its first counts on may say so with a class variable
+    ``answers_at_any_time = True``: where a budget ends its run, that answer is named, not the best empirical mean.
+    """
 
     name: ClassVar[str]
     """What the command line and saved experiments call it, in kebab case."""

@@ -33,6 +33,30 @@ def test_json_has_the_figures_and_the_settings(tmp_path):
 
 
 @pytest.mark.slow
+def test_it_says_what_is_not_sure_and_what_is_too_bright(tmp_path):
+    """A few pixels close by outshine the wall; the bins' own answers are sure of nothing."""
+    depth = np.full((10, 30), 5.0)
+    depth[0, :3] = 0.5
+    depth[9, :3] = np.nan
+    np.save(tmp_path / "near.npy", depth)
+    wanted = (
+        *("--file", str(tmp_path / "near.npy"), "--bins", "50", "--ambient", "1"),
+        "--workers",
+        "1",
+        "--cycles",
+        "50",
+    )
+    picture = ("--picture", str(tmp_path / "maps.png"))
+    result = run("lidar", *wanted, *picture, "--method", "elimination", "--estimator", "answer", "--delta", "0.05")
+    assert (result.returncode, result.stderr) == (0, "")
+    row = next(line for line in result.stdout.splitlines() if line.split()[:1] == ["elimination"])
+    assert row.split()[-1] != "%"  # the last column, sure, is blank
+    assert "3 pixels send back more than 5 photons" in result.stdout
+    assert "Given a depth all the same: elimination 100 %" in result.stdout
+    assert "raise --strongest" not in run("lidar", *wanted, *picture, "--strongest", "90", "--method", "pulse").stdout
+
+
+@pytest.mark.slow
 def test_a_file_of_ones_own(tmp_path):
     np.save(tmp_path / "step.npy", np.repeat([[1.0, 2.0, np.nan]], 4, axis=0))
     data = run_json(
@@ -51,6 +75,9 @@ def test_a_file_of_ones_own(tmp_path):
         (("--scene", "ramp", "--file", "own.npy"), "leave one out"),
         (("--scene", "ramp", "--method", "magic"), "unknown acquisition 'magic'"),
         (("--scene", "ramp", "--picture", "/absent/maps.png"), "--picture /absent/maps.png cannot be written"),
+        (("--scene", "ramp", "--picture", "maps.txt"), "'maps.txt' cannot be written"),
+        (("--scene", "ramp", "--signal", "0", "--method", "suffix"), "signal=0.0"),
+        (("--scene", "ramp", "--size", "0"), "size=0"),
     ],
 )
 def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said):

@@ -120,7 +120,9 @@ def test_a_port_that_is_taken_is_refused(store):
 
 
 def test_a_store_that_is_none_is_refused():
-    assert "redis://here" in refusal("serve", "--store", "redis://here")
+    said = refusal("serve", "--store", "redis://me:secret@here")
+    assert "redis:// is no store; give a file" in said
+    assert "secret" not in said
 
 
 def test_a_password_is_not_shown():

@@ -38,7 +38,7 @@ def duration(seconds: float) -> str:
     """A time to wait.
 
     >>> duration(0.4), duration(75), duration(7300)
-    ('1 s', '1 min 15 s', '2 h 2 min')
+    ('1 s', '1 min 15 s', '2 h 1 min')
     """
     whole = max(1, round(seconds))
     if whole < 60:

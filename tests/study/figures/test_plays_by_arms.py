@@ -63,7 +63,7 @@ def test_runs_that_did_not_finish_are_shown_as_such(table, line):
     assert [arrow.xy for arrow in arrows] == [(100, limit)]
     assert any("largest count" in text.get_text() for text in axes.texts)
     assert axes.get_ylim()[1] > limit
-    assert "open: did not all finish" in legend_of(figure)
+    assert "open: unfinished (set side by side)" in legend_of(figure)
 
 
 def test_a_budget_of_plays_is_not_called_the_largest_count(table):
