@@ -141,7 +141,9 @@ def speed() -> None:
     begun = time.perf_counter()
     summary = capture(random_scene(128), SPEED_TASK, "pulse", workers=2).summary()
     seconds = time.perf_counter() - begun
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # a worker holds less than this process did
+    # A worker takes as many pixels at a time as this process did, and holds no more. It cannot be asked: the processes
+    # of a fork server are not this one's children, and RUSAGE_CHILDREN is 0.
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"  128 x 128 on two processes: {seconds:.1f} s, at most {3 * memory:.2f} GB for all three; "
         f"{summary.cycles_mean:,.0f} cycles on average, {summary.within_tolerance:.1%} within a bin"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.answer import answer_of, leading_arms
+from linkedbandits.answer import answer_of, best_guess
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage, fulfil
@@ -78,7 +78,8 @@ def simulate(
     """Run ``policy`` on arms with these means, ``trials`` times.
 
     A run that has not stopped after ``max_plays`` plays ends there with status ``"budget"`` and names the arm with
-    the highest empirical mean among those still in. Without ``max_plays`` that happens at 2**62 plays.
+    the highest empirical mean among those still in, or the one that its policy answers with at any time. Without
+    ``max_plays`` that happens at 2**62 plays.
 
     ``parallel`` simulates a policy that is told to keep so many plays out at once, and so asks for more at a time.
 
@@ -208,7 +209,7 @@ def _run_lanes(
             part.keep(~done)
 
     def leading() -> IntArray:
-        return leading_arms(tally.samples, tally.successes, state.still_in, outcomes.top.shape[1])
+        return best_guess(policy, state, tally.samples, tally.successes)
 
     while tally.lane.size:
         request = policy.request(state)

@@ -96,6 +96,15 @@ def test_it_holds_at_the_ends_of_the_range_too(depth):
     assert held(*counts_of(sensor, depth, 0.5, 5000)).all()
 
 
+def test_a_window_with_all_depths_in_it_is_no_proof_of_a_return():
+    """Half of a wide pulse's width covers a short range; without a photon nothing is certain."""
+    nothing = np.zeros((1, 9), dtype=np.int64)
+    proof = certificate(10.0, 0.05, 0.05, STRONGEST, 5.0)
+    assert not proof.holds(nothing, nothing, np.array([4.5]), np.log(20)).any()
+    sensor = Sensor(bins=9, fwhm=10.0, ambient=0.45)
+    assert proof.holds(*counts_of(sensor, 4.5, 3.0, 300), np.array([4.5]), np.log(20)).all()
+
+
 def test_two_returns_are_not_one_depth():
     """A second pulse of nearly the same height, far away: no depth is certain, whatever the counts."""
     sensor = Sensor(bins=100, ambient=5.0)

@@ -41,14 +41,15 @@ def test_pile_up_fools_the_histogram_and_not_the_corrected_one():
 def test_with_plenty_of_even_counts_every_estimator_is_right(name):
     sensor = Sensor(bins=60, ambient=3.0)
     depth = np.random.default_rng(1).uniform(5, 55, 100)
-    found = find_estimator(name, sensor, 0.5)(*counts_of(sensor, depth, 0.5, 4000))
+    named = np.floor(depth).astype(np.int64)
+    found = find_estimator(name, sensor, 0.5)(*counts_of(sensor, depth, 0.5, 4000), named)
     assert np.abs(found - depth).max() < (1.0 if name in ("histogram", "coates") else 0.25)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_where_nothing_was_seen_there_is_no_depth(name):
     samples = np.array([[5] * 10, [0] * 10])
-    found = find_estimator(name, Sensor(bins=10), 0.5)(samples, np.zeros_like(samples))
+    found = find_estimator(name, Sensor(bins=10), 0.5)(samples, np.zeros_like(samples), np.array([3, 3]))
     assert np.isnan(found).all()
 
 
@@ -66,10 +67,11 @@ def test_the_centroid_refines_a_bin_to_a_fraction_of_one():
     refined = centroid(samples, successes, answer, sensor)
     assert np.abs(refined - depth).mean() < 0.1
     assert np.abs(answer + 0.5 - depth).mean() > 0.2
-    nothing = np.zeros_like(samples)
-    assert centroid(samples, nothing, answer, sensor) == pytest.approx(answer + 0.5)
+    far = np.zeros_like(samples)
+    far[np.arange(100), (answer + 30) % 60] = 5000
+    assert centroid(samples, far, answer, sensor) == pytest.approx(answer + 0.5)
 
 
 def test_an_unknown_estimator_is_refused_with_those_that_there_are():
-    with pytest.raises(lb.UnknownName, match="histogram, coates, matched, map"):
+    with pytest.raises(lb.UnknownName, match="histogram, coates, matched, map, answer"):
         find_estimator("magic", Sensor(), 0.5)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import linkedbandits as lb
 from linkedbandits.lidar import Frame, Scene, Sensor, Task, capture
+from linkedbandits.lidar import frame as lidar_frame
 
 SENSOR = Sensor(bins=60, reach=6.0, ambient=2.0)
 TASK = Task(SENSOR, signal=1.0, cycles=1500, delta=0.05)
@@ -30,10 +32,12 @@ def test_depth_comes_out_in_metres_where_the_scene_has_it():
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers():
     depth = np.random.default_rng(1).uniform(0.5, 5.5, (30, 41))
-    task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=40)
+    task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=120, delta=0.05)
     alone, shared = (capture(wall(depth), task, seed=3, workers=workers) for workers in (1, 2))
     assert np.array_equal(alone.depth, shared.depth, equal_nan=True)
     assert np.array_equal(alone.cycles, shared.cycles)
+    assert np.array_equal(alone.confident, shared.confident)
+    assert 0.1 < alone.confident.mean() < 0.9
     assert not np.array_equal(alone.depth, capture(wall(depth), task, seed=4).depth, equal_nan=True)
 
 
@@ -86,14 +90,98 @@ def test_time_counts_windows_and_blind_periods():
     assert (frame.seconds > 210 * SENSOR.period).all()
 
 
-@pytest.mark.parametrize(
-    ("task", "names"),
-    [
-        (Task(SENSOR, 0.0, 10), "signal"),
-        (Task(SENSOR, 1.0, 0), "cycles"),
-        (Task(Sensor(reach=1.0), 1.0, 10), "reach"),
-    ],
-)
-def test_tasks_that_cannot_be_done_are_refused(task, names):
-    with pytest.raises(lb.InvalidParameter, match=names):
-        capture(wall([[2.0, 3.0]]), task)
+def test_a_scene_out_of_reach_is_refused():
+    with pytest.raises(lb.InvalidParameter, match="reach"):
+        capture(wall([[2.0, 3.0]]), Task(Sensor(reach=1.0), 1.0, 10))
+
+
+DIM = Task(Sensor(bins=60, reach=6.0, ambient=1.0), signal=1.0, cycles=3000, delta=0.05)
+
+
+def dim_beside_bright() -> Scene:
+    """A row of white, one nearly black, and one where nothing comes back."""
+    depth = np.tile(np.linspace(1.5, 4.5, 20), (3, 1))
+    depth[2] = np.nan
+    return Scene("rows", depth, np.repeat([[1.0], [0.02], [1.0]], 20, axis=1))
+
+
+@pytest.mark.parametrize("estimator", ["map", "answer"])
+def test_elimination_is_sure_of_no_depth_and_goes_on_where_there_is_little_to_see(estimator):
+    """A tolerance that fits the mean signal would end the dim and the empty pixels after 900 cycles."""
+    frame = capture(dim_beside_bright(), DIM, "elimination", estimator)
+    assert not frame.confident.any()
+    assert np.isnan(frame.summary().confident)
+    assert (frame.cycles[1:] == DIM.cycles).mean() > 0.9
+
+
+@pytest.mark.parametrize("acquisition", ["elimination", "halving"])
+def test_the_answer_of_a_policy_is_its_own_bin_refined(acquisition, monkeypatch):
+    depth = np.linspace(1.0, 5.0, 40)
+    task = Task(Sensor(bins=60, reach=6.0, ambient=1.0), signal=1.0, cycles=1000)
+    frame = capture(wall(depth), task, acquisition, "answer")
+    assert np.abs(frame.error).max() <= task.sensor.bin_depth
+    elsewhere = lidar_frame.simulate_lanes
+
+    def at_bin_7(*arguments, **options):
+        outcomes = elsewhere(*arguments, **options)
+        outcomes.top[:] = 7
+        return outcomes
+
+    monkeypatch.setattr(lidar_frame, "simulate_lanes", at_bin_7)
+    moved = capture(wall(depth), task, acquisition, "answer").depth / task.sensor.bin_depth
+    assert np.abs(moved - 7.5).max() <= 4
+
+
+@pytest.mark.parametrize("estimator", ["histogram", "coates", "matched", "answer"])
+def test_only_the_depth_that_the_guarantee_is_about_is_called_sure(estimator):
+    scene = wall(np.linspace(2.5, 4.5, 20))
+    assert capture(scene, TASK, "pulse").confident.all()
+    other = capture(scene, TASK, "pulse", estimator)
+    assert not other.confident.any()
+    assert other.summary().to_dict()["confident"] is None
+    without_delta = Task(SENSOR, 1.0, 100)
+    assert capture(scene, without_delta, "pulse").summary().to_dict()["confident"] is None
+
+
+def test_a_pixel_brighter_than_was_prepared_for_is_placed_right_when_strongest_says_so():
+    """White in a dark room sends back seventy times the mean: by default it is sure, and too early by over a bin."""
+    depth = np.full((20, 30), 5.0)
+    depth[0, :8] = np.linspace(2.0, 2.2, 8)
+    scene = Scene("dark room", depth, np.where(depth < 5, 1.0, 0.02))
+    sensor = Sensor(bins=100, fwhm=4.9, reach=6.0, ambient=2.0)
+    told, untold = (
+        capture(scene, Task(sensor, signal=1.0, cycles=200, delta=0.05, strongest=strongest))
+        for strongest in (80.0, None)
+    )
+    white = np.s_[0, :8]
+    assert told.confident[white].all()
+    assert np.abs(told.error[white]).mean() < 0.3 * sensor.bin_depth
+    assert (told.summary().too_bright, untold.summary().too_bright) == (0, 8)
+    assert (untold.error[white] < -sensor.bin_depth).any()
+    assert untold.confident[white].all()
+
+
+@pytest.mark.parametrize("acquisition", ["synchronous", "suffix", "shifted", "halving", "thompson"])
+def test_where_nothing_comes_back_the_model_says_so_after_any_acquisition(acquisition):
+    """And the estimators without a model give a depth all the same: a false one."""
+    task = Task(SENSOR, 1.0, cycles=1000)
+    scene = wall(np.where(np.arange(40) < 30, np.nan, 3.0))
+    assert capture(scene, task, acquisition).summary().false_depth < 0.3
+    assert capture(scene, task, acquisition, "coates").summary().false_depth == 1
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_matrix_products_take_one_thread_in_this_process_too(parts, monkeypatch):
+    """Two threads might add up in another order, and a frame would depend on the number of workers."""
+    seen = []
+    simulate = lidar_frame.simulate_lanes
+
+    def watched(*arguments, **options):
+        seen.extend(library["num_threads"] for library in threadpool_info())
+        return simulate(*arguments, **options)
+
+    monkeypatch.setattr(lidar_frame, "simulate_lanes", watched)
+    with threadpool_limits(2):
+        capture(wall(np.full((parts, 300), 2.0)), Task(SENSOR, 1.0, cycles=5), "synchronous")
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+    assert set(seen) == {1}

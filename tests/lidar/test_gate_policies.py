@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.lidar import EvenGates, PulseGating, ShiftedGates, ThompsonGating
+from linkedbandits.answer import leading_arms
+from linkedbandits.lane import Lane
+from linkedbandits.lidar import EvenGates, PulseGating, Sensor, ShiftedGates, ThompsonGating
+from linkedbandits.linkage import find_linkage
+from linkedbandits.simulation import simulate_lanes
 from linkedbandits.testing import check_policy
 
 POLICIES = [
@@ -20,6 +25,28 @@ POLICIES = [
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_every_policy_of_the_sensor_keeps_the_contract(policy):
     check_policy(policy, max_plays=300)
+
+
+@pytest.mark.parametrize("kind", [PulseGating, ThompsonGating])
+def test_a_budget_ends_with_the_bin_that_the_policy_answers_with(kind):
+    """Gates leave some bins with hardly a sample, and one of those often has the highest mean."""
+    sensor = Sensor(bins=100, ambient=5.0)
+    depth = np.random.default_rng(1).uniform(10, 90, 60)
+    policy = kind(fwhm=sensor.fwhm, background=sensor.background)
+    chances = sensor.chances(depth, np.full(60, 0.5))
+    outcomes = simulate_lanes(chances, policy, seed=1, max_plays=300)
+    assert (np.abs(outcomes.top[:, 0] + 0.5 - depth) <= 1.5).mean() > 0.95
+    leading = leading_arms(outcomes.samples, outcomes.successes, np.ones_like(chances, dtype=bool), 1)
+    assert (np.abs(leading[:, 0] + 0.5 - depth) <= 1.5).mean() < 0.6
+
+
+def test_a_live_lane_recommends_it_too():
+    lane = Lane(PulseGating(fwhm=3.0, background=0.05), find_linkage("ordered"), 20, seed=1)
+    lane.state.arm[:] = 7
+    lane.add(np.array([3]), 3)
+    assert lane.leading().tolist() == [7]
+    lane.policy = EvenGates()
+    assert lane.leading().tolist() == [3]
 
 
 @pytest.mark.parametrize(

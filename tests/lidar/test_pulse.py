@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import linkedbandits as lb
 from linkedbandits.lidar import Pulse
+from linkedbandits.lidar.pulse import CUT
 
 WIDTHS = st.floats(0.5, 20)
 
@@ -25,10 +26,12 @@ def test_the_whole_pulse_falls_into_the_bins_around_its_depth(fwhm, depth):
     assert lit.max() <= int(depth) + pulse.half
 
 
+@example(fwhm=1.0, low=0.0, width=4.8828125)  # where quad, not told of the corner, is off by more than it says
 @given(fwhm=WIDTHS, low=st.floats(-60, 60), width=st.floats(0, 5))
 def test_the_cumulative_pulse_is_the_integral_of_its_density(fwhm, low, width):
     pulse = Pulse(fwhm)
-    area, error = quad(lambda time: float(pulse.density(time)), low, low + width, limit=200)
+    corners = [time for time in (-CUT * pulse.sigma, 0.0, CUT * pulse.sigma) if low < time < low + width]
+    area, error = quad(lambda time: float(pulse.density(time)), low, low + width, limit=200, points=corners or None)
     assert pulse.cumulative(low + width) - pulse.cumulative(low) == pytest.approx(area, abs=max(1e-7, 2 * error))
 
 

@@ -35,6 +35,8 @@ def test_single_precision_is_near_enough_and_a_lane_does_not_depend_on_its_neigh
     exact = model.log_likelihood(samples, successes)
     rough = model.log_likelihood(samples, successes, np.float32)
     assert np.abs(exact - rough).max() < 0.01
+    alone = np.concatenate([model.estimate(samples[i : i + 1], successes[i : i + 1]) for i in range(9)])
+    assert np.array_equal(model.estimate(samples, successes), alone)
     assert np.array_equal(rough[4:5], model.log_likelihood(samples[4:5], successes[4:5], np.float32))
 
 

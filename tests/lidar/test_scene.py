@@ -41,11 +41,17 @@ def test_files_that_are_no_depth_maps_are_refused_by_name(tmp_path):
     Image.fromarray(np.zeros((2, 2), dtype=np.uint8)).save(tmp_path / "grey.png")
     (tmp_path / "broken.npy").write_bytes(b"no array")
     np.savez(tmp_path / "empty.npz", other=DEPTH)
+    (tmp_path / "short.npz").write_bytes((tmp_path / "empty.npz").read_bytes()[:100])
+    (tmp_path / "nothing.npy").touch()
+    np.save(tmp_path / "complex.npy", DEPTH + 1j)
     for name, reason in [
         ("grey.png", "16 bits"),
         ("broken.npy", "cannot be read"),
         ("empty.npz", "depth"),
         ("absent.npy", "No such file"),
+        ("short.npz", "cannot be read"),
+        ("nothing.npy", "cannot be read"),
+        ("complex.npy", "complex128, not real numbers"),
         ("depth.exr", "give a file in"),
     ]:
         with pytest.raises(lb.CannotRead, match=reason) as refused:
@@ -55,7 +61,15 @@ def test_files_that_are_no_depth_maps_are_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize(
     ("depth", "reflectivity"),
-    [(np.ones(3), np.ones(3)), (np.ones((2, 2)), np.ones((2, 3))), (np.zeros((2, 2)), np.ones((2, 2)))],
+    [
+        (np.ones(3), np.ones(3)),
+        (np.ones((2, 2)), np.ones((2, 3))),
+        (np.zeros((2, 2)), np.ones((2, 2))),
+        (np.full((2, 2), 1e300), np.ones((2, 2))),
+        (np.ones((1, 2)), np.array([[0.5, -5.0]])),
+        (np.ones((1, 2)), np.array([[0.5, 100.0]])),
+        (np.ones((1, 2)), np.array([[0.5, np.nan]])),
+    ],
 )
 def test_what_is_no_scene_is_refused(depth, reflectivity):
     with pytest.raises(lb.InvalidParameter):
@@ -69,11 +83,24 @@ def test_signals_fall_with_depth_squared_and_grow_with_reflectivity():
     assert darker.signals(1.0)[0].tolist() == pytest.approx([1.5, 0.5])
 
 
+def test_what_is_beyond_the_reach_does_not_count_for_the_mean_signal():
+    scene = Scene("three walls", np.array([[1.0, 2.0, 8.0]]), np.ones((1, 3)))
+    assert scene.signals(1.0, reach=5.0)[0].tolist() == pytest.approx([1.6, 0.4, 0.0])
+
+
+def test_the_ending_of_a_file_may_be_in_capitals(tmp_path):
+    with (tmp_path / "OWN.NPY").open("wb") as file:
+        np.save(file, DEPTH)
+    assert read_scene(tmp_path / "OWN.NPY").depth.shape == (2, 3)
+
+
 def test_a_scene_is_thinned_to_the_size_asked_for():
     scene = find_scene("ramp")
     assert scene.depth.shape == (96, 128)
     assert scene.shrunk(64).depth.shape == (48, 64)
     assert scene.shrunk(1000).depth.shape == (96, 128)
+    with pytest.raises(lb.InvalidParameter, match="size=0"):
+        scene.shrunk(0)
 
 
 def test_an_unknown_scene_is_refused_with_those_that_there_are():

@@ -26,11 +26,16 @@ def test_without_any_light_nothing_fires():
 
 
 def test_time_counts_the_periods_in_which_the_detector_is_blind():
-    sensor = Sensor(reach=15.0, dead_time=250e-9)  # a period of 100.07 ns: three of them begin in 250 ns
+    """A period of 100.07 ns: two or three of them begin in 250 ns, depending on when the photon came."""
+    sensor = Sensor(bins=4, reach=15.0, dead_time=250e-9)
     assert sensor.period == pytest.approx(100.07e-9, rel=1e-4)
-    assert sensor.elapsed(np.array([10.0]), np.array([4])) == pytest.approx((10 + 3 * 4) * sensor.period)
-    quick = Sensor(reach=15.0, dead_time=0.0)
-    assert quick.elapsed(np.array([10.0]), np.array([4])) == pytest.approx(10 * quick.period)
+    photons = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 4, 0, 4]])
+    lost = np.array([2, 2, 3, 3, 4 * 2 + 4 * 3])
+    assert sensor.elapsed(np.full(5, 10.0), photons) == pytest.approx((10 + lost) * sensor.period)
+    quick = Sensor(bins=4, reach=15.0, dead_time=0.0)
+    assert quick.elapsed(np.full(5, 10.0), photons) == pytest.approx(10 * quick.period)
+    far = Sensor(bins=4, reach=60.0, dead_time=99e-9)  # a quarter of a period: only late photons reach the next one
+    assert far.elapsed(np.full(5, 10.0), photons) == pytest.approx((10 + np.array([0, 0, 0, 1, 4])) * far.period)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,7 @@ def test_time_counts_the_periods_in_which_the_detector_is_blind():
         ("dark", -0.1),
         ("dead_time", np.inf),
         ("reach", 0.0),
+        ("reach", np.inf),
         ("fwhm", 0),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from math import ceil
+from math import ceil, isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +32,7 @@ from linkedbandits.lidar import (
     find_scene,
     read_scene,
 )
-from linkedbandits.lidar.picture import draw_frames
+from linkedbandits.lidar.picture import check_picture, draw_frames
 
 DEFAULT_METHODS = ("synchronous", "suffix", "pulse")
 PICTURE = Path("lidar.png")
@@ -55,6 +55,9 @@ def lidar(
     ] = None,
     ambient: Annotated[float, typer.Option(help="Background photons a cycle.")] = 5.0,
     signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
+    strongest: Annotated[
+        float | None, typer.Option(help="The largest signal to be prepared for; ten times the mean unless given.")
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,7 +68,7 @@ def lidar(
     estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Let methods that can stop when a depth is wrong at most so often.")
+        float | None, typer.Option(help="Let pulse stop a pixel when its depth is wrong at most so often.")
     ] = None,
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
@@ -80,11 +83,12 @@ def lidar(
     sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient, reach=_default_reach(shown) if reach is None else reach)
     if cycles is None:
         cycles, delta = (MOST_CYCLES, delta) if delta is not None else (1000, 0.05)
-    task = Task(sensor, signal, cycles, delta)
+    task = Task(sensor, signal, cycles, delta, strongest)
     methods = method or list(DEFAULT_METHODS)
     for name in methods:
         find_acquisition(name, task)
     find_estimator(estimator, sensor, signal)
+    check_picture(picture)
     opt.check_writable("--picture", picture)
     with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
         frames = [
@@ -124,6 +128,7 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "fwhm": sensor.fwhm,
         "ambient": sensor.ambient,
         "signal": first.task.signal,
+        "strongest": first.task.signals[1],
         "cycles": first.task.cycles,
         "delta": first.task.delta,
         "tolerance_bins": first.task.tolerance,
@@ -143,7 +148,7 @@ def _print(frames: list[Frame], picture: Path) -> None:
         style="bold",
     )
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", overflow="fold")
+    table.add_column("method", min_width=max(len(frame.acquisition) for frame in frames), no_wrap=True)
     within = f"±{first.task.tolerance:g} bin"
     for heading in ("RMSE cm", within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -158,14 +163,30 @@ def _print(frames: list[Frame], picture: Path) -> None:
             figures.count(summary.cycles_mean),
             figures.count(summary.cycles_90),
             f"{1000 * summary.milliseconds_mean:,.0f}",
-            figures.percent(summary.confident),
+            "" if isnan(summary.confident) else figures.percent(summary.confident),
         )
     console.print(table)
     console.print(
         f"Shares: depth within {first.task.tolerance:g} bin of the truth, off by more than 5 cm, found at all, and (of "
-        "all pixels) sure by the method's own guarantee. Cycles and time are of a pixel: mean, 90 %, and mean."
+        "all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles "
+        "and time are of a pixel: mean, 90 %, and mean."
     )
-    missing = frames[0].summary().missing
-    if missing:
-        console.print(f"{missing:,} pixels have no true depth within reach; shares are of the others.")
+    _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")
+
+
+def _print_notes(console: Console, frames: list[Frame]) -> None:
+    """What the table does not show of pixels that are not like the others."""
+    summary = frames[0].summary()
+    if summary.missing:
+        false = ", ".join(f"{frame.acquisition} {figures.percent(frame.summary().false_depth)}" for frame in frames)
+        console.print(
+            f"{summary.missing:,} pixels have no true depth within reach; shares are of the others. "
+            f"Given a depth all the same: {false}."
+        )
+    if summary.too_bright:
+        _, strongest = frames[0].task.signals
+        console.print(
+            f"{summary.too_bright:,} pixels send back more than {strongest:g} photons a cycle: their depths may be "
+            "sure and wrong; raise --strongest."
+        )

@@ -7,7 +7,7 @@ synchronous ordered  every bin, every cycle: the paper's MaximalSampling
 suffix     ordered  every bin equally often, with gates that open late: the paper's SuffixSample
 free       free     every bin equally often, if bins could be tried in any order: a bound, not a sensor
 shifted    free     windows that begin later and later and wrap: the field's asynchronous mode
-elimination ordered  LinkedElimination over bins, to within what a bin near the pulse's middle has less
+elimination ordered  LinkedElimination over bins
 halving    ordered  LinkedHalving over bins
 thompson   ordered  gates opened where a draw from the posterior says: the published peer
 pulse      ordered  PulseGating: the pulse is known, and the gate is the one worth most
@@ -19,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from linkedbandits.errors import UnknownName
-from linkedbandits.lidar.estimators import SIGNAL_SPREAD
+from linkedbandits.checks import check_delta, check_positive, check_whole
+from linkedbandits.errors import InvalidParameter, UnknownName
+from linkedbandits.lidar.estimators import signal_range
 from linkedbandits.lidar.even_gates import EvenGates
 from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.sensor import Sensor
@@ -33,19 +32,43 @@ from linkedbandits.policy import AnyPolicy
 
 WIDE = 5.0
 """A pulse of more bins than this is a wide one."""
+MOST_SIGNAL = 1e6
+"""Photons a cycle: more are no single photons."""
+DROP = 0.05
+"""Elimination drops a best bin with at most this probability, where a task has no delta."""
 
 
 @dataclass(frozen=True)
 class Task:
     """What is known beforehand: the sensor, about what signal to expect, and what may be spent.
 
-    ``delta`` is for the acquisitions that can stop by themselves; without it they use all ``cycles``.
+    ``delta`` is for ``pulse``, which stops where a depth is sure; without it all ``cycles`` are used. ``elimination``
+    drops bins at that level, or at 0.05, and always stops where one bin is left. ``strongest`` is the largest signal
+    that models are prepared for, ten times ``signal`` unless given: no depth is sure where more comes back.
     """
 
     sensor: Sensor
     signal: float
     cycles: int
     delta: float | None = None
+    strongest: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("signal", self.signal, most=MOST_SIGNAL)
+        check_whole("cycles", self.cycles)
+        if self.delta is not None:
+            check_delta(self.delta)
+        if self.strongest is not None:
+            check_positive("strongest", self.strongest, most=MOST_SIGNAL)
+            if self.strongest < self.signal:
+                raise InvalidParameter(
+                    f"strongest={self.strongest!r} is below signal={self.signal!r}, the mean over pixels; raise it"
+                )
+
+    @property
+    def signals(self) -> tuple[float, float]:
+        """The weakest and the strongest signal that models are prepared for."""
+        return signal_range(self.signal, self.strongest)
 
     @property
     def tolerance(self) -> float:
@@ -55,35 +78,39 @@ class Task:
 
 @dataclass(frozen=True)
 class Acquisition:
-    """A policy, the linkage it plays under, and the laser cycles that a play takes."""
+    """A policy, the linkage it plays under, and the laser cycles that a play takes.
+
+    ``sure_of`` names the estimator whose depth is sure where the policy stops with its guarantee.
+    """
 
     policy: AnyPolicy
     linkage: str = "ordered"
     cost: float = 1.0
+    sure_of: str | None = None
 
 
 def _shifted(task: Task) -> Acquisition:
     cost = ShiftedGates(1).cost
-    return Acquisition(ShiftedGates(max(1, int(task.cycles / cost))), "free", cost)
+    windows = int(task.cycles / cost)
+    if windows == 0:
+        raise InvalidParameter(f"cycles={task.cycles} is less than a shifted window takes, {cost:g}; give more")
+    return Acquisition(ShiftedGates(windows), "free", cost)
 
 
 def _elimination(task: Task) -> Acquisition:
-    return Acquisition(LinkedElimination(task.delta or 0.05, epsilon=bin_tolerance(task)))
+    """Its guarantee is about which bin fires most often, whatever the signal; nothing is proved about a depth."""
+    return Acquisition(LinkedElimination(DROP if task.delta is None else task.delta))
 
 
 def _thompson(task: Task) -> Acquisition:
-    return Acquisition(ThompsonGating(task.sensor.fwhm, task.sensor.background, *_signals(task)))
+    return Acquisition(ThompsonGating(task.sensor.fwhm, task.sensor.background, *task.signals))
 
 
 def _pulse(task: Task) -> Acquisition:
     policy = PulseGating(
-        task.sensor.fwhm, task.sensor.background, *_signals(task), delta=task.delta, tolerance=task.tolerance
+        task.sensor.fwhm, task.sensor.background, *task.signals, delta=task.delta, tolerance=task.tolerance
     )
-    return Acquisition(policy)
-
-
-def _signals(task: Task) -> tuple[float, float]:
-    return task.signal / SIGNAL_SPREAD, task.signal * SIGNAL_SPREAD
+    return Acquisition(policy, sure_of="map" if task.delta is not None else None)
 
 
 ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
@@ -105,18 +132,3 @@ def find_acquisition(name: str, task: Task) -> Acquisition:
     except KeyError:
         raise UnknownName(f"unknown acquisition {name!r}; choose one of {', '.join(ACQUISITIONS)}") from None
     return make(task)
-
-
-def bin_tolerance(task: Task, steps: int = 16) -> float:
-    """The tolerance in detection probability under which a best bin's equal lies within the tolerance in depth.
-
-    True depth is continuous, so the two bins nearest to it may tie, and which of them is best is the wrong question.
-    The best bin that is farther from the true depth than the tolerance fires less often than the best of all, by at
-    least this much, wherever in its bin the depth lies.
-    """
-    middle = task.sensor.pulse.half + np.ceil(task.tolerance)
-    sensor = Sensor(bins=int(2 * middle + 1), fwhm=task.sensor.fwhm, ambient=0.0, dark=task.sensor.background)
-    depth = middle + np.arange(steps) / steps  # a bin's middle among them, where its neighbours are just too far
-    chance = sensor.chances(depth, np.full(steps, task.signal))
-    far = np.abs(np.arange(sensor.bins) + 0.5 - depth[:, np.newaxis]) > task.tolerance - 1e-9
-    return float((chance.max(axis=1) - np.where(far, chance, 0.0).max(axis=1)).min())

@@ -6,7 +6,9 @@ reaches 1/delta with probability at most delta. So if at some moment
 
     log L(d, s) <= log M - log(1/delta)   for every depth d outside of a window and every signal s up to the strongest,
 
-the true depth is outside of that window with probability at most delta, at all moments together.
+the true depth is outside of that window with probability at most delta, at all moments together. Where nothing comes
+back, no depth is true; that is the signal 0, with L = 1 at every depth. So log M has to reach log(1/delta), too, should
+the window leave no depth outside.
 
 The grid of M is fine; its terms away from the window are left out, which only makes M smaller. The left side has to
 hold for a continuum. Cover it by cells, of a small width h in depth and between two signals. As a function of the rates
@@ -77,15 +79,16 @@ class Certificate:
         level = logsumexp(value, axis=(1, 2)) - log(bins * self.signal.size) - needed
         outside = self._outside(near, centre)
         held = np.asarray(~((bound > level[:, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2)))
+        held &= level >= 0  # or there may be no return at all
 
         far = free_fit(samples, successes, self.background, half) > level[:, np.newaxis]
         np.put_along_axis(far, near, False, axis=1)
         rows, places = (far & held[:, np.newaxis]).nonzero()
         for start in range(0, rows.size, _ROWS_AT_ONCE):
             row, place = rows[start : start + _ROWS_AT_ONCE], places[start : start + _ROWS_AT_ONCE]
-            _, bound = self._bound(fired[row, place], missed[row, place])
-            outside = self._outside(place[:, np.newaxis], centre[row])[:, 0]
-            held[row[((bound > level[row, np.newaxis]) & outside).any(axis=1)]] = False
+            _, bound = self._bound(fired[row, place][:, np.newaxis], missed[row, place][:, np.newaxis])
+            outside = self._outside(place[:, np.newaxis], centre[row])
+            held[row[((bound > level[row, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2))]] = False
         return held
 
     def _bound(self, fired: Floats, missed: Floats) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,8 @@
 """From counts to depth: the field's estimators, each usable after every acquisition.
 
-An estimator takes samples and successes, (pixels, bins) each, and returns a depth in bins for every pixel: bin i covers
-the depths from i to i + 1. Where nothing was detected at all there is no depth, and the answer is nan.
+An estimator takes samples and successes, (pixels, bins) each, and the bins that the policy itself named, and returns a
+depth in bins for every pixel: bin i covers the depths from i to i + 1. Where nothing was detected at all there is no
+depth, and it returns nan. All but ``answer`` go by the counts alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from linkedbandits.lidar.returns import ReturnModel, few_at_a_time, return_model
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
 from linkedbandits.model import FloatArray, IntArray, empirical_means
 
-Estimator = Callable[[IntArray, IntArray], FloatArray]
+Estimator = Callable[[IntArray, IntArray, IntArray], FloatArray]
 
 SIGNAL_SPREAD = 10.0
 """Pixels may be so many times brighter or darker than the signal that a model is told."""
@@ -71,32 +72,40 @@ def maximum_a_posteriori(samples: IntArray, successes: IntArray, *, model: Retur
 
 
 def centroid(samples: IntArray, successes: IntArray, answer: IntArray, sensor: Sensor) -> FloatArray:
-    """A bin's answer refined: the centre of the light above the background, within a pulse's width around the bin."""
+    """A bin refined: the centre of the light above the background, within a pulse's width around it.
+
+    Where there is no such light it is the middle of the bin.
+    """
     bins = np.arange(samples.shape[1])
     near = np.abs(bins - answer[:, np.newaxis]) <= np.ceil(sensor.fwhm)
     above = np.maximum(corrected_rates(samples, successes) - sensor.background, 0.0) * (near & (samples > 0))
     total = above.sum(axis=1)
     middle = (above * (bins + 0.5)).sum(axis=1) / np.maximum(total, np.finfo(np.float64).tiny)
-    return np.asarray(np.where(total > 0, middle, answer + 0.5))
+    return _where_seen(successes, np.where(total > 0, middle, answer + 0.5))
 
 
 def _where_seen(successes: IntArray, depth: FloatArray) -> FloatArray:
     return np.asarray(np.where(successes.any(axis=1), depth, np.nan))
 
 
-def model_of(sensor: Sensor, signal: float) -> ReturnModel:
-    """What a return looks like to this sensor, with signals around ``signal``."""
-    background = max(sensor.background, LEAST_BACKGROUND)
-    return return_model(sensor.fwhm, background, signal / SIGNAL_SPREAD, signal * SIGNAL_SPREAD)
+def signal_range(signal: float, strongest: float | None) -> tuple[float, float]:
+    """The weakest and the strongest signal to be prepared for, where ``signal`` is the mean over pixels."""
+    return signal / SIGNAL_SPREAD, signal * SIGNAL_SPREAD if strongest is None else strongest
 
 
-def find_estimator(name: str, sensor: Sensor, signal: float) -> Estimator:
-    """The estimator of that name, told the sensor's pulse and background and about what signal to expect."""
+def model_of(sensor: Sensor, signal: float, strongest: float | None = None) -> ReturnModel:
+    """What a return looks like to this sensor, with signals around ``signal``, up to ``strongest`` if given."""
+    return return_model(sensor.fwhm, max(sensor.background, LEAST_BACKGROUND), *signal_range(signal, strongest))
+
+
+def find_estimator(name: str, sensor: Sensor, signal: float, strongest: float | None = None) -> Estimator:
+    """The estimator of that name, told the sensor's pulse and background and what signals to expect."""
     estimators: dict[str, Estimator] = {
-        "histogram": histogram_peak,
-        "coates": coates_peak,
-        "matched": partial(matched_filter, pulse=sensor.pulse, background=sensor.background),
-        "map": partial(maximum_a_posteriori, model=model_of(sensor, signal)),
+        "histogram": _by_counts(histogram_peak),
+        "coates": _by_counts(coates_peak),
+        "matched": _by_counts(partial(matched_filter, pulse=sensor.pulse, background=sensor.background)),
+        "map": _by_counts(partial(maximum_a_posteriori, model=model_of(sensor, signal, strongest))),
+        "answer": partial(centroid, sensor=sensor),
     }
     try:
         return estimators[name]
@@ -104,4 +113,8 @@ def find_estimator(name: str, sensor: Sensor, signal: float) -> Estimator:
         raise UnknownName(f"unknown estimator {name!r}; choose one of {', '.join(ESTIMATORS)}") from None
 
 
-ESTIMATORS = ("histogram", "coates", "matched", "map")
+def _by_counts(estimate: Callable[[IntArray, IntArray], FloatArray]) -> Estimator:
+    return lambda samples, successes, answer: estimate(samples, successes)
+
+
+ESTIMATORS = ("histogram", "coates", "matched", "map", "answer")

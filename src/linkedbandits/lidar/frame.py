@@ -5,14 +5,14 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from math import isnan
 from typing import Any
 
 import numpy as np
 
-from linkedbandits.checks import check_positive, check_whole
+from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.acquisitions import Task, find_acquisition
 from linkedbandits.lidar.estimators import find_estimator, model_of
@@ -34,9 +34,9 @@ Progress = Callable[[int], None]
 class Frame:
     """What an acquisition and an estimator made of a scene: images of the scene's shape.
 
-    ``depth`` is in metres, and nan where the counts speak against any return; ``cycles`` are laser cycles and
-    ``seconds`` the time they took, blind times included; ``confident`` says where the policy stopped with its
-    guarantee.
+    ``depth`` is in metres, and nan where no photon came or, with the estimator ``map``, where the counts speak against
+    any return; ``cycles`` are laser cycles and ``seconds`` the time they took, blind times included; ``confident`` says
+    where the policy stopped with a guarantee for this very depth.
     """
 
     scene: Scene
@@ -61,6 +61,8 @@ class Frame:
     def summary(self) -> Summary:
         """The figures people ask of a frame."""
         real = np.isfinite(self.truth)
+        sure_of = find_acquisition(self.acquisition, self.task).sure_of
+        _, strongest = self.task.signals
         error = np.abs(self.error[real])
         found = np.isfinite(error)
         within = self.task.tolerance * self.task.sensor.bin_depth
@@ -69,14 +71,16 @@ class Frame:
             estimator=self.estimator,
             pixels=int(real.size),
             missing=int(real.size - real.sum()),
+            too_bright=int((self.scene.signals(self.task.signal, self.task.sensor.reach) > strongest).sum()),
             found=_mean(found),
+            false_depth=_mean(np.isfinite(self.depth[~real])),
             rmse_cm=100 * float(np.sqrt(_mean(error[found] ** 2))),
             within_tolerance=_mean(error <= within),
             worse_than_5_cm=_mean(~(error <= 0.05)),
             cycles_mean=float(self.cycles.mean()),
             cycles_90=float(np.quantile(self.cycles, 0.9)),
             milliseconds_mean=1000 * float(self.seconds.mean()),
-            confident=float(self.confident.mean()),
+            confident=float(self.confident.mean()) if sure_of == self.estimator else float("nan"),
         )
 
 
@@ -84,14 +88,19 @@ class Frame:
 class Summary:
     """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
 
-    ``within_tolerance`` is one bin, and half the pulse's width where that is more.
+    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_cm`` is over the pixels that
+    were found. ``false_depth`` is the share of depths among the ``missing`` pixels, which have none. ``too_bright``
+    pixels send back more than the task's strongest signal. ``confident`` is a share of all pixels, and nan where the
+    method guarantees nothing of the estimator's depth.
     """
 
     acquisition: str
     estimator: str
     pixels: int
     missing: int
+    too_bright: int
     found: float
+    false_depth: float
     rmse_cm: float
     within_tolerance: float
     worse_than_5_cm: float
@@ -132,15 +141,13 @@ def capture(
     array([[2.5, 2.5, 2.5],
            [2.5, 2.5, 2.5]])
     """
-    check_positive("signal", task.signal)
-    check_whole("cycles", task.cycles)
     check_whole("workers", workers)
     find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
         raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
     depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
-    signal = scene.signals(task.signal).reshape(-1)
+    signal = scene.signals(task.signal, task.sensor.reach).reshape(-1)
     pixels = np.empty((4, depth.size))
     for first, part in _parts(task, acquisition, estimator, depth, signal, seed, workers):
         pixels[:, first : first + part.shape[1]] = part
@@ -165,21 +172,28 @@ def _parts(
     }
     if workers == 1 or len(starts) == 1:
         for start, call in calls.items():
-            yield start, _capture_part(*call)
+            yield start, _one_threaded_part(*call)
         return
     context = multiprocessing.get_context("forkserver")  # forking would copy the locks of whatever threads there are
-    with ProcessPoolExecutor(min(workers, len(starts)), context, initializer=_use_one_thread) as pool:
-        running = {pool.submit(_capture_part, *call): start for start, call in calls.items()}
+    with ProcessPoolExecutor(min(workers, len(starts)), context) as pool:
+        running = {pool.submit(_one_threaded_part, *call): start for start, call in calls.items()}
         for future in as_completed(running):
             yield running[future], future.result()
 
 
-def _use_one_thread() -> None:
-    """Processes share the cores already; matrix products that start threads would only get in each other's way."""
-    with suppress(ModuleNotFoundError):  # an extra; without it the frame is the same, and takes longer
-        from threadpoolctl import threadpool_limits
+def _one_threaded_part(*call: Any) -> FloatArray:
+    with _one_thread():
+        return _capture_part(*call)
 
-        threadpool_limits(1)
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Matrix products on one thread: more get in the way of other processes, and may add up in another order."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:  # an extra; without it frames take longer, and may differ in their last digits
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
 
 
 def _capture_part(
@@ -196,11 +210,14 @@ def _capture_part(
         max_plays=task.cycles,
         memory_limit=MEMORY,
     )
-    found = find_estimator(estimator, task.sensor, task.signal)(outcomes.samples, outcomes.successes)
-    model = model_of(task.sensor, task.signal)
-    for some in few_at_a_time(depth.size, model.fire.shape[0] * task.sensor.bins):
-        absent = model.evidence(outcomes.samples[some], outcomes.successes[some]) < 0
-        found[some] = np.where(absent, np.nan, found[some])
+    find = find_estimator(estimator, task.sensor, task.signal, task.strongest)
+    found = find(outcomes.samples, outcomes.successes, outcomes.top[:, 0])
+    if estimator == "map":  # the others have no model that could speak against a return
+        model = model_of(task.sensor, task.signal, task.strongest)
+        for some in few_at_a_time(depth.size, model.fire.shape[0] * task.sensor.bins):
+            absent = model.evidence(outcomes.samples[some], outcomes.successes[some]) < 0
+            found[some] = np.where(absent, np.nan, found[some])
     cycles = outcomes.plays * np.float64(made.cost)
-    seconds = task.sensor.elapsed(cycles, outcomes.successes.sum(axis=1))
-    return np.array([found, cycles, seconds, outcomes.confident])
+    seconds = task.sensor.elapsed(cycles, outcomes.successes)
+    confident = outcomes.confident & np.isfinite(found) & (estimator == made.sure_of)
+    return np.array([found, cycles, seconds, confident])

@@ -46,6 +46,8 @@ class GatePolicy:
     strongest: float = 5.0
 
     asks: ClassVar[Asks] = "ordered tuples"
+    answers_at_any_time: ClassVar[bool] = True
+    """Bins are sampled very unequally: the highest mean is often that of a bin which was hardly tried."""
     growth: ClassVar[float]
     """A gate is kept for this share of the cycles so far, and for one at least."""
 

@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits.errors import CannotWrite
 from linkedbandits.figures.style import new_panels, save
 from linkedbandits.lidar.frame import Frame
 
+ENDINGS = (".png", ".svg", ".pdf")
 ROWS = ("depth (m)", "error (cm)", "laser cycles")
 _MOST_ERROR = 10.0
 """Errors beyond so many centimetres have one colour."""
+
+
+def check_picture(path: Path) -> None:
+    """Refuse before the work what no picture can be written to."""
+    if path.suffix.lower() not in ENDINGS or path.is_dir():
+        raise CannotWrite(f"the picture {str(path)!r} cannot be written; name a file in {', '.join(ENDINGS)}")
 
 
 def draw_frames(path: Path, frames: list[Frame]) -> None:
@@ -28,7 +36,8 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
             axes.grid(visible=False)
             axes.spines[:].set_visible(False)
             axes.set_facecolor("0.85")  # where there is no depth
-        near, far = np.nanmin(first.truth), np.nanmax(first.truth)
+        real = first.truth[np.isfinite(first.truth)]
+        near, far = (real.min(), real.max()) if real.size else (0.0, first.task.sensor.reach)
         most = max(float(frame.cycles.max()) for frame in frames)
         images = [
             {"cmap": "viridis", "vmin": near, "vmax": far},

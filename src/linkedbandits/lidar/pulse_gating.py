@@ -27,7 +27,8 @@ from linkedbandits.policy import SeedArray, open_lanes
 class PulseGating(GatePolicy):
     """Find the depth of a return to within ``tolerance`` bins; wrong with probability at most ``delta``.
 
-    The answer is the depth that :meth:`ReturnModel.estimate` gives for the counts, and ``arm`` is the bin it lies in.
+    The answer is the depth that :meth:`ReturnModel.estimate` gives for the counts, and ``arm`` is the bin it lies in;
+    where a budget ends the run, it is the bin of the likeliest depth of a grid, when the last gate had been used up.
     The guarantee holds for every depth and every signal up to ``strongest``, if pulse and background are as given.
     Where there is no return at all, the run ends by itself with probability at most delta; give it a budget.
 

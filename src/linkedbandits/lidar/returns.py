@@ -73,7 +73,7 @@ class ReturnModel:
         around = np.arange(-reach, reach + 1)
         bin_of, phase = np.divmod(np.clip(best[:, np.newaxis] + around, 0, bins * phases - 1), phases)
         near = logsumexp(likelihood[np.arange(lanes)[:, np.newaxis], :, phase, bin_of], axis=2)
-        fine = near @ self.between
+        fine = (near[:, np.newaxis] @ self.between)[:, 0]
         depth = (best[:, np.newaxis] + np.linspace(-reach, reach, fine.shape[1]) + 0.5) / phases
         weight = np.exp(fine - fine.max(axis=1, keepdims=True)) * ((depth >= 0) & (depth <= bins))
         return np.asarray((depth * weight).sum(axis=1) / weight.sum(axis=1))

@@ -5,6 +5,8 @@ A depth that is not finite is missing: nothing comes back from there.
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +17,11 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import CannotRead, InvalidParameter, MissingExtra, UnknownName
+from linkedbandits.lidar.sensor import MOST_REACH
 from linkedbandits.model import FloatArray
 
+LEAST_DEPTH = 1e-6
+"""Metres: what is nearer touches the sensor."""
 LEAST_REFLECTIVITY = 0.02
 """Nothing is darker than soot."""
 
@@ -37,23 +42,34 @@ class Scene:
                 f"reflectivity of shape {self.reflectivity.shape} does not fit depth of shape {self.depth.shape}; "
                 "give both for the same pixels"
             )
-        if (self.depth[self.present] <= 0).any():
-            raise InvalidParameter("depths of 0 or less are no distances; mark missing ones as nan, or 0 in a .png")
+        depth, reflectivity = self.depth[self.present], self.reflectivity[self.present]
+        if not ((depth >= LEAST_DEPTH) & (depth <= MOST_REACH)).all():
+            raise InvalidParameter(
+                f"depths from {depth.min():g} to {depth.max():g} are no distances from {LEAST_DEPTH:g} to "
+                f"{MOST_REACH:g} m; mark missing ones as nan, or 0 in a .png"
+            )
+        if not ((reflectivity >= 0) & (reflectivity <= 1)).all():
+            raise InvalidParameter(
+                f"reflectivity goes from {reflectivity.min():g} to {reflectivity.max():g}; give shares from 0 to 1"
+            )
 
     @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Where there is a depth."""
         return np.isfinite(self.depth)
 
-    def shrunk(self, most: int) -> Scene:
-        """Every so-manieth pixel, so that neither side has more than ``most``."""
-        check_whole("most", most)
-        step = -(-max(self.depth.shape) // most)
+    def shrunk(self, size: int) -> Scene:
+        """Every so-manieth pixel, so that neither side has more than ``size``."""
+        check_whole("size", size)
+        step = -(-max(self.depth.shape) // size)
         return replace(self, depth=self.depth[::step, ::step], reflectivity=self.reflectivity[::step, ::step])
 
-    def signals(self, mean: float) -> FloatArray:
-        """Photons a cycle that come back from every pixel, ``mean`` on average: reflectivity over depth squared."""
-        seen = self.present
+    def signals(self, mean: float, reach: float = MOST_REACH) -> FloatArray:
+        """Photons a cycle that come back from every pixel: in proportion to reflectivity over depth squared.
+
+        It is ``mean`` on average over the pixels within reach; from the others nothing comes back in time.
+        """
+        seen = self.depth < reach
         returned = np.zeros(self.depth.shape)
         returned[seen] = np.maximum(self.reflectivity[seen], LEAST_REFLECTIVITY) / self.depth[seen] ** 2
         return returned * (mean / returned[seen].mean()) if seen.any() else returned
@@ -101,24 +117,30 @@ def read_scene(path: Path) -> Scene:
     ``.npy`` has metres; ``.npz`` has metres as ``depth`` and, if it likes, ``reflectivity``; ``.png`` has 16 bits a
     pixel, millimetres, and 0 where depth is missing.
     """
-    readers = {".npy": _read_npy, ".npz": _read_npz, ".png": _read_png}
-    if path.suffix not in readers:
+    readers = {".npy": _read_numpy, ".npz": _read_numpy, ".png": _read_png}
+    ending = path.suffix.lower()
+    if ending not in readers:
         raise CannotRead(f"{path} is no depth map that can be read; give a file in {', '.join(readers)}")
     try:
-        depth, reflectivity = readers[path.suffix](path)
-    except (OSError, ValueError, KeyError) as error:
+        depth, reflectivity = readers[ending](path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CannotRead(f"the depth map {path} cannot be read: {error}; give .npy, .npz or 16-bit .png") from error
     return Scene(path.stem, depth, np.ones(depth.shape) if reflectivity is None else reflectivity)
 
 
-def _read_npy(path: Path) -> tuple[FloatArray, FloatArray | None]:
-    return np.load(path).astype(np.float64), None
+def _read_numpy(path: Path) -> tuple[FloatArray, FloatArray | None]:
+    with path.open("rb") as file:
+        loaded = np.load(file)
+        if isinstance(loaded, np.ndarray):
+            return _real(loaded), None
+        with loaded as arrays:
+            return _real(arrays["depth"]), _real(arrays["reflectivity"]) if "reflectivity" in arrays else None
 
 
-def _read_npz(path: Path) -> tuple[FloatArray, FloatArray | None]:
-    with np.load(path) as arrays:
-        reflectivity = arrays["reflectivity"].astype(np.float64) if "reflectivity" in arrays else None
-        return arrays["depth"].astype(np.float64), reflectivity
+def _real(array: npt.NDArray[Any]) -> FloatArray:
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"it holds {array.dtype}, not real numbers")
+    return array.astype(np.float64)
 
 
 def _read_png(path: Path) -> tuple[FloatArray, None]:

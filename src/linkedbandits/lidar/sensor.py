@@ -11,7 +11,6 @@ is an arm, a laser cycle is a play, and a gate says which bins the play tries.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
@@ -22,7 +21,10 @@ from linkedbandits.model import FloatArray, IntArray
 
 SPEED_OF_LIGHT = 299_792_458.0
 LEAST_BACKGROUND = 1e-6
-"""Models assume at least so many background photons a bin and cycle: one stray photon must not prove a depth."""
+"""Models assume at least so many background photons a bin and cycle, or one stray photon would prove a depth.
+With this it does not, unless the pulse is much narrower than a bin."""
+MOST_REACH = 1e6
+"""Metres: no sensor sees so far."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Sensor:
 
     def __post_init__(self) -> None:
         check_whole("bins", self.bins, least=2)
-        check_positive("reach", self.reach)
+        check_positive("reach", self.reach, most=MOST_REACH)
         _ = self.pulse
         for name in ("ambient", "dark", "dead_time"):
             value = getattr(self, name)
@@ -83,9 +85,11 @@ class Sensor:
         return np.asarray(-np.expm1(-rates))
 
     def elapsed(self, cycles: FloatArray, photons: IntArray) -> FloatArray:
-        """Seconds that so many cycles take, of which ``photons`` ended with a photon.
+        """Seconds that so many cycles take, of which ``photons``, (pixels, bins), ended with a photon in that bin.
 
-        The laser does not wait: a photon costs the whole periods that begin before the detector can see again.
+        The laser does not wait: a photon costs the periods that begin before the detector can see again. How many
+        those are depends on when in its period it came: the middle of its bin is taken for that.
         """
-        lost = ceil(self.dead_time / self.period)
-        return np.asarray((cycles + lost * photons) * self.period)
+        sees_again = (np.arange(self.bins) + 0.5) / self.bins + self.dead_time / self.period  # in periods
+        lost = np.ceil(sees_again) - 1
+        return np.asarray((cycles + photons @ lost) * self.period)

@@ -8,6 +8,8 @@ ambient light hides every bin alike.
 
 A window that wraps sees the end of one period and the beginning of the next. The shifts of a whole round add up to one
 more period, so a round of so many windows takes one laser cycle more than it has windows: :attr:`ShiftedGates.cost`.
+That is how the authors shift. Whoever takes all windows of a shift together, which the counts would not tell, would
+pay one cycle more in all.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class ThompsonGating(GatePolicy):
     """Gates at depths drawn from the posterior. It does not stop by itself: give it a budget.
 
     The authors draw anew for every cycle. So does this for the first four hundred; then a draw serves 0.5 % of the
-    cycles so far. Measured at ambient 20: 755 cycles to 95 % so, 776 with a draw for every cycle, 874 with one for 2 %.
+    cycles so far. Measured at ambient 20, a draw for every cycle gained nothing, and one for 2 % cost a sixth more.
     """
 
     name: ClassVar[str] = "thompson-gating"
