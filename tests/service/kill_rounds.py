@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,7 +53,11 @@ def work(number: int, url: str, experiment: str, seed: int, rounds: int) -> None
     def ask_and_tell(thread: int) -> None:
         rng = random.Random(f"{seed} {thread}")
         for _ in range(rounds):
-            plays = desk.ask(experiment, rng.randint(1, 12)).result().plays
+            try:
+                plays = desk.ask(experiment, rng.randint(1, 12)).result().plays
+            except lb.TooManyInFlight:  # those never told are waited for until their lease runs out
+                time.sleep(0.02)
+                continue
             os.write(1, f"asked {' '.join(str(play.id) for play in plays)}\n".encode())
             if rng.random() < 0.05:
                 continue  # never told; the lease runs out
