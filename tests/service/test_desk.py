@@ -281,6 +281,21 @@ def test_a_look_that_fails_fails_alone(desk):
     assert desk.ask(experiment).result().plays
 
 
+def test_the_desk_outlives_a_store_that_fails_in_an_unforeseen_way(desk, store, monkeypatch):
+    experiment = create(desk)
+
+    @contextmanager
+    def fail():
+        raise ZeroDivisionError
+        yield
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "reading", fail)
+        with pytest.raises(ZeroDivisionError):
+            desk.read(experiment, lambda hosted: hosted.head).result(timeout=10)
+    assert desk.read(experiment, lambda hosted: hosted.head).result(timeout=10) == 0
+
+
 def test_what_was_cancelled_in_time_does_not_happen(desk):
     experiment = create(desk)
     held = threading.Event()

@@ -92,7 +92,7 @@ class Groups:
                 stuck = [job for job in left if isinstance(job, Change) and job.experiment == failure.experiment]
                 left = [job for job in left if job not in stuck]
                 _resolve([(job, failure.error) for job in stuck])
-            except Exception as error:
+            except Exception as error:  # nothing of the group is in the store: everybody who waits has to hear of it
                 self._forget(touched)
                 return _resolve([(job, error) for job in left])
             else:
@@ -107,7 +107,7 @@ class Groups:
         try:
             with self._store.reading() as store:
                 outcomes += [(job, self._seen(job, store)) for job in jobs]
-        except StoreUnavailable as error:
+        except Exception as error:  # whatever it is, the desk's thread outlives it, and nobody waits in vain
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
 
@@ -134,7 +134,7 @@ class Groups:
                     outcomes.append((job, refusal))
                 except StoreUnavailable:
                     raise
-                except Exception as error:
+                except Exception as error:  # unforeseen: what it did in memory is undone by running the others again
                     raise _JobFailed(job, error) from error
             for hosted in opened.values():
                 hosted.write(store, self._snapshot_every)
@@ -159,7 +159,7 @@ class Groups:
             return hosted if isinstance(hosted, Exception) else job.run(hosted)
         except StoreUnavailable:
             raise
-        except Exception as error:
+        except Exception as error:  # the one who looks hears of it, and the others go on
             return error
 
     def _bring(self, store: Reading, experiment: str, find_head: Callable[[str], int]) -> Opened:
