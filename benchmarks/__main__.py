@@ -19,7 +19,7 @@ SECTIONS = {
     "validity-beyond": "validity:report_beyond",
     "studies": "studies:main",
     "lidar": "lidar:main",
-    "lidar-grid": "lidar:grid",
+    "lidar-grid": "lidar_grid:main",
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
     "service-store": "service_store:main",

@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import resource
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
-from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.lidar_cycles import NON_ADAPTIVE, Cell, measure
+from benchmarks.lidar_grid_page import heading, rows
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Scene, Sensor, Task, capture, find_acquisition
+from linkedbandits.lidar import Scene, Sensor, Task, capture, find_acquisition
 from linkedbandits.lidar.estimators import maximum_a_posteriori
 from linkedbandits.simulation import simulate_lanes
 
 DELTA = 0.05
-GRID_FILE = Path(__file__).with_name("lidar-grid.jsonl")
 HEADLINE = [Cell(200, 3.0, ambient, 0.5, pixels=2000) for ambient in (1, 10, 20)]
-GRID = [
-    Cell(bins, fwhm, ambient, signal)
-    for bins, fwhm, ambient, signal in product((200, 500, 1000), (3.0, 4.24, 10.0), (1, 5, 10, 20), (0.2, 0.5, 1.0))
-]
-
-
-def figure(cycles: float) -> str:
-    return f"{cycles:,.0f}" if np.isfinite(cycles) else "-"
-
-
-def rows(cell: Cell, measured: dict[str, dict[str, float]], estimators) -> None:
-    for estimator in estimators:
-        cells = [figure(measured[name][estimator]) if estimator in measured[name] else "" for name in ACQUISITIONS]
-        settings = [f"{value:g}" for value in (cell.bins, cell.fwhm, cell.ambient, cell.signal)]
-        print("| " + " | ".join([*settings, estimator, *cells]) + " |", flush=True)
-
-
-def heading() -> None:
-    print("| bins | FWHM | ambient | signal | estimator | " + " | ".join(ACQUISITIONS) + " |")
-    print("|--:|--:|--:|--:|---|" + "--:|" * len(ACQUISITIONS))
 
 
 def main() -> None:
     """The cells that claims are made about."""
     print("cycles until 95 % of 2,000 pixels are within one bin; - where that did not come\n")
-    heading()
+    print(heading(), end="")
     claims = []
     for cell in HEADLINE:
         measured = measure(cell)
-        rows(cell, measured, ESTIMATORS)
+        print(rows(cell, measured), end="", flush=True)
         ours = measured["pulse"]["map"]
         best = min(measured[name]["map"] for name in NON_ADAPTIVE)
         claims.append(
@@ -61,64 +35,40 @@ def main() -> None:
     print("\n" + "\n".join(claims))
 
 
-def grid(workers: int = 2) -> None:
-    """Every cell, 500 pixels each: hours. What was measured before is kept in a file, and not measured again."""
-    done = read_grid()
-    # The cheap ones first: then the table has something of everything long before it is complete.
-    todo = sorted((cell for cell in GRID if cell not in done), key=lambda cell: cell.bins * cell.ambient / cell.signal)
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver")) as pool, GRID_FILE.open("a") as file:
-        running = {pool.submit(measure, cell): cell for cell in todo}
-        for future in as_completed(running):
-            file.write(json.dumps({"cell": asdict(running[future]), "cycles": future.result()}) + "\n")
-            file.flush()
-    show_grid()
-
-
-def read_grid() -> dict[Cell, dict[str, dict[str, float]]]:
-    if not GRID_FILE.exists():
-        return {}
-    lines = [json.loads(line) for line in GRID_FILE.read_text(encoding="utf-8").splitlines()]
-    return {Cell(**line["cell"]): line["cycles"] for line in lines}
-
-
-def show_grid() -> None:
-    """What is in the file, as a table."""
-    done = read_grid()
-    print(f"cycles until 95 % of 500 pixels are right; {len(done)} of {len(GRID)} cells\n")
-    heading()
-    for cell in GRID:
-        if cell in done:
-            rows(cell, done[cell], ESTIMATORS)
+SETTINGS = ((200, 3.0, 1, 0.5), (200, 3.0, 10, 0.5), (200, 3.0, 20, 0.5), (200, 4.24, 5, 0.2), (200, 10.0, 10, 1.0))
+"""Bins, FWHM, ambient and signal."""
 
 
 def validity() -> None:
-    """How often a confident depth is wrong; and what a background that is not as calibrated does to that."""
-    print("share of confident depths that are wrong, with the upper 99 % limit, delta 0.05")
-    for bins, fwhm, ambient, signal in (
-        (200, 3.0, 1, 0.5),
-        (200, 3.0, 10, 0.5),
-        (200, 3.0, 20, 0.5),
-        (200, 4.24, 5, 0.2),
-        (200, 10.0, 10, 1.0),
-        (50, 3.0, 5, 2.0),
-    ):
-        report(bins, fwhm, ambient, signal, told=1.0, pixels=2000)
-    print("the same where the true background is off from what the policy was told")
+    """How often a confident answer is wrong; and what a background that is not as calibrated does to that."""
+    print("pulse: share of confident depths that are wrong, with the upper 99 % limit, delta 0.05")
+    for setting in (*SETTINGS, (50, 3.0, 5, 2.0)):
+        report("pulse", *setting)
+    print("elimination: share of confident bins that are not within the pulse, likewise")
+    for setting in (*SETTINGS, (50, 3.0, 5, 2.0)):
+        report("elimination", *setting)
+    print("pulse, where the true background is off from what the policy was told")
     for told in (0.8, 0.9, 1.1, 1.25):
-        report(200, 3.0, 10, 0.5, told=told, pixels=1000)
+        report("pulse", 200, 3.0, 10, 0.5, told=told, pixels=1000)
 
 
-def report(bins: int, fwhm: float, ambient: float, signal: float, told: float, pixels: int) -> None:
+def report(
+    method: str, bins: int, fwhm: float, ambient: float, signal: float, told: float = 1.0, pixels: int = 2000
+) -> None:
     """Pixels at random depths, all over the range: also where the pulse is cut off at its ends."""
     sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient)
     depth = np.random.default_rng(4).uniform(0, bins, pixels)
     task = Task(Sensor(bins=bins, fwhm=fwhm, ambient=told * ambient), signal, cycles=50_000, delta=DELTA)
-    policy = find_acquisition("pulse", task).policy
+    policy = find_acquisition(method, task).policy
     ended = simulate_lanes(
         sensor.chances(depth, np.full(pixels, signal)), policy, seed=4, max_plays=task.cycles, memory_limit=2**25
     )
-    found = maximum_a_posteriori(ended.samples, ended.successes, model=policy.model)
-    wrong = int((ended.confident & (np.abs(found - depth) > task.tolerance)).sum())
+    if method == "pulse":
+        found = maximum_a_posteriori(ended.samples, ended.successes, model=policy.model)
+        right = np.abs(found - depth) <= task.tolerance
+    else:
+        right = np.abs(ended.top[:, 0] - np.floor(depth)) <= task.neighbours
+    wrong = int((ended.confident & ~right).sum())
     _, limit = share_interval(wrong, pixels, confidence=0.98)
     verdict = "holds" if limit <= DELTA else "VIOLATED"
     print(

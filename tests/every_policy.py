@@ -7,6 +7,7 @@ EVERY_POLICY = [
     lb.LinkedElimination(delta=0.1),
     lb.LinkedElimination(delta=0.1, k=2),
     lb.LinkedElimination(delta=0.1, epsilon=0.1),
+    lb.LinkedElimination(delta=0.1, neighbours=1),
     lb.LinkedTrackAndStop(delta=0.1),
     lb.LinkedHalving(plays=60),
     lb.CascadeBAI(delta=0.1, k=1),

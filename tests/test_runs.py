@@ -32,6 +32,15 @@ def test_any_of_several_best_arms_is_right(runs):
     assert runs.error_rate() == pytest.approx(0.1)
 
 
+def test_so_is_an_arm_within_so_many_places_of_one():
+    means = np.array([0.1, 0.2, 0.3, 0.1, 0.1, 0.3])
+    top = np.arange(6)[:, np.newaxis]
+    far = [
+        np.flatnonzero(~lb.Runs(means, top, top, top, top > 0, neighbours=places).correct).tolist() for places in (0, 1)
+    ]
+    assert far == [[0, 1, 3, 4], [0]]
+
+
 def test_the_summary_has_the_figures_of_the_runs(runs):
     summary = runs.summary()
     assert summary.trials == 10

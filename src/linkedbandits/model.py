@@ -82,8 +82,8 @@ class Verdict:
 
     ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
     still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
-    claim (not the best arm; with an epsilon, not within epsilon of it), or None where there is no proof. ``top`` has
-    the k best arms, best first, where a policy was asked for more than one.
+    claim (not the best arm; with an epsilon or neighbours, not within these of it), or None where there is no proof.
+    ``top`` has the k best arms, best first, where a policy was asked for more than one.
     """
 
     arm: Label

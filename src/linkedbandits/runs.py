@@ -36,7 +36,8 @@ class Runs:
     """The trials of one simulation: answer, plays, samples of every arm, and how each ended.
 
     ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how
-    far below the k-th best mean an arm may be and still count as right.
+    far below the k-th best mean an arm may be and still count as right. So are ``neighbours``: how many places an arm
+    may be away from such a one.
     """
 
     means: FloatArray
@@ -45,6 +46,7 @@ class Runs:
     samples: IntArray
     confident: BoolArray
     tolerance: float = 0.0
+    neighbours: int = 0
 
     @property
     def arm(self) -> IntArray:
@@ -58,10 +60,12 @@ class Runs:
 
     @property
     def correct(self) -> BoolArray:
-        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerance."""
+        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerances."""
         least = np.sort(self.means)[-self.top.shape[1]] - self.tolerance
         rounding = 1e-12 if self.tolerance else 0.0
-        return np.asarray((self.means[self.top] >= least - rounding).all(axis=1))
+        right = np.flatnonzero(self.means >= least - rounding)
+        places = np.abs(np.arange(self.means.size)[:, np.newaxis] - right).min(axis=1)
+        return np.asarray((places[self.top] <= self.neighbours).all(axis=1))
 
     def error_rate(self) -> float:
         """The share of trials with a wrong answer."""

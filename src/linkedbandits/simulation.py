@@ -110,7 +110,8 @@ def simulate(
 def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
     """Outcomes of lanes that all had these means, as the trials of one simulation."""
     tolerance = float(getattr(policy, "epsilon", 0.0))
-    return Runs(means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, tolerance)
+    neighbours = int(getattr(policy, "neighbours", 0))
+    return Runs(means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, tolerance, neighbours)
 
 
 def simulate_lanes(

@@ -7,7 +7,7 @@ synchronous ordered  every bin, every cycle: the paper's MaximalSampling
 suffix     ordered  every bin equally often, with gates that open late: the paper's SuffixSample
 free       free     every bin equally often, if bins could be tried in any order: a bound, not a sensor
 shifted    free     windows that begin later and later and wrap: the field's asynchronous mode
-elimination ordered  LinkedElimination over bins
+elimination ordered  LinkedElimination over bins, until those left are neighbours within the pulse
 halving    ordered  LinkedHalving over bins
 thompson   ordered  gates opened where a draw from the posterior says: the published peer
 pulse      ordered  PulseGating: the pulse is known, and the gate is the one worth most
@@ -43,8 +43,9 @@ class Task:
     """What is known beforehand: the sensor, about what signal to expect, and what may be spent.
 
     ``delta`` is for ``pulse``, which stops where a depth is sure; without it all ``cycles`` are used. ``elimination``
-    drops bins at that level, or at 0.05, and always stops where one bin is left. ``strongest`` is the largest signal
-    that models are prepared for, ten times ``signal`` unless given: no depth is sure where more comes back.
+    drops bins at that level, or at 0.05, and always stops where those left are neighbours. ``strongest`` is the
+    largest signal that models are prepared for, ten times ``signal`` unless given: no depth is sure where more comes
+    back.
     """
 
     sensor: Sensor
@@ -75,6 +76,11 @@ class Task:
         """How many bins a right depth may be off: one, or half the pulse's width where the pulse is a wide one."""
         return self.sensor.fwhm / 2 if self.sensor.fwhm > WIDE else 1.0
 
+    @property
+    def neighbours(self) -> int:
+        """How many places from the brightest bin are still within the pulse: half its width, whole bins."""
+        return max(0, min(int(self.sensor.fwhm / 2), (self.sensor.bins - 2) // 2))
+
 
 @dataclass(frozen=True)
 class Acquisition:
@@ -98,8 +104,8 @@ def _shifted(task: Task) -> Acquisition:
 
 
 def _elimination(task: Task) -> Acquisition:
-    """Its guarantee is about which bin fires most often, whatever the signal; nothing is proved about a depth."""
-    return Acquisition(LinkedElimination(DROP if task.delta is None else task.delta))
+    """Its guarantee is for the bin it names, whatever the signal; nothing is proved of a depth refined from it."""
+    return Acquisition(LinkedElimination(DROP if task.delta is None else task.delta, neighbours=task.neighbours))
 
 
 def _thompson(task: Task) -> Acquisition:

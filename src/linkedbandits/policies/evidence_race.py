@@ -20,6 +20,9 @@ without a change of leaders, capital is also bet against "the rival is more than
 epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each
 leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
 a rival that is ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
+
+*With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
+is still in has all the others that are within so many places. The best arm is one of those, unless it was dropped.
 """
 
 from __future__ import annotations
@@ -89,6 +92,7 @@ class EvidenceRace(ABC):
     delta: float
     k: int
     epsilon: float
+    neighbours: int
     price: Price
     parallel: int
 
@@ -110,6 +114,11 @@ class EvidenceRace(ABC):
         """One sample of every arm, without a bet."""
         if self.k >= arms:
             raise InvalidParameter(f"k={self.k} best of {arms} arms leaves nothing to decide; choose k below {arms}")
+        if 2 * self.neighbours + 1 >= arms:
+            raise InvalidParameter(
+                f"neighbours={self.neighbours} leaves nothing to decide between {arms} arms; "
+                f"choose neighbours of at most {(arms - 2) // 2}"
+            )
         pairs = np.zeros((lanes, self.k, arms))
         near_pairs = pairs if self.epsilon > 0 else np.zeros((lanes, 0, 0))
         leaders = np.tile(np.arange(self.k), (lanes, 1))
@@ -205,15 +214,18 @@ class EvidenceRace(ABC):
                 state.near_own[lanes, :, arms] = 0.0
 
     def _answer(self, state: RaceState) -> None:
-        """Stop where k arms are left or every pair is refuted; rank by prediction."""
-        state.stopped = state.still_in.sum(axis=1) <= self.k
+        """Stop where k arms are left, or neighbours, or every pair is refuted; rank by prediction."""
+        if self.neighbours > 0:
+            preferred = state.still_in & within_reach_of_all(state.still_in, self.neighbours)
+            state.stopped = np.asarray(preferred.any(axis=1) | ~state.still_in.any(axis=1))
+        else:
+            preferred = state.still_in
+            state.stopped = preferred.sum(axis=1) <= self.k
         if self.epsilon > 0:
             decided = (state.refuted | state.near_refuted).all(axis=1) | ~state.still_in | leading_arms(state)
             finished = decided.all(axis=1) & ~state.stopped
             state.stopped = state.stopped | finished
-            preferred = np.where(finished[:, np.newaxis], leading_arms(state), state.still_in)
-        else:
-            preferred = state.still_in
+            preferred = np.where(finished[:, np.newaxis], leading_arms(state), preferred)
         ends = np.flatnonzero(state.stopped)
         if ends.size:
             score = state.prediction[ends] + 2.0 * preferred[ends]
@@ -277,6 +289,14 @@ def leading_arms(state: RaceState) -> BoolArray:
     marks = np.zeros_like(state.still_in)
     np.put_along_axis(marks, state.leaders, True, axis=1)
     return marks
+
+
+def within_reach_of_all(still_in: BoolArray, places: int) -> BoolArray:
+    """The arms from which the first and the last arm that is in, and so all between, are at most so many places."""
+    arm = np.arange(still_in.shape[1])
+    first = still_in.argmax(axis=1)[:, np.newaxis]
+    last = arm[-1] - still_in[:, ::-1].argmax(axis=1)[:, np.newaxis]
+    return np.asarray((arm - first <= places) & (last - arm <= places))
 
 
 def _log_factors(

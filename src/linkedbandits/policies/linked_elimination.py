@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_share, check_whole
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
 from linkedbandits.policies.evidence_race import EARLY_BLOCKS, LOOKS, EvidenceRace, RaceState, divergence
@@ -28,6 +29,8 @@ class LinkedElimination(EvidenceRace):
 
     ``epsilon`` is a tolerance: any arm within epsilon of the best (for k > 1: of the k-th best) is a right answer, and
     the run ends accordingly sooner. With ``epsilon=0`` the best arm has to be unique for the run to end by itself.
+    ``neighbours`` is a tolerance in places, for arms in a row whose neighbours are alike (bins, prices, thresholds):
+    any arm at most so many places from the best is a right answer, and the run ends where all arms left are that close.
     ``price`` is set by the linkage that the policy runs under, and steers only how often the leader is sampled.
 
     >>> import linkedbandits as lb
@@ -39,6 +42,7 @@ class LinkedElimination(EvidenceRace):
     delta: float
     k: int = 1
     epsilon: float = 0.0
+    neighbours: int = field(default=0, kw_only=True)
     parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
 
@@ -49,6 +53,9 @@ class LinkedElimination(EvidenceRace):
         check_delta(self.delta)
         check_whole("k", self.k)
         check_share("epsilon", self.epsilon)
+        check_whole("neighbours", self.neighbours, least=0)
+        if self.k > 1 and self.neighbours > 0:
+            raise InvalidParameter(f"neighbours={self.neighbours} goes with k=1 alone, not k={self.k}; leave one out")
 
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """One of every rival, and of the leaders the ratio that buys evidence most cheaply.

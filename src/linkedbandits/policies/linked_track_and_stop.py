@@ -51,6 +51,7 @@ class LinkedTrackAndStop(EvidenceRace):
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
     k: int = field(default=1, init=False, repr=False, metadata={"saved": False})
     epsilon: float = field(default=0.0, init=False, repr=False, metadata={"saved": False})
+    neighbours: int = field(default=0, init=False, repr=False, metadata={"saved": False})
 
     name: ClassVar[str] = "linked-track-and-stop"
     asks: ClassVar[Asks] = "needs"

@@ -51,8 +51,8 @@ def look_ahead(
         return NOTHING_KNOWN
     # Half a success and half a failure more than were seen: an arm that never succeeded yet is not hopeless.
     means = np.array([(estimate.successes + 0.5) / (estimate.samples + 1) for estimate in estimates])
-    bound = lower(means, delta, setup.linkage, getattr(policy, "k", 1))
-    if not math.isfinite(bound):
+    bound = None if _tolerant(policy) else lower(means, delta, setup.linkage, getattr(policy, "k", 1))
+    if bound is not None and not math.isfinite(bound):
         return NOTHING_KNOWN  # a tie: no number of plays would do
     try:
         runs = simulate(
@@ -68,6 +68,11 @@ def look_ahead(
     # Of the runs that go on longer than this one has, the middle one.
     longer = runs.plays[runs.plays > plays]
     return Outlook(bound, float(np.median(longer)) if longer.size else None)
+
+
+def _tolerant(policy: AnyPolicy) -> bool:
+    """Is it content with less than the best arm? Then it may need fewer plays than any policy that is not."""
+    return getattr(policy, "epsilon", 0.0) > 0 or getattr(policy, "neighbours", 0) > 0
 
 
 class _TimeIsUp(LinkedBanditError):

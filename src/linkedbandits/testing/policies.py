@@ -155,8 +155,8 @@ def _live_trace(
 
 def _check_every_run_ends(policy: AnyPolicy, linkage: Linkage, seed: int, max_plays: int) -> None:
     for means in ([0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.2, 0.1], [0.1, 0.2, 0.9, 0.9]):
-        if len(means) <= getattr(policy, "k", 1):
-            continue
+        if len(means) <= max(getattr(policy, "k", 1), 2 * getattr(policy, "neighbours", 0) + 1):
+            continue  # nothing to decide
         runs = simulate(means, policy, linkage=linkage, trials=10, seed=seed, max_plays=max_plays)
         _require(bool((runs.plays <= max_plays).all()), policy, linkage, f"no run may pass max_plays={max_plays}")
         _require(bool((runs.plays > 0).all()), policy, linkage, "every run must play")

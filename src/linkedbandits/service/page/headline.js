@@ -11,8 +11,12 @@ export function answerOf({ done, leading, policy }) {
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
-  const tolerance = policy.parameters.epsilon > 0 ? `, or within ${policy.parameters.epsilon} of it` : "";
-  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${tolerance}`;
+  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
+}
+
+function toleranceOf({ epsilon, neighbours }) {
+  const value = epsilon > 0 ? `, or within ${epsilon} of it` : "";
+  return neighbours > 0 ? `${value}, or at most ${plural(neighbours, "place")} from it` : value;
 }
 
 export class Headline {

@@ -1,0 +1,59 @@
+"""Cycles to 95 % over the whole grid of sensors: measured piece by piece, kept in a file, shown as a page.
+
+A piece is one acquisition in one cell, with every estimator: one line of the file. What is in the file is not measured
+again, so a run goes on where the last one ended; to have something measured anew, take its lines out.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import lidar_grid_page
+from benchmarks.lidar_cycles import Cell, cycles_to_level
+from benchmarks.lidar_grid_page import Measured
+from linkedbandits.lidar import ACQUISITIONS
+
+FILE = Path(__file__).with_name("lidar-grid.jsonl")
+GRID = [
+    Cell(bins, fwhm, ambient, signal)
+    for bins, fwhm, ambient, signal in product((200, 500, 1000), (3.0, 4.24, 10.0), (1, 5, 10, 20), (0.2, 0.5, 1.0))
+]
+
+
+def main(workers: int = 2) -> None:
+    """Measure what is missing, 500 pixels a cell: hours, if nothing was measured before. Then write the page."""
+    done = read()
+    todo = [(cell, name) for cell in GRID for name in ACQUISITIONS if name not in done.get(cell, {})]
+    # The cheap ones first: then the table has something of everything long before it is complete.
+    todo.sort(key=lambda piece: piece[0].bins * piece[0].ambient / piece[0].signal)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver")) as pool, FILE.open("a") as file:
+        running = {pool.submit(cycles_to_level, *piece): piece for piece in todo}
+        for count, future in enumerate(as_completed(running), start=1):
+            cell, name = running[future]
+            cycles = {key: value if np.isfinite(value) else None for key, value in future.result().items()}
+            file.write(json.dumps({"cell": asdict(cell), "acquisition": name, "cycles": cycles}) + "\n")
+            file.flush()
+            print(f"{count} of {len(todo)}: {name}, {cell}", flush=True)
+    lidar_grid_page.write(whole(read()))
+
+
+def read() -> Measured:
+    """What is in the file."""
+    done: Measured = {}
+    for line in FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []:
+        piece = json.loads(line)
+        cycles = {key: np.inf if value is None else value for key, value in piece["cycles"].items()}
+        done.setdefault(Cell(**piece["cell"]), {})[piece["acquisition"]] = cycles
+    return done
+
+
+def whole(done: Measured) -> Measured:
+    """The cells of which every acquisition is measured, in the grid's order."""
+    return {cell: done[cell] for cell in GRID if len(done.get(cell, {})) == len(ACQUISITIONS)}
