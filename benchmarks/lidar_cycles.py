@@ -128,6 +128,8 @@ def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
             cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
         )
         yield float(ended.plays.mean()), Counts(ended.samples, ended.successes), ended.top[:, 0]
+        if ended.confident.all():
+            return  # a larger budget would not be used
 
 
 def nothing(cell: Cell) -> Counts:

@@ -21,6 +21,16 @@ def test_it_prints_a_row_a_method_and_writes_the_picture(tmp_path):
 
 
 @pytest.mark.slow
+def test_in_a_narrow_terminal_no_figure_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    methods = ("--method", "synchronous", "--method", "elimination", "--method", "pulse")
+    result = run("lidar", *SMALL, *methods, "--picture", str(tmp_path / "maps.png"))
+    assert "…" not in result.stdout
+    heading = next(line for line in result.stdout.splitlines() if line.strip().startswith("method"))
+    assert heading.split() == ["method", "synchronous", "elimination", "pulse"]
+
+
+@pytest.mark.slow
 def test_json_has_the_figures_and_the_settings(tmp_path):
     wanted = ("--method", "pulse", "--delta", "0.1", "--picture", str(tmp_path / "maps.png"))
     data = run_json("lidar", *SMALL, *wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from math import ceil, isnan
 from pathlib import Path
@@ -38,6 +39,8 @@ DEFAULT_METHODS = ("synchronous", "suffix", "pulse")
 PICTURE = Path("lidar.png")
 MOST_CYCLES = 20_000
 """Where a pixel ends that was given delta alone: there may be nothing to be seen."""
+_UNLIMITED = 1000
+"""Columns: no table is as wide."""
 
 
 def lidar(
@@ -68,7 +71,10 @@ def lidar(
     estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Let pulse stop a pixel when its depth is wrong at most so often.")
+        float | None,
+        typer.Option(
+            help="Let pulse stop a pixel when its depth, elimination when its bin, is wrong at most so often."
+        ),
     ] = None,
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
@@ -147,14 +153,27 @@ def _print(frames: list[Frame], picture: Path) -> None:
         f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle; estimator {first.estimator}",
         style="bold",
     )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", min_width=max(len(frame.acquisition) for frame in frames), no_wrap=True)
-    within = f"±{first.task.tolerance:g} bin"
-    for heading in ("RMSE cm", within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    lines = _figures(frames)
+    table = _table(lines)
+    if console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum > console.width:
+        table = _table(list(zip(*lines, strict=True)))  # narrow and high: a row a figure, a column a method
+    console.print(table)
+    console.print(
+        f"Shares: depth within {first.task.tolerance:g} bin of the truth, off by more than 5 cm, found at all, and (of "
+        "all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles "
+        "and time are of a pixel: mean, 90 %, and mean."
+    )
+    _print_notes(console, frames)
+    console.print(f"Depth, error and cycles of every pixel: {picture}")
+
+
+def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
+    """Headings, and a line for each method."""
+    within = f"±{frames[0].task.tolerance:g} bin"
+    lines = [("method", "RMSE cm", within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure")]
     for frame in frames:
         summary = frame.summary()
-        table.add_row(
+        line = (
             frame.acquisition,
             f"{summary.rmse_cm:.1f}",
             figures.percent(summary.within_tolerance),
@@ -165,14 +184,19 @@ def _print(frames: list[Frame], picture: Path) -> None:
             f"{1000 * summary.milliseconds_mean:,.0f}",
             "" if isnan(summary.confident) else figures.percent(summary.confident),
         )
-    console.print(table)
-    console.print(
-        f"Shares: depth within {first.task.tolerance:g} bin of the truth, off by more than 5 cm, found at all, and (of "
-        "all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles "
-        "and time are of a pixel: mean, 90 %, and mean."
-    )
-    _print_notes(console, frames)
-    console.print(f"Depth, error and cycles of every pixel: {picture}")
+        lines.append(line)
+    return lines
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> Table:
+    (corner, *headings), rest = lines[0], lines[1:]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(corner, no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in rest:
+        table.add_row(*line)
+    return table
 
 
 def _print_notes(console: Console, frames: list[Frame]) -> None:

@@ -136,3 +136,25 @@ def test_scales_exist_before_anything_is_known(page):
 def test_all_of_the_best_lead_where_several_are_sought(page):
     view = a_view([0.5] * 3, [9] * 3, [True] * 3, None, leading={"arm": "c", "top": ["c", "a"]})
     assert page.evaluate(SCALES, view)["leading"] == [0, 2]
+
+
+ANSWER = """
+async (parameters) => {
+  const { answerOf } = await import("/static/headline.js");
+  return answerOf({ done: true, leading: { arm: "b", status: "confident" }, policy: { parameters } });
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "b is best"),
+        ({"epsilon": 0, "neighbours": 0}, "b is best"),
+        ({"epsilon": 0.02, "neighbours": 0}, "b is best, or within 0.02 of it"),
+        ({"epsilon": 0, "neighbours": 1}, "b is best, or at most 1 place from it"),
+        ({"epsilon": 0.02, "neighbours": 3}, "b is best, or within 0.02 of it, or at most 3 places from it"),
+    ],
+)
+def test_a_verdict_with_a_tolerance_says_so(page, parameters, words):
+    assert page.evaluate(ANSWER, parameters) == words
