@@ -17,10 +17,10 @@ def environment(**extra: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in shape} | {"COLUMNS": "200"} | extra
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run ``linkedbandits`` in pipes."""
+def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run ``linkedbandits`` in pipes, with this and that in its environment."""
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment()
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment(**extra)
     )
 
 

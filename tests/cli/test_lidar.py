@@ -21,10 +21,9 @@ def test_it_prints_a_row_a_method_and_writes_the_picture(tmp_path):
 
 
 @pytest.mark.slow
-def test_in_a_narrow_terminal_no_figure_is_cut(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
+def test_in_a_narrow_terminal_no_figure_is_cut(tmp_path):
     methods = ("--method", "synchronous", "--method", "elimination", "--method", "pulse")
-    result = run("lidar", *SMALL, *methods, "--picture", str(tmp_path / "maps.png"))
+    result = run("lidar", *SMALL, *methods, "--picture", str(tmp_path / "maps.png"), COLUMNS="50")
     assert "…" not in result.stdout
     heading = next(line for line in result.stdout.splitlines() if line.strip().startswith("method"))
     assert heading.split() == ["method", "synchronous", "elimination", "pulse"]
