@@ -249,6 +249,9 @@ def test_roles_over_http(tmp_path):
         created = {role: service.http.post("/v1/experiments", json=new, headers=signed[role]) for role in signed}
         assert [response.status_code for response in created.values()] == [403, 403, 201]
         path = created["admin"].headers["location"]
+        assert [service.http.get("/v1/me", headers=signed[role]).json() for role in signed] == [
+            {"role": role} for role in signed
+        ]
         for method, route, body, statuses in (
             ("GET", f"{path}/verdict", None, [200, 200, 200]),
             ("POST", f"{path}/ask", None, [403, 200, 200]),

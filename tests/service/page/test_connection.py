@@ -83,9 +83,26 @@ def test_a_token_is_asked_for_once_and_kept_in_the_tab(own_service, open_page):
     assert viewer not in page.url
     assert page.evaluate("JSON.stringify(localStorage)") == "{}"
 
-    page.get_by_role("button", name="Pause").click()
-    expect(page.locator("[data-part=control-message]")).to_contain_text("a viewer may not do this")
+    manage = page.get_by_role("group", name="Manage this experiment")
+    expect(manage.get_by_role("button")).to_have_text(["Export JSONL", "Export Parquet"])
     page.reload()
     expect(page.get_by_role("heading", level=1, name="guarded")).to_be_visible()
     page.get_by_role("button", name="Forget token").click()
     expect(form.get_by_label("Token")).to_be_focused()
+    page.keyboard.type(admin)
+    page.keyboard.press("Enter")
+    expect(manage.get_by_role("button")).to_have_text(["Pause", "Archive", "Export JSONL", "Export Parquet"])
+
+
+@pytest.mark.slow
+def test_whoever_is_not_known_may_try_and_is_told_why_not(own_service, open_page):
+    admin, viewer = own_service.make_token("admin"), own_service.make_token("viewer")
+    with Client(own_service.url, token=admin) as client:
+        exp = client.create("guarded", list(MEANS), lb.LinkedElimination(delta=0.01))
+    page = open_page("about:blank")
+    page.route("**/v1/me", lambda route: route.abort())
+    page.goto(own_service.address_of(exp))
+    page.get_by_role("region", name="A token is needed").get_by_label("Token").fill(viewer)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("[data-part=control-message]")).to_contain_text("a viewer may not do this")

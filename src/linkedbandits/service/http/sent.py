@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from linkedbandits.service.records import RunStatus
+from linkedbandits.service.records import Role, RunStatus
 from linkedbandits.tickets import Receipt
 
 Label = str | bool | int | float
@@ -182,6 +182,12 @@ class View(BaseModel):
     arms: ArmsView
     outlook: OutlookView
     history: list[tuple[int, float, int]] = Field(description="Journal number, Unix time, plays.")
+
+
+class Me(BaseModel):
+    """Whoever asks; without tokens, on this machine, everybody is an admin."""
+
+    role: Role
 
 
 class Health(BaseModel):

@@ -1,4 +1,4 @@
-// Pause, resume, archive, export. The service decides who may; the page says what it answered.
+// Pause, resume, archive, export. The service decides who may: the page offers only what it would not refuse.
 
 import { setHidden, setText } from "./dom.js";
 import { Problem, request } from "./session.js";
@@ -6,6 +6,8 @@ import { Problem, request } from "./session.js";
 export class Controls {
   #parts;
   #path;
+  #view = null;
+  #mayManage = false;
 
   constructor(parts, id) {
     this.#parts = parts;
@@ -15,12 +17,28 @@ export class Controls {
     parts.archive.addEventListener("click", () => parts.confirm.showModal());
     parts.confirm.addEventListener("close", () => parts.confirm.returnValue === "archive" && this.#change("archive"));
     for (const format of ["jsonl", "parquet"]) parts[format].addEventListener("click", () => this.#export(format));
+    this.#askWhoIAm();
   }
 
-  render({ status, done }) {
-    setHidden(this.#parts.pause, status !== "running" || done);
-    setHidden(this.#parts.resume, status !== "paused");
-    setHidden(this.#parts.archive, status === "archived");
+  render(view) {
+    this.#view = view;
+    this.#show();
+  }
+
+  #show() {
+    const { status, done } = this.#view;
+    setHidden(this.#parts.pause, !this.#mayManage || status !== "running" || done);
+    setHidden(this.#parts.resume, !this.#mayManage || status !== "paused");
+    setHidden(this.#parts.archive, !this.#mayManage || status === "archived");
+  }
+
+  async #askWhoIAm() {
+    try {
+      this.#mayManage = (await (await request("v1/me")).json()).role === "admin";
+    } catch {
+      this.#mayManage = true; // not known: then the service's answer to an attempt says it
+    }
+    if (this.#view !== null) this.#show();
   }
 
   #change(action) {

@@ -1,16 +1,16 @@
-"""Health, readiness and metrics: for whoever runs the service."""
+"""Health, readiness, metrics, and who is asking: for whoever runs the service."""
 
 from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from linkedbandits.service.http.metrics import CONTENT_TYPE
 from linkedbandits.service.http.routes.documented import refusals
 from linkedbandits.service.http.routes.parameters import allow
-from linkedbandits.service.http.sent import Health
+from linkedbandits.service.http.sent import Health, Me
 from linkedbandits.service.http.service import Service
 from linkedbandits.version import __version__
 
@@ -29,6 +29,11 @@ def operating_routes(service: Service) -> APIRouter:
         """The store answers, too."""
         await asyncio.to_thread(service.ping)
         return Health(version=__version__)
+
+    @router.get("/v1/me", dependencies=[Depends(allow(service, "viewer"))], responses=refusals())
+    async def me(request: Request) -> Me:
+        """What the caller may do: viewers look, players play, admins manage."""
+        return Me(role=request.state.caller.role)
 
     @router.get(
         "/metrics", dependencies=[Depends(allow(service, "viewer"))], responses=refusals(), response_class=Response
