@@ -60,10 +60,10 @@ def budgets(ratio: float) -> list[int]:
 def looks(cell: Cell, acquisition: str) -> Iterator[Look]:
     if acquisition in ("suffix", "free"):
         return equal_needs(cell, find_acquisition(acquisition, cell.task).linkage)
-    if acquisition in NAMED:
+    if acquisition in (*NAMED, "shifted"):
         return budget_by_budget(cell, acquisition)
-    if acquisition in ("synchronous", "shifted"):
-        return windows(cell, shifts=1 if acquisition == "synchronous" else 20)
+    if acquisition == "synchronous":
+        return whole_windows(cell)
     return watched(cell, acquisition)
 
 
@@ -86,21 +86,15 @@ def equal_needs(cell: Cell, linkage: str) -> Iterator[Look]:
         yield cycles, total, None
 
 
-def windows(cell: Cell, shifts: int) -> Iterator[Look]:
-    """Whole windows, each round of them shifted through the range; a round that wraps takes one cycle more."""
+def whole_windows(cell: Cell) -> Iterator[Look]:
+    """More and more cycles with every bin."""
     world, total, done = world_of(cell), nothing(cell), 0
-    cost = 1 + 1 / shifts if shifts > 1 else 1.0
+    every_bin = np.tile(np.arange(cell.bins), (cell.pixels, 1))
     for budget in budgets(1.2):
-        rounds = max(1, round(budget / cost / shifts)) - done
-        if rounds <= 0:
-            continue
-        for shift in range(shifts):
-            order = (np.arange(cell.bins) + shift * cell.bins // shifts) % cell.bins
-            request = Repeats(np.tile(order, (cell.pixels, 1)), np.full(cell.pixels, rounds))
-            step = fulfil(request, request.times, cell.bins, find_linkage("free"), world)
-            total = add(total, step.counts)
-        done += rounds
-        yield done * shifts * cost, total, None
+        request = Repeats(every_bin, np.full(cell.pixels, budget - done))
+        total = add(total, fulfil(request, request.times, cell.bins, find_linkage("ordered"), world).counts)
+        done = budget
+        yield float(done), total, None
 
 
 def watched(cell: Cell, acquisition: str) -> Iterator[Look]:
@@ -120,14 +114,14 @@ def watched(cell: Cell, acquisition: str) -> Iterator[Look]:
 
 
 def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
-    """Policies that plan for a budget, run anew for each."""
-    for budget in budgets(1.8):
+    """Policies that plan for a budget or end by themselves, run anew for each."""
+    for budget in budgets(1.5 if acquisition == "shifted" else 1.8):
         task = Task(cell.task.sensor, cell.signal, budget)
         made = find_acquisition(acquisition, task)
         ended = simulate_lanes(
             cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
         )
-        yield float(ended.plays.mean()), Counts(ended.samples, ended.successes), ended.top[:, 0]
+        yield made.cost * float(ended.plays.mean()), Counts(ended.samples, ended.successes), ended.top[:, 0]
         if ended.confident.all():
             return  # a larger budget would not be used
 

@@ -45,6 +45,12 @@ def check_positive(name: str, value: float, most: float = np.inf) -> None:
         raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")
 
 
+def check_not_negative(name: str, value: float) -> None:
+    """Refuse what is not a finite number of at least 0."""
+    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < np.inf):
+        raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
+
+
 def check_max_plays(max_plays: int | None) -> int:
     """The limit on plays as a number; None means as many as a counter holds."""
     if max_plays is None:

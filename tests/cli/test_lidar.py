@@ -30,11 +30,36 @@ def test_in_a_narrow_terminal_no_figure_is_cut(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_wide_pulse_has_both_shares_and_elimination_says_what_it_is_sure_of(tmp_path):
+    wide = ("--fwhm", "8", "--reach", "12", "--dead-time", "20", "--dark", "0.001")
+    result = run("lidar", *SMALL, *wide, "--method", "elimination", "--picture", str(tmp_path / "maps.png"))
+    for words in (
+        "±1 bin",
+        "±4 bins",
+        "60 bins of 20 cm",
+        "20 ns of blindness",
+        "ended sure of a bin in",
+        "the 4 before",
+    ):
+        assert words in " ".join(result.stdout.split())
+
+
+@pytest.mark.slow
+def test_where_nothing_has_a_depth_figures_are_blank(tmp_path):
+    np.save(tmp_path / "sky.npy", np.full((4, 4), np.nan))
+    few = ("--file", str(tmp_path / "sky.npy"), "--reach", "6", "--cycles", "50", "--workers", "1")
+    result = run("lidar", *few, "--method", "free", "--picture", str(tmp_path / "maps.png"))
+    assert result.returncode == 0
+    assert "nan" not in result.stdout
+
+
+@pytest.mark.slow
 def test_json_has_the_figures_and_the_settings(tmp_path):
     wanted = ("--method", "pulse", "--delta", "0.1", "--picture", str(tmp_path / "maps.png"))
     data = run_json("lidar", *SMALL, *wanted)
     assert (data["scene"], data["shape"], data["bins"], data["delta"]) == ("ramp", [9, 12], 60, 0.1)
     frame = data["frames"][0]
+    assert (data["dead_time_ns"], data["dark"], data["neighbours"]) == (100, 0, 1)
     assert frame["acquisition"] == "pulse"
     assert frame["within_tolerance"] > 0.9
     assert frame["confident"] > 0.8

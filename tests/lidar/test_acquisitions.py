@@ -22,20 +22,16 @@ def test_no_acquisition_takes_more_cycles_than_it_may(name):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("fwhm", "places"), [(1.5, 0), (3.0, 1), (4.24, 2), (10.0, 5)])
+@pytest.mark.parametrize(("fwhm", "places"), [(0.5, 1), (3.0, 1), (4.24, 2), (10.0, 5)])
 def test_elimination_over_bins_finds_a_bin_within_the_pulse(fwhm, places):
-    """Wherever the depth is: also between two bins, which tie. Of 300 pixels at most 1 % are wrong; delta is 0.05.
-
-    Where one bin has to be left (the narrowest pulse) depths at the edges of bins, which tie, are left out.
-    """
+    """Wherever the depth is: also between two bins, which tie. Of 300 pixels at most 1 % are wrong; delta is 0.05."""
     task = Task(Sensor(bins=60, fwhm=fwhm, ambient=2.0), signal=1.0, cycles=50_000, delta=0.05)
     assert task.neighbours == places
-    whole, rest = np.divmod(np.linspace(0.0, 59.9, 300), 1)
-    depth = whole + (rest if places else 0.5)
+    depth = np.concatenate([np.linspace(0.0, 59.9, 250), np.arange(5.0, 55.0)])
     policy = find_acquisition("elimination", task).policy
     outcomes = simulate_lanes(task.sensor.chances(depth, np.full(300, 1.0)), policy, max_plays=task.cycles, seed=2)
     assert outcomes.confident.all()
-    wrong = np.abs(outcomes.top[:, 0] - whole) > places
+    wrong = np.abs(outcomes.top[:, 0] - np.floor(depth)) > places
     assert share_interval(int(wrong.sum()), 300, confidence=0.98)[1] <= 0.05
 
 

@@ -105,6 +105,18 @@ def test_a_window_with_all_depths_in_it_is_no_proof_of_a_return():
     assert proof.holds(*counts_of(sensor, 4.5, 3.0, 300), np.array([4.5]), np.log(20)).all()
 
 
+@pytest.mark.parametrize("signal", [0.01, 0.02, 0.035, 0.05, 0.07])
+def test_dim_returns_are_certain_in_the_end(signal):
+    """About the weakest signal expected, and below it. With one cell for all these no counts were enough."""
+    sensor = Sensor(bins=100, ambient=1.0)
+    samples = int(400 / signal + 40 / signal**2)
+    assert held(*counts_of(sensor, np.linspace(10, 90, 20), signal, samples), background=sensor.background).all()
+
+
+def test_it_is_made_for_signals_of_any_strength():
+    assert np.isfinite(certificate(3.0, 0.05, 10.0, 1e6, 1.0).fires).all()
+
+
 def test_two_returns_are_not_one_depth():
     """A second pulse of nearly the same height, far away: no depth is certain, whatever the counts."""
     sensor = Sensor(bins=100, ambient=5.0)

@@ -78,16 +78,35 @@ def test_without_ambient_light_every_acquisition_is_right():
 def test_one_pixel_that_was_not_found_is_not_within_and_not_in_the_rmse():
     truth = wall([[2.0, 3.0]])
     ones = np.ones((1, 2))
-    frame = Frame(truth, TASK, "pulse", "map", np.array([[2.02, np.nan]]), 10 * ones, 1e-6 * ones, ones > 0)
+    depth = np.array([[2.02, np.nan]])
+    frame = Frame(truth, TASK, "pulse", "map", depth, 10 * ones, 1e-6 * ones, ones > 0, ones > 0, 20 * ones)
     summary = frame.summary()
     assert (summary.found, summary.within_tolerance, summary.worse_than_5_cm) == (0.5, 0.5, 0.5)
     assert summary.rmse_cm == pytest.approx(2.0)
 
 
 def test_time_counts_windows_and_blind_periods():
-    frame = capture(wall([[2.0, 3.0]]), Task(SENSOR, 1.0, cycles=210), "shifted")
-    assert (frame.cycles == 210).all()  # two hundred windows, and a cycle more for each round of twenty
-    assert (frame.seconds > 210 * SENSOR.period).all()
+    frame = capture(wall([[2.0, 3.0]]), Task(SENSOR, 1.0, cycles=202), "shifted")
+    assert frame.cycles == pytest.approx(202)  # two hundred windows, and a cycle more for each round of a hundred
+    assert (frame.seconds > 202 * SENSOR.period).all()
+
+
+def test_free_plays_take_no_time_that_could_be_told():
+    frame = capture(wall([[2.0, 3.0]]), Task(SENSOR, 1.0, cycles=50), "free")
+    assert np.isnan(frame.seconds).all()
+    assert frame.summary().to_dict()["milliseconds_mean"] is None
+
+
+def test_where_every_bin_always_fires_there_is_no_depth():
+    """Nothing that was seen speaks for a return, nor against it."""
+    blinded = Task(Sensor(bins=50, reach=6.0, ambient=5000.0), signal=1.0, cycles=100)
+    assert np.isnan(capture(wall([[2.0, 3.0]]), blinded, "pulse").depth).all()
+
+
+def test_a_wide_pulse_has_a_share_within_one_bin_and_one_within_its_tolerance():
+    task = Task(Sensor(bins=60, reach=6.0, fwhm=10.0, ambient=2.0), signal=1.0, cycles=60)
+    summary = capture(wall(np.linspace(1, 5, 60)), task, "suffix").summary()
+    assert summary.within_one_bin < summary.within_tolerance - 0.1
 
 
 def test_a_scene_out_of_reach_is_refused():
@@ -106,12 +125,17 @@ def dim_beside_bright() -> Scene:
 
 
 @pytest.mark.parametrize("estimator", ["map", "answer"])
-def test_elimination_is_sure_of_no_depth_and_goes_on_where_there_is_little_to_see(estimator):
-    """A tolerance that fits the mean signal would end the dim and the empty pixels after 900 cycles."""
+def test_elimination_is_sure_of_bins_and_goes_on_where_there_is_little_to_see(estimator):
+    """A tolerance in detection probability that fits the mean signal would end the dim and the empty pixels, too."""
     frame = capture(dim_beside_bright(), DIM, "elimination", estimator)
     assert not frame.confident.any()
     assert np.isnan(frame.summary().confident)
+    assert frame.proved[0].all()
+    assert frame.cycles[0].mean() < 1000
+    assert np.abs(frame.bin[0] - np.floor(frame.truth[0] / DIM.sensor.bin_depth)).max() <= DIM.neighbours
+    assert frame.proved[1:].mean() < 0.1
     assert (frame.cycles[1:] == DIM.cycles).mean() > 0.9
+    assert frame.summary().proved == pytest.approx(frame.proved.mean())
 
 
 @pytest.mark.parametrize("acquisition", ["elimination", "halving"])

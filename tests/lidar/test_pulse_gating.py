@@ -53,6 +53,16 @@ def test_without_ambient_light_a_few_photons_settle_the_depth():
     assert outcomes.plays.mean() < 150
 
 
+@pytest.mark.parametrize("signal", [0.05, 0.1, 0.2])
+def test_a_dim_pixel_ends_too(signal):
+    """A tenth of the mean signal is the weakest that a task expects."""
+    depth = np.linspace(5, 55, 20)
+    outcomes, found = run(Sensor(bins=60, ambient=1.0), depth, signal, delta=0.05, weakest=0.05)
+    assert outcomes.confident.all()
+    assert (np.abs(found - depth) <= 1).all()
+    assert outcomes.plays.mean() * signal < 600
+
+
 def test_a_saturated_pixel_is_found_when_its_signal_was_expected():
     """With 200 photons a pulse its first bins always fire, and hide its middle. The model looks behind them."""
     depth = np.linspace(10, 30, 30)

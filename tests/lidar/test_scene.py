@@ -106,3 +106,16 @@ def test_a_scene_is_thinned_to_the_size_asked_for():
 def test_an_unknown_scene_is_refused_with_those_that_there_are():
     with pytest.raises(lb.UnknownName, match="motorcycle, ramp"):
         find_scene("attic")
+
+
+def test_a_scene_is_made_of_what_becomes_an_array_of_numbers():
+    scene = Scene("lists", [[1, 2]], [[1, 0.5]])
+    assert scene.depth.dtype == np.float64
+    with pytest.raises(lb.InvalidParameter, match="depth is no array of numbers"):
+        Scene("words", [["near", "far"]], [[1, 1]])
+
+
+def test_what_is_darker_than_soot_counts_as_soot():
+    depth = np.full((1, 3), 2.0)
+    signals = Scene("dark", depth, np.array([[0.0, 0.02, 1.0]])).signals(1.0)
+    assert signals[0, 0] == signals[0, 1] == pytest.approx(signals[0, 2] / 50)

@@ -34,12 +34,19 @@ def test_a_round_takes_one_laser_cycle_more_than_it_has_windows():
     assert 20 * ShiftedGates(plays=20, shifts=20).cost == pytest.approx(21)
 
 
-def test_bins_are_sampled_alike_where_whole_windows_would_starve_the_last():
-    means = np.full(40, 0.1)
-    shifted = lb.simulate(means, ShiftedGates(plays=4000), linkage="free", trials=1, seed=1).samples[0]
-    whole = lb.simulate(means, lb.MaximalSampling(plays=4000), trials=1, seed=1).samples[0]
-    assert shifted.max() < 1.5 * shifted.min()
-    assert whole.max() > 20 * whole.min()
+def test_fewer_windows_than_shifts_are_one_round():
+    assert 8 * ShiftedGates(plays=8, shifts=20).cost == pytest.approx(9)
+    starts = [int(request.order[0, 0]) for request in requests(ShiftedGates(plays=4, shifts=100), arms=40)]
+    assert np.allclose(np.diff(starts), 10, atol=1)
+
+
+@pytest.mark.parametrize(("ambient", "most"), [(1.0, 1.2), (20.0, 1.3)])
+def test_bins_are_sampled_alike_where_whole_windows_would_starve_the_last(ambient, most):
+    means = np.full(200, -np.expm1(-ambient / 200))
+    shifted = lb.simulate(means, ShiftedGates(plays=4000), linkage="free", trials=20, seed=1).samples.mean(axis=0)
+    whole = lb.simulate(means, lb.MaximalSampling(plays=4000), trials=20, seed=1).samples.mean(axis=0)
+    assert shifted.max() < most * shifted.min()
+    assert whole.max() > 2 * whole.min()
 
 
 def test_it_takes_the_free_linkage():

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 import linkedbandits as lb
 from coin_flips import run_live
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import within_reach_of_all
 from linkedbandits.policies.linked_elimination import guarded_divergences
 
 
@@ -193,15 +189,6 @@ def test_neighbours_that_nearly_tie_no_longer_keep_a_run_from_ending():
         for places in (0, neighbours)
     )
     assert near < 0.02 * exact
-
-
-@given(still_in=arrays(np.bool_, (3, 9)), places=st.integers(1, 4))
-def test_an_arm_is_within_reach_if_no_arm_left_is_farther(still_in, places):
-    found = within_reach_of_all(still_in, places)
-    arms = np.arange(9)
-    for lane in np.flatnonzero(still_in.any(axis=1)):
-        farthest = np.abs(arms[:, np.newaxis] - arms[still_in[lane]]).max(axis=1)
-        assert (found[lane] == (farthest <= places)).all()
 
 
 def test_live_a_verdict_with_neighbours_survives_saving():

@@ -76,6 +76,8 @@ def lidar(
             help="Let pulse stop a pixel when its depth, elimination when its bin, is wrong at most so often."
         ),
     ] = None,
+    dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, a bin and cycle.")] = 0.0,
+    dead_time: Annotated[float, typer.Option(help="Nanoseconds that the detector is blind after a photon.")] = 100.0,
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
@@ -86,7 +88,14 @@ def lidar(
     Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
     """
     shown = _read_scene(scene, file).shrunk(size)
-    sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient, reach=_default_reach(shown) if reach is None else reach)
+    sensor = Sensor(
+        bins=bins,
+        fwhm=fwhm,
+        ambient=ambient,
+        dark=dark,
+        reach=_default_reach(shown) if reach is None else reach,
+        dead_time=1e-9 * dead_time,
+    )
     if cycles is None:
         cycles, delta = (MOST_CYCLES, delta) if delta is not None else (1000, 0.05)
     task = Task(sensor, signal, cycles, delta, strongest)
@@ -133,11 +142,15 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "bin_cm": 100 * sensor.bin_depth,
         "fwhm": sensor.fwhm,
         "ambient": sensor.ambient,
+        "dark": sensor.dark,
+        "reach": sensor.reach,
+        "dead_time_ns": round(1e9 * sensor.dead_time, 6),
         "signal": first.task.signal,
         "strongest": first.task.signals[1],
         "cycles": first.task.cycles,
         "delta": first.task.delta,
         "tolerance_bins": first.task.tolerance,
+        "neighbours": first.task.neighbours,
         "seed": seed,
         "frames": [frame.summary().to_dict() for frame in frames],
     }
@@ -149,7 +162,7 @@ def _print(frames: list[Frame], picture: Path) -> None:
     sensor = first.task.sensor
     high, wide = first.depth.shape
     console.print(
-        f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {100 * sensor.bin_depth:.2g} cm, "
+        f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {_centimetres(sensor.bin_depth)}, "
         f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle; estimator {first.estimator}",
         style="bold",
     )
@@ -159,29 +172,38 @@ def _print(frames: list[Frame], picture: Path) -> None:
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: a row a figure, a column a method
     console.print(table)
     console.print(
-        f"Shares: depth within {first.task.tolerance:g} bin of the truth, off by more than 5 cm, found at all, and (of "
-        "all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles "
-        "and time are of a pixel: mean, 90 %, and mean."
+        "Shares: depth within so many bins of the truth, off by more than 5 cm, found at all, and (of all pixels) "
+        "sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles and time are "
+        f"of a pixel: mean, 90 %, and mean, with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")
 
 
+def _centimetres(metres: float) -> str:
+    return f"{100 * metres:.2g} cm" if metres < 0.1 else f"{100 * metres:,.0f} cm"
+
+
 def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
-    """Headings, and a line for each method."""
-    within = f"±{frames[0].task.tolerance:g} bin"
-    lines = [("method", "RMSE cm", within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure")]
+    """Headings, and a line for each method; blank where there is no number."""
+    tolerance = frames[0].task.tolerance
+    within = [f"±{tolerance:g} bins"] if tolerance != 1 else []
+    lines = [("method", "RMSE cm", "±1 bin", *within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure")]
     for frame in frames:
         summary = frame.summary()
+        shares = [
+            summary.within_one_bin,
+            *([summary.within_tolerance] if within else []),
+            summary.worse_than_5_cm,
+            summary.found,
+        ]
         line = (
             frame.acquisition,
-            f"{summary.rmse_cm:.1f}",
-            figures.percent(summary.within_tolerance),
-            figures.percent(summary.worse_than_5_cm),
-            figures.percent(summary.found),
+            "" if isnan(summary.rmse_cm) else f"{summary.rmse_cm:.1f}",
+            *("" if isnan(share) else figures.percent(share) for share in shares),
             figures.count(summary.cycles_mean),
             figures.count(summary.cycles_90),
-            f"{1000 * summary.milliseconds_mean:,.0f}",
+            "" if isnan(summary.milliseconds_mean) else f"{1000 * summary.milliseconds_mean:,.0f}",
             "" if isnan(summary.confident) else figures.percent(summary.confident),
         )
         lines.append(line)
@@ -208,6 +230,13 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
             f"{summary.missing:,} pixels have no true depth within reach; shares are of the others. "
             f"Given a depth all the same: {false}."
         )
+    for frame in frames:
+        if frame.acquisition == "elimination":
+            proved = figures.percent(frame.summary().proved)
+            console.print(
+                f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is that one, or one of "
+                f"the {frame.task.neighbours} before or behind it."
+            )
     if summary.too_bright:
         _, strongest = frames[0].task.signals
         console.print(

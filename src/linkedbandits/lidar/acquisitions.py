@@ -8,7 +8,7 @@ suffix     ordered  every bin equally often, with gates that open late: the pape
 free       free     every bin equally often, if bins could be tried in any order: a bound, not a sensor
 shifted    free     windows that begin later and later and wrap: the field's asynchronous mode
 elimination ordered  LinkedElimination over bins, until those left are neighbours within the pulse
-halving    ordered  LinkedHalving over bins
+halving    ordered  LinkedHalving over bins, likewise
 thompson   ordered  gates opened where a draw from the posterior says: the published peer
 pulse      ordered  PulseGating: the pulse is known, and the gate is the one worth most
 ========== ======= ==================================================================================================
@@ -78,8 +78,8 @@ class Task:
 
     @property
     def neighbours(self) -> int:
-        """How many places from the brightest bin are still within the pulse: half its width, whole bins."""
-        return max(0, min(int(self.sensor.fwhm / 2), (self.sensor.bins - 2) // 2))
+        """How many places off a bin may be: half the pulse's width in whole bins, or one, and the next one may tie."""
+        return min(max(1, int(self.sensor.fwhm / 2)), (self.sensor.bins - 2) // 2)
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class Acquisition:
 
 
 def _shifted(task: Task) -> Acquisition:
-    cost = ShiftedGates(1).cost
-    windows = int(task.cycles / cost)
-    if windows == 0:
-        raise InvalidParameter(f"cycles={task.cycles} is less than a shifted window takes, {cost:g}; give more")
-    return Acquisition(ShiftedGates(windows), "free", cost)
+    if task.cycles < 2:
+        raise InvalidParameter(f"cycles={task.cycles} is less than the 2 that a shifted window takes; give more")
+    shifts = ShiftedGates(1).shifts
+    policy = ShiftedGates(task.cycles * shifts // (shifts + 1))  # every round begun takes a cycle more
+    return Acquisition(policy, "free", policy.cost)
 
 
 def _elimination(task: Task) -> Acquisition:
@@ -125,7 +125,7 @@ ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
     "free": lambda task: Acquisition(EvenGates(), "free"),
     "shifted": _shifted,
     "elimination": _elimination,
-    "halving": lambda task: Acquisition(LinkedHalving(task.cycles)),
+    "halving": lambda task: Acquisition(LinkedHalving(task.cycles, task.neighbours)),
     "thompson": _thompson,
     "pulse": _pulse,
 }

@@ -1,8 +1,8 @@
 """When a depth is certain: no other explains the counts nearly as well, with the proof in numbers.
 
-Let M be the mean likelihood over a fixed grid of depths and signals. Whatever the true depth d and signal s, and
-however bins were chosen from what was seen before, M / L(d, s) is a martingale from 1. By Ville's inequality it ever
-reaches 1/delta with probability at most delta. So if at some moment
+Let M be the mean likelihood, with fixed weights, over a fixed grid of depths and signals. Whatever the true depth d and
+signal s, and however bins were chosen from what was seen before, M / L(d, s) is a martingale from 1. By Ville's
+inequality it ever reaches 1/delta with probability at most delta. So if at some moment
 
     log L(d, s) <= log M - log(1/delta)   for every depth d outside of a window and every signal s up to the strongest,
 
@@ -44,6 +44,13 @@ SIGNAL_STEP = 0.33
 """and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds
 are then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
 _LARGEST_STEP = 0.26
+BELOW = 6
+"""Signals below the weakest expected are covered, too: by so many cells and one more, down to 0. A single one would be
+too wide: its bound would grow as fast as the evidence, and dim pixels would never be certain."""
+_STEP_BELOW = 4 / 3
+"""Their step is this much longer;"""
+_SHARE_BELOW = 0.1
+"""and so much of the weight in M is theirs."""
 _ROWS_AT_ONCE = 4096
 
 
@@ -59,6 +66,8 @@ class Certificate:
     low: FloatArray
     high: FloatArray
     """The middle and the two ends of each column's signals;"""
+    log_weight: FloatArray
+    """the logarithm of its weight in M;"""
     misses: FloatArray
     """what a sample without a photon adds, (window, 4 * columns): to the log-likelihood, to C, C' and the last sum;"""
     fires: FloatArray
@@ -76,7 +85,7 @@ class Certificate:
         lane = np.arange(lanes)[:, np.newaxis]
         value, bound = self._bound(fired[lane, near], missed[lane, near])
         value[~exists] = -np.inf
-        level = logsumexp(value, axis=(1, 2)) - log(bins * self.signal.size) - needed
+        level = logsumexp(value + self.log_weight, axis=(1, 2)) - log(bins) - needed
         outside = self._outside(near, centre)
         held = np.asarray(~((bound > level[:, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2)))
         held &= level >= 0  # or there may be no return at all
@@ -128,8 +137,11 @@ def certificate(fwhm: float, background: float, weakest: float, strongest: float
     phases = (np.arange(per_bin) + 0.5) / per_bin
     step = min(SIGNAL_STEP * reach / pulse.sigma, _LARGEST_STEP)
     ends = np.geomspace(weakest, strongest, 1 + max(1, ceil(log(strongest / weakest) / step)))
-    low, high = np.concatenate([[0.0], ends[:-1]]), ends
+    high = np.concatenate([weakest * np.exp(-_STEP_BELOW * step * np.arange(BELOW, 0, -1)), ends])
+    low = np.concatenate([[0.0], high[:-1]])
     signal = (low + high) / 2
+    below = high < weakest
+    weight = np.where(below, _SHARE_BELOW / below.sum(), (1 - _SHARE_BELOW) / (~below).sum()) / per_bin
 
     first = np.arange(-pulse.half, pulse.half + 1)[:, np.newaxis] - phases  # from the depth to the bin's first edge
     share = (pulse.cumulative(first + 1) - pulse.cumulative(first))[:, :, np.newaxis]
@@ -137,11 +149,11 @@ def certificate(fwhm: float, background: float, weakest: float, strongest: float
     width = 0.5 / per_bin
     curve = (pulse.steepest(first, width) + pulse.steepest(first + 1, width))[:, :, np.newaxis]
     rate = share * signal + background
-    weight = 1 / np.expm1(rate)
+    pull = np.exp(-rate) / -np.expm1(-rate)  # 1 / (exp(rate) - 1), however large the rate
     alone = -np.expm1(-background)
     every = np.ones_like(signal)
     missing = [share * signal, share * every, slope * every, -curve * every]
-    firing = [np.log(-np.expm1(-rate) / alone), weight * share, weight * slope, weight * curve]
+    firing = [np.log(-np.expm1(-rate) / alone), pull * share, pull * slope, pull * curve]
 
     def columns(parts: list[FloatArray]) -> FloatArray:
         return np.concatenate([part.reshape(first.shape[0], -1) for part in parts], axis=1)
@@ -154,6 +166,7 @@ def certificate(fwhm: float, background: float, weakest: float, strongest: float
         signal=np.tile(signal, per_bin),
         low=np.tile(low, per_bin),
         high=np.tile(high, per_bin),
+        log_weight=np.log(np.tile(weight, per_bin)),
         misses=columns(missing),
         fires=columns(firing),
     )

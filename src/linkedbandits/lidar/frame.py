@@ -14,11 +14,13 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquisitions import Task, find_acquisition
+from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.lidar.scene import Scene
-from linkedbandits.model import BoolArray, FloatArray
+from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.shifted_gates import ShiftedGates
+from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
 
@@ -35,8 +37,10 @@ class Frame:
     """What an acquisition and an estimator made of a scene: images of the scene's shape.
 
     ``depth`` is in metres, and nan where no photon came or, with the estimator ``map``, where the counts speak against
-    any return; ``cycles`` are laser cycles and ``seconds`` the time they took, blind times included; ``confident`` says
-    where the policy stopped with a guarantee for this very depth.
+    any return; ``cycles`` are laser cycles and ``seconds`` the time they took, blind times included (nan for ``free``,
+    which no time could run through); ``confident`` says where the policy stopped with a guarantee for this very depth.
+    ``bin`` is the one that the policy itself names, and ``proved`` says where it stopped with a guarantee for that:
+    with ``elimination``, that the bin of the true depth is at most ``task.neighbours`` places from it.
     """
 
     scene: Scene
@@ -47,6 +51,8 @@ class Frame:
     cycles: FloatArray
     seconds: FloatArray
     confident: BoolArray
+    proved: BoolArray
+    bin: IntArray
 
     @property
     def truth(self) -> FloatArray:
@@ -75,12 +81,14 @@ class Frame:
             found=_mean(found),
             false_depth=_mean(np.isfinite(self.depth[~real])),
             rmse_cm=100 * float(np.sqrt(_mean(error[found] ** 2))),
+            within_one_bin=_mean(error <= self.task.sensor.bin_depth),
             within_tolerance=_mean(error <= within),
             worse_than_5_cm=_mean(~(error <= 0.05)),
             cycles_mean=float(self.cycles.mean()),
             cycles_90=float(np.quantile(self.cycles, 0.9)),
             milliseconds_mean=1000 * float(self.seconds.mean()),
             confident=float(self.confident.mean()) if sure_of == self.estimator else float("nan"),
+            proved=float(self.proved.mean()),
         )
 
 
@@ -91,7 +99,7 @@ class Summary:
     ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_cm`` is over the pixels that
     were found. ``false_depth`` is the share of depths among the ``missing`` pixels, which have none. ``too_bright``
     pixels send back more than the task's strongest signal. ``confident`` is a share of all pixels, and nan where the
-    method guarantees nothing of the estimator's depth.
+    method guarantees nothing of the estimator's depth; ``proved`` is that of the pixels whose bin is guaranteed.
     """
 
     acquisition: str
@@ -102,12 +110,14 @@ class Summary:
     found: float
     false_depth: float
     rmse_cm: float
+    within_one_bin: float
     within_tolerance: float
     worse_than_5_cm: float
     cycles_mean: float
     cycles_90: float
     milliseconds_mean: float
     confident: float
+    proved: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON: None where there is no number."""
@@ -148,14 +158,23 @@ def capture(
         raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
     depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
     signal = scene.signals(task.signal, task.sensor.reach).reshape(-1)
-    pixels = np.empty((4, depth.size))
+    pixels = np.empty((6, depth.size))
     for first, part in _parts(task, acquisition, estimator, depth, signal, seed, workers):
         pixels[:, first : first + part.shape[1]] = part
         if progress is not None:
             progress(part.shape[1])
-    images = pixels.reshape(4, *scene.depth.shape)
+    found, cycles, seconds, confident, proved, named = pixels.reshape(-1, *scene.depth.shape)
     return Frame(
-        scene, task, acquisition, estimator, images[0] * task.sensor.bin_depth, images[1], images[2], images[3] > 0
+        scene=scene,
+        task=task,
+        acquisition=acquisition,
+        estimator=estimator,
+        depth=found * task.sensor.bin_depth,
+        cycles=cycles,
+        seconds=seconds,
+        confident=confident > 0,
+        proved=proved > 0,
+        bin=named.astype(np.int64),
     )
 
 
@@ -199,10 +218,11 @@ def _one_thread() -> AbstractContextManager[object]:
 def _capture_part(
     task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, first: int, seed: int
 ) -> FloatArray:
-    """Depth in bins, cycles, seconds, and confident or not, of consecutive pixels."""
+    """Depth in bins, cycles, seconds, confident or not, proved or not, and bin, of consecutive pixels."""
     made = find_acquisition(acquisition, task)
+    chances = task.sensor.chances(depth, signal)
     outcomes = simulate_lanes(
-        task.sensor.chances(depth, signal),
+        chances,
         made.policy,
         linkage=made.linkage,
         first=first,
@@ -215,9 +235,21 @@ def _capture_part(
     if estimator == "map":  # the others have no model that could speak against a return
         model = model_of(task.sensor, task.signal, task.strongest)
         for some in few_at_a_time(depth.size, model.fire.shape[0] * task.sensor.bins):
-            absent = model.evidence(outcomes.samples[some], outcomes.successes[some]) < 0
-            found[some] = np.where(absent, np.nan, found[some])
+            present = model.evidence(outcomes.samples[some], outcomes.successes[some]) > 0
+            found[some] = np.where(present, found[some], np.nan)
     cycles = outcomes.plays * np.float64(made.cost)
-    seconds = task.sensor.elapsed(cycles, outcomes.successes)
+    seconds = _seconds(made, task.sensor, cycles, outcomes.successes, chances)
     confident = outcomes.confident & np.isfinite(found) & (estimator == made.sure_of)
-    return np.array([found, cycles, seconds, confident])
+    return np.array([found, cycles, seconds, confident, outcomes.confident, outcomes.top[:, 0]])
+
+
+def _seconds(
+    made: Acquisition, sensor: Sensor, cycles: FloatArray, photons: IntArray, chances: FloatArray
+) -> FloatArray:
+    """The time that the cycles took; nan for plays in an order in which no time runs."""
+    if isinstance(made.policy, ShiftedGates):
+        shifts = min(made.policy.shifts, made.policy.plays)
+        return sensor.elapsed_shifted(made.policy.plays, shifts, made.cost, chances)
+    if made.linkage == "free":
+        return np.full(cycles.size, np.nan)
+    return sensor.elapsed(cycles, photons)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_positive
+from linkedbandits.checks import check_not_negative, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.returns import ReturnModel, return_model
@@ -57,8 +57,7 @@ class GatePolicy:
         check_positive("strongest", self.strongest)
         if self.strongest <= self.weakest:
             raise InvalidParameter(f"strongest={self.strongest!r} is not above weakest={self.weakest!r}; raise it")
-        if not (np.isfinite(self.background) and self.background >= 0):
-            raise InvalidParameter(f"background={self.background!r} is not a number of at least 0; give one")
+        check_not_negative("background", self.background)
 
     @property
     def model(self) -> ReturnModel:

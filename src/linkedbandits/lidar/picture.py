@@ -10,6 +10,7 @@ import numpy as np
 from linkedbandits.errors import CannotWrite
 from linkedbandits.figures.style import new_panels, save
 from linkedbandits.lidar.frame import Frame
+from linkedbandits.model import BoolArray
 
 ENDINGS = (".png", ".svg", ".pdf")
 ROWS = ("depth (m)", "error (cm)", "laser cycles")
@@ -55,6 +56,8 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
                 grid[row, column].imshow(image, **images[row], interpolation="nearest")
                 for row, image in enumerate(shown)
             ]
+            for row in (0, 1):
+                _mark(grid[row, column], np.isfinite(frame.truth) & ~np.isfinite(frame.depth))
             summary = frame.summary()
             grid[0, column].set_title(frame.acquisition)
             grid[1, column].set_title(f"{100 * summary.within_tolerance:.1f} % right", fontsize=9)
@@ -62,6 +65,11 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
         for row, title in enumerate(ROWS):
             figure.colorbar(drawn[row], ax=grid[row].tolist(), label=title, pad=0.01)
         save(figure, path)
+
+
+def _mark(axes: Any, missed: BoolArray) -> None:
+    """Paint black the pixels that have a depth which was not found."""
+    axes.imshow(np.where(missed[..., np.newaxis], [0.0, 0.0, 0.0, 1.0], 0.0), interpolation="nearest")
 
 
 def _describe(axes: Any, frame: Frame) -> None:
@@ -74,5 +82,8 @@ def _describe(axes: Any, frame: Frame) -> None:
         f"ambient {task.sensor.ambient:g}, signal {task.signal:g}",
         "photons a cycle",
         f"estimator: {frame.estimator}",
+        f"at most {task.cycles:,} cycles" + ("" if task.delta is None else f", delta {task.delta:g}"),
+        "grey: no true depth",
+        "black: not found",
     )
     axes.text(0.0, 0.95, "\n".join(lines), va="top", fontsize=9, transform=axes.transAxes)

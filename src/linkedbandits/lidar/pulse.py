@@ -68,8 +68,8 @@ class Pulse:
         slope = z * np.exp(-(z**2) / 2) / sqrt(2 * pi)
         return np.asarray(np.where(z < CUT, slope, 0.0) / (_WHOLE * self.sigma**2))
 
-    def shares(self, depth: FloatArray, bins: int) -> FloatArray:
+    def shares(self, depth: npt.ArrayLike, bins: int) -> FloatArray:
         """The share of a pulse at each of these depths that falls into each bin; nothing where depth is not finite."""
-        edges = np.arange(bins + 1)
-        shares = np.diff(self.cumulative(edges - depth[:, np.newaxis]), axis=1)
-        return np.asarray(np.where(np.isfinite(depth)[:, np.newaxis], shares, 0.0))
+        place = np.asarray(depth, dtype=np.float64)[..., np.newaxis]
+        shares = np.diff(self.cumulative(np.arange(bins + 1) - place), axis=-1)
+        return np.asarray(np.where(np.isfinite(place), shares, 0.0))

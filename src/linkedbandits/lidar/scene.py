@@ -28,13 +28,22 @@ LEAST_REFLECTIVITY = 0.02
 
 @dataclass(frozen=True)
 class Scene:
-    """Depth in metres and reflectivity from 0 to 1, two images of the same shape."""
+    """Depth in metres and reflectivity from 0 to 1, two images of the same shape.
+
+    A reflectivity below 0.02 counts as 0.02, which is soot's. Where nothing comes back, say that the depth is nan.
+    """
 
     name: str
     depth: FloatArray
     reflectivity: FloatArray
 
     def __post_init__(self) -> None:
+        for name in ("depth", "reflectivity"):
+            try:
+                image = np.asarray(getattr(self, name), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise InvalidParameter(f"the scene's {name} is no array of numbers ({error}); give one") from None
+            object.__setattr__(self, name, image)
         if self.depth.ndim != 2 or self.depth.size == 0:
             raise InvalidParameter(f"a depth map of shape {self.depth.shape} is no image; give rows and columns")
         if self.reflectivity.shape != self.depth.shape:

@@ -11,11 +11,12 @@ is an arm, a laser cycle is a play, and a gate says which bins the play tries.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 
-from linkedbandits.checks import check_positive, check_whole
-from linkedbandits.errors import InvalidParameter
+from linkedbandits.checks import check_not_negative, check_positive, check_whole
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.model import FloatArray, IntArray
 
@@ -52,9 +53,7 @@ class Sensor:
         check_positive("reach", self.reach, most=MOST_REACH)
         _ = self.pulse
         for name in ("ambient", "dark", "dead_time"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
+            check_not_negative(name, getattr(self, name))
 
     @property
     def pulse(self) -> Pulse:
@@ -76,8 +75,8 @@ class Sensor:
         """Seconds from one laser pulse to the next: light goes to the end of the reach and back."""
         return 2 * self.reach / SPEED_OF_LIGHT
 
-    def chances(self, depth: FloatArray, signal: FloatArray) -> FloatArray:
-        """The detection probability of every bin: one row for each depth (in bins) and signal.
+    def chances(self, depth: npt.ArrayLike, signal: npt.ArrayLike) -> FloatArray:
+        """The detection probability of every bin: one row for each depth (in bins) and signal, or just one.
 
         A depth that is not finite has no return.
         """
@@ -93,3 +92,20 @@ class Sensor:
         sees_again = (np.arange(self.bins) + 0.5) / self.bins + self.dead_time / self.period  # in periods
         lost = np.ceil(sees_again) - 1
         return np.asarray((cycles + photons @ lost) * self.period)
+
+    def elapsed_shifted(self, windows: int, shifts: int, cost: float, chances: FloatArray) -> FloatArray:
+        """Seconds that so many windows take whose starts are shifted evenly, on average over what they may see.
+
+        A window begins ``cost`` periods after the last one; or, where the detector is still blind by then, as many
+        whole periods later as it takes. So it matters how far into its window a photon came. Counts of bins do not
+        tell: the brighter it is, the earlier. ``chances`` are those of every bin, (pixels, bins).
+        """
+        blind = self.dead_time / self.period - cost
+        least = max(0, ceil(0.5 / self.bins + blind))  # periods that any photon loses; one behind some place, one more
+        place = min(max(ceil((least - blind) * self.bins - 0.5), 0), self.bins)
+        dark = np.log1p(-np.minimum(chances, 1 - 1e-12)).cumsum(axis=1)  # the logarithm of: no photon up to here
+        dark = np.concatenate([np.zeros((len(dark), 1)), dark, dark[:, -1:] + dark], axis=1)
+        starts = np.arange(shifts) * self.bins // shifts
+        to_place, to_end = (np.exp(dark[:, starts + after] - dark[:, starts]) for after in (place, self.bins))
+        lost = (least * (1 - to_end) + (to_place - to_end)).mean(axis=1)
+        return np.asarray(windows * (cost + lost) * self.period)

@@ -37,6 +37,7 @@ import numpy.typing as npt
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status
+from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.prediction import PRIOR, predict
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
@@ -114,11 +115,7 @@ class EvidenceRace(ABC):
         """One sample of every arm, without a bet."""
         if self.k >= arms:
             raise InvalidParameter(f"k={self.k} best of {arms} arms leaves nothing to decide; choose k below {arms}")
-        if 2 * self.neighbours + 1 >= arms:
-            raise InvalidParameter(
-                f"neighbours={self.neighbours} leaves nothing to decide between {arms} arms; "
-                f"choose neighbours of at most {(arms - 2) // 2}"
-            )
+        check_something_to_decide(self.neighbours, arms)
         pairs = np.zeros((lanes, self.k, arms))
         near_pairs = pairs if self.epsilon > 0 else np.zeros((lanes, 0, 0))
         leaders = np.tile(np.arange(self.k), (lanes, 1))
@@ -289,14 +286,6 @@ def leading_arms(state: RaceState) -> BoolArray:
     marks = np.zeros_like(state.still_in)
     np.put_along_axis(marks, state.leaders, True, axis=1)
     return marks
-
-
-def within_reach_of_all(still_in: BoolArray, places: int) -> BoolArray:
-    """The arms from which the first and the last arm that is in, and so all between, are at most so many places."""
-    arm = np.arange(still_in.shape[1])
-    first = still_in.argmax(axis=1)[:, np.newaxis]
-    last = arm[-1] - still_in[:, ::-1].argmax(axis=1)[:, np.newaxis]
-    return np.asarray((arm - first <= places) & (last - arm <= places))
 
 
 def _log_factors(

@@ -40,6 +40,7 @@ from linkedbandits.model import (
     empirical_means,
 )
 from linkedbandits.policies.median_elimination import better_half
+from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 
 
@@ -64,6 +65,9 @@ class LinkedHalving:
     Nothing is proved about its error; :func:`error_curve` measures it. An experiment with several plays out at once may
     hand out some more than the policy needs to its end; there, give the experiment the same number as ``max_plays``.
 
+    Where being at most so many places off does no harm, say so with ``neighbours``: then survivors that are all so near
+    to one of them are not halved further, and what is left of the plays is shared by them.
+
     >>> import linkedbandits as lb
     >>> from linkedbandits.policies.linked_halving import LinkedHalving
     >>> runs = lb.simulate([0.3, 0.1, 0.2, 0.1], LinkedHalving(plays=500), trials=5, seed=1)
@@ -72,12 +76,14 @@ class LinkedHalving:
     """
 
     plays: int
+    neighbours: int = 0
 
     name: ClassVar[str] = "linked-halving"
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
         check_whole("plays", self.plays)
+        check_whole("neighbours", self.neighbours, least=0)
 
     @property
     def status_at_stop(self) -> Status:
@@ -91,6 +97,7 @@ class LinkedHalving:
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedHalvingState:
         """All plays are left, all arms in."""
+        check_something_to_decide(self.neighbours, arms)
         counts = np.zeros((lanes, arms), dtype=np.int64)
         nothing = np.zeros(lanes, dtype=np.int64)
         return LinkedHalvingState(
@@ -108,7 +115,7 @@ class LinkedHalving:
         even = np.asarray(~behind.any(axis=1))
         sampled = np.where(even[:, np.newaxis], state.still_in, behind)
         many = sampled.sum(axis=1)
-        wanted = np.minimum(_round_samples_left(state), state.left).astype(np.int64)
+        wanted = np.minimum(self._round_samples_left(state), state.left).astype(np.int64)
         each = np.where(even, wanted // many, 1)
         # With the worst of luck every sample takes a play: never ask for more samples than there are plays left.
         first_ones = np.cumsum(sampled, axis=1) <= state.left[:, np.newaxis]
@@ -126,32 +133,40 @@ class LinkedHalving:
         state.arm = best_arm(means, state.still_in)
         state.stopped = state.left == 0
 
-        survivors = state.still_in.sum(axis=1)
-        over = (survivors > 2) & ~_behind(state).any(axis=1) & (_round_samples_left(state) < survivors)
+        spent = self._round_samples_left(state) < state.still_in.sum(axis=1)
+        over = self._to_be_halved(state) & ~_behind(state).any(axis=1) & spent
         state.still_in = np.where(over[:, np.newaxis], better_half(state.still_in, means), state.still_in)
         state.round_plays = np.where(over, 0, state.round_plays)
         state.round_samples = np.where(over, 0, state.round_samples)
+
+    def _to_be_halved(self, state: LinkedHalvingState) -> BoolArray:
+        """Where is there a round after this one? Until two arms are left, or all that are left are near to one."""
+        undecided: BoolArray = state.still_in.sum(axis=1) > 2
+        if self.neighbours > 0:
+            undecided &= ~(state.still_in & within_reach_of_all(state.still_in, self.neighbours)).any(axis=1)
+        return undecided
+
+    def _round_samples_left(self, state: LinkedHalvingState) -> FloatArray:
+        """How many samples the rest of the round's share buys at the price so far, and no more than the round has had.
+
+        A new round assumes the highest price, a play for every sample, and buys one of every survivor in any case.
+        """
+        survivors = state.still_in.sum(axis=1)
+        new = state.round_samples == 0
+        price = np.where(new, 1.0, state.round_plays / np.maximum(state.round_samples, 1))
+        rounds_left = np.where(self._to_be_halved(state), 1 + np.log2(np.maximum(price * survivors, 1)), 1.0)
+        share = (state.left + state.round_plays) / rounds_left
+        affordable = np.maximum(share - state.round_plays, 0) / np.maximum(price, 1 / survivors)
+        bounded: FloatArray = np.where(
+            new, np.maximum(affordable, survivors), np.minimum(affordable, state.round_samples)
+        )
+        return bounded
 
 
 def _behind(state: LinkedHalvingState) -> BoolArray:
     """The survivors that have a sample less than others."""
     most = np.where(state.still_in, state.samples, 0).max(axis=1, keepdims=True)
     return np.asarray(state.still_in & (state.samples < most))
-
-
-def _round_samples_left(state: LinkedHalvingState) -> FloatArray:
-    """How many samples the rest of the round's share buys at the price so far, and no more than the round has had.
-
-    A new round assumes the highest price, a play for every sample, and buys one of every survivor in any case.
-    """
-    survivors = state.still_in.sum(axis=1)
-    new = state.round_samples == 0
-    price = np.where(new, 1.0, state.round_plays / np.maximum(state.round_samples, 1))
-    rounds_left = np.where(survivors > 2, 1 + np.log2(np.maximum(price * survivors, 1)), 1.0)
-    share = (state.left + state.round_plays) / rounds_left
-    affordable = np.maximum(share - state.round_plays, 0) / np.maximum(price, 1 / survivors)
-    bounded: FloatArray = np.where(new, np.maximum(affordable, survivors), np.minimum(affordable, state.round_samples))
-    return bounded
 
 
 @dataclass(frozen=True)
