@@ -10,6 +10,7 @@ EVERY_POLICY = [
     lb.LinkedElimination(delta=0.1, neighbours=1),
     lb.LinkedTrackAndStop(delta=0.1),
     lb.LinkedHalving(plays=60),
+    lb.LinkedHalving(plays=60, neighbours=1),
     lb.CascadeBAI(delta=0.1, k=1),
     lb.CascadeBAI(delta=0.1, k=2),
     lb.MaximalSampling(delta=0.1),

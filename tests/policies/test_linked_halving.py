@@ -55,6 +55,25 @@ def test_where_samples_are_cheap_the_round_goes_on_with_as_many_again_as_it_had(
     assert run.needs[0] == [0, 12, 0, 12]
 
 
+def test_neighbours_are_not_told_apart():
+    """Six arms, half of them left: in lane 0 all near the middle one, in lane 1 not, so that one more is dropped."""
+    run = Paid(LinkedHalving(plays=100, neighbours=1), lanes=2, arms=6)
+    assert run.needs[0] == [4] * 6
+    run.pay([24, 24], [0, 2, 4, 3, 0, 0], [4, 0, 3, 0, 2, 0])
+    assert run.still_in == [[1, 2, 3], [0, 2, 4]]
+    assert run.needs[0] == [0, 25, 25, 25, 0, 0]  # all that is left
+    assert run.needs[1][0] < 25
+    run.pay([75, run.needs[1][0] * 3], [0, 10, 20, 18, 0, 0], [9, 0, 9, 0, 0, 0])
+    assert run.still_in == [[1, 2, 3], [0, 2]]
+
+
+def test_neighbours_that_reach_everywhere_leave_nothing_to_decide():
+    with pytest.raises(lb.InvalidParameter, match="choose neighbours of at most 1"):
+        lb.simulate([0.1] * 5, LinkedHalving(plays=10, neighbours=2), trials=1)
+    with pytest.raises(lb.InvalidParameter, match="neighbours=-1"):
+        LinkedHalving(plays=10, neighbours=-1)
+
+
 def test_the_last_plays_go_one_by_one_to_whoever_is_behind():
     run = Paid(LinkedHalving(plays=8), arms=2)
     assert run.needs == [[4, 4]]

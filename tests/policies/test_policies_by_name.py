@@ -26,6 +26,12 @@ def test_a_description_makes_the_same_policy_again_even_through_json(policy):
     assert make_policy(description["name"], description["parameters"]) == policy
 
 
+def test_a_parameter_that_came_later_is_described_only_where_it_is_set():
+    """Experiments and studies that were saved without it have the same description as before."""
+    assert describe_policy(lb.LinkedHalving(plays=5))["parameters"] == {"plays": 5}
+    assert describe_policy(lb.LinkedHalving(plays=5, neighbours=2))["parameters"] == {"plays": 5, "neighbours": 2}
+
+
 def test_an_unknown_name_is_answered_with_the_ones_there_are():
     with pytest.raises(lb.UnknownName, match="unknown policy 'magic'; choose one of linked-elimination, linked-"):
         policy_class("magic")

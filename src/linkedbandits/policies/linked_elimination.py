@@ -42,7 +42,7 @@ class LinkedElimination(EvidenceRace):
     delta: float
     k: int = 1
     epsilon: float = 0.0
-    neighbours: int = field(default=0, kw_only=True)
+    neighbours: int = field(default=0, kw_only=True, metadata={"saved": "if set"})
     parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
 

@@ -21,7 +21,7 @@ sample:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -76,7 +76,7 @@ class LinkedHalving:
     """
 
     plays: int
-    neighbours: int = 0
+    neighbours: int = field(default=0, metadata={"saved": "if set"})
 
     name: ClassVar[str] = "linked-halving"
     asks: ClassVar[Asks] = "needs"
