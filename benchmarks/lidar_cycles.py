@@ -41,7 +41,7 @@ class Cell:
         return Task(Sensor(bins=self.bins, fwhm=self.fwhm, ambient=self.ambient), self.signal, cycles=MOST_CYCLES)
 
     def depths(self):
-        """Uniform over the depths at which the pulse is within range to half its height."""
+        """Uniform over the depths at least a pulse's width from both ends of the range."""
         return np.random.default_rng(self.seed).uniform(self.fwhm, self.bins - self.fwhm, self.pixels)
 
     def chances(self):
@@ -116,14 +116,20 @@ def watched(cell: Cell, acquisition: str) -> Iterator[Look]:
 def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
     """Policies that plan for a budget or end by themselves, run anew for each."""
     for budget in budgets(1.5 if acquisition == "shifted" else 1.8):
-        task = Task(cell.task.sensor, cell.signal, budget)
-        made = find_acquisition(acquisition, task)
-        ended = simulate_lanes(
-            cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
-        )
-        yield made.cost * float(ended.plays.mean()), Counts(ended.samples, ended.successes), ended.top[:, 0]
-        if ended.confident.all():
+        look, all_ended = with_budget(cell, acquisition, budget)
+        yield look
+        if all_ended:
             return  # a larger budget would not be used
+
+
+def with_budget(cell: Cell, acquisition: str, budget: int) -> tuple[Look, bool]:
+    """One run, and whether every pixel ended by itself."""
+    made = find_acquisition(acquisition, Task(cell.task.sensor, cell.signal, budget))
+    ended = simulate_lanes(
+        cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
+    )
+    cycles = made.cost * float(ended.plays.mean())
+    return (cycles, Counts(ended.samples, ended.successes), ended.top[:, 0]), bool(ended.confident.all())
 
 
 def nothing(cell: Cell) -> Counts:
@@ -137,22 +143,40 @@ def add(one: Counts, other: Counts) -> Counts:
 
 def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
     """Cycles until the share of right pixels first reaches the level, by estimator; infinite where it does not."""
-    sensor, depth, tolerance = cell.task.sensor, cell.depths(), cell.task.tolerance
     reached: dict[str, float] = {}
     before: dict[str, tuple[float, float]] = {}
     columns = [name for name in ESTIMATORS if name != "answer" or acquisition in NAMED]
-    for cycles, counts, answers in looks(cell, acquisition):
+    for look in looks(cell, acquisition):
         for name in columns:
             if name in reached:
                 continue
-            found = find_estimator(name, sensor, cell.signal)(counts.samples, counts.successes, answers)
-            right = float((np.abs(found - depth) <= tolerance).mean())
-            if right >= LEVEL:
-                reached[name] = crossing(before.get(name, (cycles, right)), (cycles, right))
-            before[name] = (cycles, right)
-        if len(reached) == len(columns) or (reached and cycles > PATIENCE * min(reached.values())):
+            now = look[0], share_right(cell, name, look)
+            last = before.get(name, now)
+            if now[1] >= LEVEL:
+                # Looks at shifted windows are far apart. What the others are compared with is measured as finely.
+                fine = acquisition == "shifted" and name == "map" and last is not now
+                reached[name] = crossing(*(halved_twice(cell, acquisition, name, last, now) if fine else (last, now)))
+            before[name] = now
+        if len(reached) == len(columns) or (reached and look[0] > PATIENCE * min(reached.values())):
             break
     return {name: reached.get(name, np.inf) for name in columns}
+
+
+def share_right(cell: Cell, estimator: str, look: Look) -> float:
+    _, counts, answers = look
+    found = find_estimator(estimator, cell.task.sensor, cell.signal)(counts.samples, counts.successes, answers)
+    return float((np.abs(found - cell.depths()) <= cell.task.tolerance).mean())
+
+
+def halved_twice(
+    cell: Cell, acquisition: str, estimator: str, low: tuple[float, float], high: tuple[float, float]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The level is passed between two looks: two that are nearer to each other."""
+    for _ in range(2):
+        look, _ = with_budget(cell, acquisition, round((low[0] * high[0]) ** 0.5))
+        middle = look[0], share_right(cell, estimator, look)
+        low, high = (low, middle) if middle[1] >= LEVEL else (middle, high)
+    return low, high
 
 
 def crossing(before: tuple[float, float], after: tuple[float, float]) -> float:

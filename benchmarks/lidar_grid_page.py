@@ -121,7 +121,7 @@ def picture(done: Measured) -> object:
                     [done[cell][name]["map"] for cell in shown],  # what is infinite is not drawn
                     color=look.colour,
                     marker=look.marker,
-                    linestyle=look.line,
+                    linestyle="-" if name == "pulse" else look.line,
                     linewidth=2.4 if name == "pulse" else 1.2,
                     label=name,
                 )

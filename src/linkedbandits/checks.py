@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from linkedbandits.errors import InvalidParameter
@@ -47,7 +49,7 @@ def check_positive(name: str, value: float, most: float = np.inf) -> None:
 
 def check_not_negative(name: str, value: float) -> None:
     """Refuse what is not a finite number of at least 0."""
-    if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < np.inf):
+    if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf):
         raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
 
 

@@ -39,7 +39,7 @@ def test_a_wide_pulse_has_both_shares_and_elimination_says_what_it_is_sure_of(tm
         "60 bins of 20 cm",
         "20 ns of blindness",
         "ended sure of a bin in",
-        "the 4 before",
+        "is at most 4 from that",
     ):
         assert words in " ".join(result.stdout.split())
 

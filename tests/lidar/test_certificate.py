@@ -113,6 +113,19 @@ def test_dim_returns_are_certain_in_the_end(signal):
     assert held(*counts_of(sensor, np.linspace(10, 90, 20), signal, samples), background=sensor.background).all()
 
 
+@pytest.mark.parametrize(("fwhm", "tolerance"), [(3.0, 1.0), (4.24, 1.0), (10.0, 5.0)])
+@pytest.mark.parametrize("ambient", [1.0, 20.0])
+@pytest.mark.parametrize("mean", [0.2, 1.0])
+def test_counts_without_noise_decide_for_a_tenth_of_the_mean_signal(fwhm, tolerance, ambient, mean):
+    """Where bounds over cells grow faster than the evidence no samples are enough: so it was in bright light."""
+    sensor = Sensor(bins=200, fwhm=fwhm, ambient=ambient)
+    samples = np.full((1, 200), 1e7)
+    proof = certificate(fwhm, sensor.background, mean / 10, 10 * mean, tolerance)
+    for depth in (100.0, 100.3, 100.5):
+        successes = samples * sensor.chances([depth], [mean / 10])
+        assert proof.holds(samples, successes, np.array([depth]), np.log(20)).all()
+
+
 def test_it_is_made_for_signals_of_any_strength():
     assert np.isfinite(certificate(3.0, 0.05, 10.0, 1e6, 1.0).fires).all()
 

@@ -86,6 +86,11 @@ def test_what_makes_no_sensor_is_refused_by_name(name, value):
         Sensor(**{name: value})
 
 
+@pytest.mark.parametrize("number", [5, 5.0, np.int64(5), np.float32(5.0)])
+def test_numbers_of_any_kind_make_a_sensor(number):
+    assert Sensor(ambient=number, dark=number).background == 5 / 200 + 5
+
+
 def test_one_depth_has_one_row_of_chances():
     sensor = Sensor(bins=30)
     assert (sensor.chances(12.3, 0.5) == sensor.chances([12.3], [0.5])[0]).all()

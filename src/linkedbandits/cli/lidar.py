@@ -15,6 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkedbandits.checks import check_not_negative
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
@@ -88,6 +89,7 @@ def lidar(
     Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
     """
     shown = _read_scene(scene, file).shrunk(size)
+    check_not_negative("--dead-time", dead_time)
     sensor = Sensor(
         bins=bins,
         fwhm=fwhm,
@@ -163,7 +165,8 @@ def _print(frames: list[Frame], picture: Path) -> None:
     high, wide = first.depth.shape
     console.print(
         f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {_centimetres(sensor.bin_depth)}, "
-        f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle; estimator {first.estimator}",
+        f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle{_dark(sensor)}; "
+        f"estimator {first.estimator}",
         style="bold",
     )
     lines = _figures(frames)
@@ -178,6 +181,10 @@ def _print(frames: list[Frame], picture: Path) -> None:
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")
+
+
+def _dark(sensor: Sensor) -> str:
+    return f", {sensor.dark:g} dark a bin" if sensor.dark else ""
 
 
 def _centimetres(metres: float) -> str:
@@ -234,8 +241,8 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
         if frame.acquisition == "elimination":
             proved = figures.percent(frame.summary().proved)
             console.print(
-                f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is that one, or one of "
-                f"the {frame.task.neighbours} before or behind it."
+                f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is at most "
+                f"{frame.task.neighbours} from that."
             )
     if summary.too_bright:
         _, strongest = frames[0].task.signals

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, log
+from math import ceil, log, sqrt
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
@@ -39,7 +39,8 @@ from linkedbandits.lidar.returns import Floats, surroundings
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 CELLS = 8
-"""How many cells the reach of the window, or a third of the pulse's width, is divided into;"""
+"""How many cells the reach of the window, or a third of the pulse's width, is divided into, or more: what the last sum
+adds grows with the samples, but the evidence of a dim return over a bright background grows far slower than they do;"""
 SIGNAL_STEP = 0.33
 """and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds
 are then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
@@ -133,7 +134,8 @@ def free_fit(samples: IntArray, successes: IntArray, background: float, half: in
 def certificate(fwhm: float, background: float, weakest: float, strongest: float, reach: float) -> Certificate:
     """The tables of a pulse over a known background, for signals from 0 to ``strongest`` and windows of this reach."""
     pulse = Pulse(fwhm)
-    per_bin = ceil(CELLS / min(reach, fwhm / 3))
+    finer = max(1.0, sqrt(background * fwhm / (2 * weakest)))
+    per_bin = ceil(finer * CELLS / min(reach, fwhm / 3))
     phases = (np.arange(per_bin) + 0.5) / per_bin
     step = min(SIGNAL_STEP * reach / pulse.sigma, _LARGEST_STEP)
     ends = np.geomspace(weakest, strongest, 1 + max(1, ceil(log(strongest / weakest) / step)))

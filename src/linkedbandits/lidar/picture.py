@@ -14,6 +14,8 @@ from linkedbandits.model import BoolArray
 
 ENDINGS = (".png", ".svg", ".pdf")
 ROWS = ("depth (m)", "error (cm)", "laser cycles")
+_LEAST_BINS = 20
+"""Depth's colours span so many bins at least."""
 _MOST_ERROR = 10.0
 """Errors beyond so many centimetres have one colour."""
 
@@ -39,9 +41,10 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
             axes.set_facecolor("0.85")  # where there is no depth
         real = first.truth[np.isfinite(first.truth)]
         near, far = (real.min(), real.max()) if real.size else (0.0, first.task.sensor.reach)
+        margin = max(0.0, _LEAST_BINS * first.task.sensor.bin_depth - (far - near)) / 2  # or a wall would have no shade
         most = max(float(frame.cycles.max()) for frame in frames)
         images = [
-            {"cmap": "viridis", "vmin": near, "vmax": far},
+            {"cmap": "viridis", "vmin": near - margin, "vmax": far + margin},
             {"cmap": "RdBu", "vmin": -_MOST_ERROR, "vmax": _MOST_ERROR},
             {"cmap": "magma", "vmin": 0.0, "vmax": most},
         ]
@@ -80,7 +83,7 @@ def _describe(axes: Any, frame: Frame) -> None:
         f"{task.sensor.bins} bins of {100 * task.sensor.bin_depth:.1f} cm",
         f"pulse {task.sensor.fwhm:g} bins wide",
         f"ambient {task.sensor.ambient:g}, signal {task.signal:g}",
-        "photons a cycle",
+        "photons a cycle" + (f", {task.sensor.dark:g} dark a bin" if task.sensor.dark else ""),
         f"estimator: {frame.estimator}",
         f"at most {task.cycles:,} cycles" + ("" if task.delta is None else f", delta {task.delta:g}"),
         "grey: no true depth",

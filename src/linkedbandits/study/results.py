@@ -140,12 +140,11 @@ def _band(plays: FloatArray) -> tuple[float | None, float | None]:
 def lower_bound(cell: dict[str, Any]) -> float | None:
     """Plays that any policy needs on the cell's instance at its delta; None without a delta or with a tie.
 
-    None as well for a policy with a tolerance, which may need less than any that has to name the best arm.
+    It is for policies that have to name the best arm: one with a tolerance may need fewer.
     """
-    parameters = cell["policy"]["parameters"]
-    if cell["delta"] is None or parameters.get("epsilon") or parameters.get("neighbours"):
+    if cell["delta"] is None:
         return None
-    bound = lower(cell["means"], cell["delta"], cell["linkage"], parameters.get("k", 1))
+    bound = lower(cell["means"], cell["delta"], cell["linkage"], cell["policy"]["parameters"].get("k", 1))
     return bound if np.isfinite(bound) else None
 
 
