@@ -25,6 +25,8 @@ PATIENCE = 10
 NON_ADAPTIVE = ("synchronous", "suffix", "free", "shifted")
 NAMED = ("elimination", "halving")
 """Those that name a bin by themselves, without a model of the pulse: they alone have the column ``answer``."""
+RUN_ANEW = (*NAMED, "shifted")
+"""Those that plan for a budget or end by themselves: a larger budget is another run."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def budgets(ratio: float) -> list[int]:
 def looks(cell: Cell, acquisition: str) -> Iterator[Look]:
     if acquisition in ("suffix", "free"):
         return equal_needs(cell, find_acquisition(acquisition, cell.task).linkage)
-    if acquisition in (*NAMED, "shifted"):
+    if acquisition in RUN_ANEW:
         return budget_by_budget(cell, acquisition)
     if acquisition == "synchronous":
         return whole_windows(cell)
@@ -114,7 +116,7 @@ def watched(cell: Cell, acquisition: str) -> Iterator[Look]:
 
 
 def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
-    """Policies that plan for a budget or end by themselves, run anew for each."""
+    """A run for every budget."""
     for budget in budgets(1.5 if acquisition == "shifted" else 1.8):
         look, all_ended = with_budget(cell, acquisition, budget)
         yield look
@@ -153,8 +155,8 @@ def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
             now = look[0], share_right(cell, name, look)
             last = before.get(name, now)
             if now[1] >= LEVEL:
-                # Looks at shifted windows are far apart. What the others are compared with is measured as finely.
-                fine = acquisition == "shifted" and name == "map" and last is not now
+                # Runs that begin anew for every look have few of them. What all are compared by is measured finely.
+                fine = acquisition in RUN_ANEW and name == "map" and last is not now
                 reached[name] = crossing(*(halved_twice(cell, acquisition, name, last, now) if fine else (last, now)))
             before[name] = now
         if len(reached) == len(columns) or (reached and look[0] > PATIENCE * min(reached.values())):
