@@ -62,7 +62,7 @@ def test_shifted_windows_take_as_long_as_event_by_event(reach, dead_time, ambien
     """2,000 windows; the time is off by more than 2 % with probability below 1e-6."""
     sensor = Sensor(bins=100, reach=reach, dead_time=dead_time, ambient=ambient)
     chances = sensor.chances(np.array([60.0]), np.array([0.5]))
-    expected = sensor.elapsed_shifted(2000, 20, 1.05, chances)[0]
+    expected = sensor.elapsed_shifted(np.array([2000]), 20, 1.05, chances)[0]
     seen = seconds_event_by_event(sensor, chances[0], 2000, 20, np.random.default_rng(3))
     assert seen == pytest.approx(expected, rel=0.02)
 

@@ -86,12 +86,14 @@ class Task:
 class Acquisition:
     """A policy, the linkage it plays under, and the laser cycles that a play takes.
 
-    ``sure_of`` names the estimator whose depth is sure where the policy stops with its guarantee.
+    ``shifts`` says that plays are windows whose starts are shifted evenly, by so many steps. ``sure_of`` names the
+    estimator whose depth is sure where the policy stops with its guarantee.
     """
 
     policy: AnyPolicy
     linkage: str = "ordered"
     cost: float = 1.0
+    shifts: int | None = None
     sure_of: str | None = None
 
 
@@ -100,7 +102,7 @@ def _shifted(task: Task) -> Acquisition:
         raise InvalidParameter(f"cycles={task.cycles} is less than the 2 that a shifted window takes; give more")
     shifts = ShiftedGates(1).shifts
     policy = ShiftedGates(task.cycles * shifts // (shifts + 1))  # every round begun takes a cycle more
-    return Acquisition(policy, "free", policy.cost)
+    return Acquisition(policy, "free", policy.cost, policy.round)
 
 
 def _elimination(task: Task) -> Acquisition:

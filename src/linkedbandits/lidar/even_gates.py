@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, IntArray, Needs, Status, best_arm, empirical_means
+from linkedbandits.model import Counts, IntArray, Needs, best_arm, empirical_means
+from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.looks import batch
 
@@ -28,21 +29,11 @@ class EvenGatesState(LaneState):
 
 
 @dataclass(frozen=True)
-class EvenGates:
+class EvenGates(WithoutGuarantee):
     """Sample all bins alike. It does not stop by itself: give it a budget."""
 
     name: ClassVar[str] = "even-gates"
     asks: ClassVar[Asks] = "needs"
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It never stops by itself."""
-        return "budget"
-
-    @property
-    def error_bound(self) -> float | None:
-        """None."""
-        return None
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> EvenGatesState:
         """One sample of every bin first."""

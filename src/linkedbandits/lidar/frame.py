@@ -19,9 +19,8 @@ from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.lidar.sensor import Sensor
-from linkedbandits.lidar.shifted_gates import ShiftedGates
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.simulation import simulate_lanes
+from linkedbandits.simulation import Outcomes, simulate_lanes
 from linkedbandits.streams import block_lanes
 
 MEMORY = 32 * 2**20
@@ -238,18 +237,15 @@ def _capture_part(
             present = model.evidence(outcomes.samples[some], outcomes.successes[some]) > 0
             found[some] = np.where(present, found[some], np.nan)
     cycles = outcomes.plays * np.float64(made.cost)
-    seconds = _seconds(made, task.sensor, cycles, outcomes.successes, chances)
+    seconds = _seconds(made, task.sensor, outcomes, chances)
     confident = outcomes.confident & np.isfinite(found) & (estimator == made.sure_of)
     return np.array([found, cycles, seconds, confident, outcomes.confident, outcomes.top[:, 0]])
 
 
-def _seconds(
-    made: Acquisition, sensor: Sensor, cycles: FloatArray, photons: IntArray, chances: FloatArray
-) -> FloatArray:
-    """The time that the cycles took; nan for plays in an order in which no time runs."""
-    if isinstance(made.policy, ShiftedGates):
-        shifts = min(made.policy.shifts, made.policy.plays)
-        return sensor.elapsed_shifted(made.policy.plays, shifts, made.cost, chances)
+def _seconds(made: Acquisition, sensor: Sensor, outcomes: Outcomes, chances: FloatArray) -> FloatArray:
+    """The time that the plays took; nan for plays in an order in which no time runs."""
+    if made.shifts is not None:
+        return sensor.elapsed_shifted(outcomes.plays, made.shifts, made.cost, chances)
     if made.linkage == "free":
-        return np.full(cycles.size, np.nan)
-    return sensor.elapsed(cycles, photons)
+        return np.full(outcomes.plays.size, np.nan)
+    return sensor.elapsed(outcomes.plays.astype(np.float64), outcomes.successes)  # a play in order is a cycle

@@ -93,7 +93,7 @@ class Sensor:
         lost = np.ceil(sees_again) - 1
         return np.asarray((cycles + photons @ lost) * self.period)
 
-    def elapsed_shifted(self, windows: int, shifts: int, cost: float, chances: FloatArray) -> FloatArray:
+    def elapsed_shifted(self, windows: IntArray, shifts: int, cost: float, chances: FloatArray) -> FloatArray:
         """Seconds that so many windows take whose starts are shifted evenly, on average over what they may see.
 
         A window begins ``cost`` periods after the last one; or, where the detector is still blind by then, as many

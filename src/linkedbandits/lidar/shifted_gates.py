@@ -23,7 +23,8 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, IntArray, Repeats, Status, best_arm, empirical_means
+from linkedbandits.model import Counts, IntArray, Repeats, best_arm, empirical_means
+from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 
 
@@ -37,7 +38,7 @@ class ShiftedGatesState(LaneState):
 
 
 @dataclass(frozen=True)
-class ShiftedGates:
+class ShiftedGates(WithoutGuarantee):
     """Open ``plays`` windows, in rounds of ``shifts``, and name the bin that fired most often when it was tried.
 
     With fewer windows than that, they are one round, and shifted farther. A window's bins follow their own order but
@@ -55,19 +56,14 @@ class ShiftedGates:
         check_whole("shifts", self.shifts)
 
     @property
+    def round(self) -> int:
+        """How many windows it takes until their shifts have added up to a period."""
+        return min(self.shifts, self.plays)
+
+    @property
     def cost(self) -> float:
         """Laser cycles that a window takes, on average over a round."""
-        return 1 + 1 / min(self.shifts, self.plays)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops when its windows are used up."""
-        return "budget"
-
-    @property
-    def error_bound(self) -> float | None:
-        """None."""
-        return None
+        return 1 + 1 / self.round
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ShiftedGatesState:
         """No window so far."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.returns import few_at_a_time
-from linkedbandits.model import Counts, FloatArray, IntArray, Status
+from linkedbandits.model import Counts, FloatArray, IntArray
+from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import SeedArray, open_lanes
 
 LEAD = 2.0
@@ -32,7 +33,7 @@ class ThompsonState(GateState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThompsonGating(GatePolicy):
+class ThompsonGating(WithoutGuarantee, GatePolicy):
     """Gates at depths drawn from the posterior. It does not stop by itself: give it a budget.
 
     The authors draw anew for every cycle. So does this for the first four hundred; then a draw serves 0.5 % of the
@@ -41,16 +42,6 @@ class ThompsonGating(GatePolicy):
 
     name: ClassVar[str] = "thompson-gating"
     growth: ClassVar[float] = 0.005
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It never stops by itself."""
-        return "budget"
-
-    @property
-    def error_bound(self) -> float | None:
-        """None."""
-        return None
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ThompsonState:
         """Nothing is known: the gate opens anywhere."""

@@ -35,12 +35,12 @@ from linkedbandits.model import (
     FloatArray,
     IntArray,
     Needs,
-    Status,
     best_arm,
     empirical_means,
 )
 from linkedbandits.policies.median_elimination import better_half
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
+from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 
 
@@ -59,7 +59,7 @@ class LinkedHalvingState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedHalving:
+class LinkedHalving(WithoutGuarantee):
     """Take exactly ``plays`` plays, then name the arm with the highest empirical mean among the last survivors.
 
     Nothing is proved about its error; :func:`error_curve` measures it. An experiment with several plays out at once may
@@ -84,16 +84,6 @@ class LinkedHalving:
     def __post_init__(self) -> None:
         check_whole("plays", self.plays)
         check_whole("neighbours", self.neighbours, least=0)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops when its plays are used up."""
-        return "budget"
-
-    @property
-    def error_bound(self) -> float | None:
-        """None: the error depends on means that nobody knows."""
-        return None
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedHalvingState:
         """All plays are left, all arms in."""
