@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from linkedbandits.signals import ended_by_signals, exit_status, farewell, what_is_kept
+
 # A section is imported when it runs: some need packages that others do not.
 SECTIONS = {
     "simulation": "simulation_cost:main",
@@ -18,6 +20,8 @@ SECTIONS = {
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
     "studies": "studies:main",
+    "workers": "workers:main",
+    "worker-kills": "workers:kills",
     "lidar": "lidar:main",
     "lidar-grid": "lidar_grid:main",
     "lidar-validity": "lidar:validity",
@@ -30,6 +34,15 @@ SECTIONS = {
 
 
 def main() -> None:
+    with ended_by_signals():
+        try:
+            run_sections()
+        except KeyboardInterrupt as stopped:
+            print(farewell(stopped), file=sys.stderr)
+            sys.exit(exit_status(stopped))
+
+
+def run_sections() -> None:
     names = sys.argv[1:] or list(SECTIONS)
     unknown = [name for name in names if name not in SECTIONS]
     if unknown:
@@ -37,7 +50,8 @@ def main() -> None:
     for name in names:
         print(f"\n== {name} ==", flush=True)
         module, function = SECTIONS[name].split(":")
-        getattr(import_module(f"benchmarks.{module}"), function)()
+        with what_is_kept(f"figures printed so far stand; go on with: make bench SECTION={name}"):
+            getattr(import_module(f"benchmarks.{module}"), function)()
 
 
 if __name__ == "__main__":  # worker processes import this module again

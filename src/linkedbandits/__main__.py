@@ -2,16 +2,23 @@
 
 import sys
 
+from linkedbandits.signals import ended_by_signals, exit_status, farewell
+
 
 def main() -> None:
-    """Run the command line."""
-    try:
-        from linkedbandits.cli import run  # the library itself works without typer and rich
-    except ModuleNotFoundError as error:
-        if error.name not in {"typer", "rich"}:
-            raise
-        sys.exit(f"the command line needs {error.name}; install it with: pip install 'linkedbandits[cli]'")
-    run()
+    """Run the command line, until it is done or a signal ends it."""
+    with ended_by_signals():
+        try:
+            from linkedbandits.cli import run  # the library itself works without typer and rich
+
+            run()
+        except ModuleNotFoundError as error:
+            if error.name not in {"typer", "rich"}:
+                raise
+            sys.exit(f"the command line needs {error.name}; install it with: pip install 'linkedbandits[cli]'")
+        except KeyboardInterrupt as stopped:  # before a command had begun
+            print(farewell(stopped), file=sys.stderr)
+            sys.exit(exit_status(stopped))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from linkedbandits.study import estimate as module
-from linkedbandits.study.engines.processes import usable_cores
 from linkedbandits.study.estimate import Estimate, estimate
 from small_study import small_study
 
@@ -37,7 +36,3 @@ def test_trial_runs_end_when_their_time_is_up(monkeypatch):
     slow_clock = itertools.count(step=3).__next__
     assert estimate(study, clock=slow_clock).core_seconds > 0
     assert 0 < len(tried) < len(study.cells)
-
-
-def test_there_is_a_core_to_use():
-    assert usable_cores() >= 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +20,7 @@ from linkedbandits.cli.simulate import simulate
 from linkedbandits.cli.study import study
 from linkedbandits.cli.token import token
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.signals import exit_status, farewell
 from linkedbandits.version import __version__
 
 app = typer.Typer(
@@ -27,14 +30,25 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(compare)
-app.command()(simulate)
-app.command()(bounds)
-app.command()(lidar)
-app.command()(reproduce)
-app.command()(study)
-app.command()(serve)
-app.command(name="demo-traffic")(demo_traffic)
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that ends with one line when it is interrupted; typer itself would say nothing."""
+
+    @wraps(command)
+    def run_it(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt as stopped:
+            typer.echo(farewell(stopped), err=True)
+            raise typer.Exit(exit_status(stopped)) from None
+
+    return run_it
+
+
+for _command in (compare, simulate, bounds, lidar, reproduce, study, serve):
+    app.command()(_interruptible(_command))
+app.command(name="demo-traffic")(_interruptible(demo_traffic))
 app.add_typer(token, name="token")
 
 
@@ -65,9 +79,6 @@ def run() -> None:
             raise
         typer.echo(f"linkedbandits: the output cannot be written ({error.strerror}); make room for it", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("linkedbandits: interrupted", err=True)
-        sys.exit(130)
 
 
 __all__ = ["app", "run"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from functools import partial
 from math import ceil, isnan
@@ -107,11 +108,20 @@ def lidar(
     find_estimator(estimator, sensor, signal)
     check_picture(picture)
     opt.check_writable("--picture", picture)
-    with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
-        frames = [
-            capture(shown, task, name, estimator, seed=seed, workers=workers, progress=partial(advance, name))
-            for name in methods
-        ]
+    frames: list[Frame] = []
+    try:
+        with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
+            frames.extend(
+                capture(shown, task, name, estimator, seed=seed, workers=workers, progress=partial(advance, name))
+                for name in methods
+            )
+    finally:
+        # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
+        if frames and not isinstance(sys.exception(), KeyboardInterrupt):
+            _show(frames, seed, picture, as_json)
+
+
+def _show(frames: list[Frame], seed: int, picture: Path, as_json: bool) -> None:
     draw_frames(picture, frames)
     if as_json:
         typer.echo(json.dumps(_as_data(frames, seed)))

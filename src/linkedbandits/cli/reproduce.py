@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.running import find_engine, run_with_bar
+from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 
 if TYPE_CHECKING:
     from linkedbandits.study.reproduction.claims import Finding
@@ -50,8 +50,10 @@ def reproduce(
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     made = paper_study(seed, quick=quick)
-    results = run_with_bar(made, folder / "results", find_engine(engine, workers, scheduler))
-    written = write_report(results, folder, seed)
+    chosen = find_engine(engine, workers, scheduler)
+    with kept_in(folder):
+        results = run_with_bar(made, folder / "results", chosen)
+        written = write_report(results, folder, seed)
     if as_json:
         typer.echo(json.dumps(_as_data(folder, written)))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ from rich.console import Console
 
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.signals import take_back_signals, what_is_kept
 from linkedbandits.study.chunks import Chunk
 from linkedbandits.study.engines import Engine
 
@@ -29,24 +32,31 @@ def find_engine(name: str, workers: int | None, scheduler: str | None) -> Engine
     return on_processes(workers)
 
 
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Within this, a study's folder is worked on: an interruption says so, and comes but once."""
+    from linkedbandits.study.tables import need_polars
+
+    need_polars()
+    take_back_signals()
+    with what_is_kept(f"what is finished is kept in {folder}, and the same command goes on from there"):
+        yield
+
+
 def run_with_bar(made: Study, folder: Path, engine: Engine, *, merge: bool = False) -> Results:
-    """Run with a bar, and say what is kept when somebody stops it."""
+    """Run with a bar."""
     from linkedbandits.study import run_study
 
     notes = Console(stderr=True, markup=False)
     total = sum(cell.trials * cell.instance.means.size for cell in made.cells)
-    try:
-        with progress_bar(total) as advance:
+    with progress_bar(total) as advance:
 
-            def begin(missing: list[Chunk], damaged: list[Path]) -> None:
-                for path in damaged:
-                    notes.print(f"{path} was damaged and is set aside; its trials are run again.", highlight=False)
-                advance("", total - sum(chunk.weight for chunk in missing))
+        def begin(missing: list[Chunk], damaged: list[Path]) -> None:
+            for path in damaged:
+                notes.print(f"{path} was damaged and is set aside; its trials are run again.", highlight=False)
+            advance("", total - sum(chunk.weight for chunk in missing))
 
-            def keep(chunk: Chunk) -> None:
-                advance(chunk.label, chunk.weight)
+        def keep(chunk: Chunk) -> None:
+            advance(chunk.label, chunk.weight)
 
-            return run_study(made, folder, engine=engine, merge=merge, on_begin=begin, on_kept=keep)
-    except KeyboardInterrupt:
-        notes.print(f"stopped; what is finished is kept in {folder}, and the same command goes on from there.")
-        raise
+        return run_study(made, folder, engine=engine, merge=merge, on_begin=begin, on_kept=keep)

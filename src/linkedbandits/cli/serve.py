@@ -12,6 +12,7 @@ import typer
 
 from linkedbandits.cli import service_options as opt
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.signals import STOP_SIGNALS
 
 
 def serve(
@@ -33,7 +34,8 @@ def serve(
 ) -> None:
     """Serve live experiments over HTTP, with a page to watch them.
 
-    Stops on Ctrl-C or SIGTERM: requests that are under way are finished, and nothing that was acknowledged is lost.
+    Stops on Ctrl-C or SIGTERM: requests that are under way have three seconds to finish, and nothing that was
+    acknowledged is lost. A second signal stops it at once.
     """
     with opt.service_extra():
         from linkedbandits.service.http.logs import start_logging  # an extra
@@ -57,10 +59,11 @@ def serve(
         )
         on_ready = _announce_and_play(store) if demo else _announce(store)
         server = make_server(opened, settings, host, port, on_ready)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOP_SIGNALS:
             # The server stops on these, and passes them on when it has stopped: there is nothing left to do then.
             signal.signal(number, lambda *_: None)
         server.run()
+        typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
 
 
 def _announce(store: str) -> Callable[[str], None]:

@@ -13,7 +13,7 @@ from rich.table import Table
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.report import report_console
-from linkedbandits.cli.running import find_engine, run_with_bar
+from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 from linkedbandits.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def study(
     if plan:
         _print_plan(made, folder, workers, merge, as_json)
         return
-    results = run_with_bar(made, folder, find_engine(engine, workers, scheduler), merge=merge)
-    _report(results, as_json)
+    chosen = find_engine(engine, workers, scheduler)
+    with kept_in(folder):
+        _report(run_with_bar(made, folder, chosen, merge=merge), as_json)
 
 
 def _show(folder: Path, as_json: bool) -> None:
@@ -128,9 +129,9 @@ def _unfinished(row: dict[str, Any]) -> float:
 
 
 def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_json: bool) -> None:
-    from linkedbandits.study.engines.processes import usable_cores
     from linkedbandits.study.estimate import estimate
     from linkedbandits.study.running import missing_trials
+    from linkedbandits.workers import usable_cores
 
     missing = missing_trials(made, folder, merge=merge)
     forecast = estimate(made, missing)

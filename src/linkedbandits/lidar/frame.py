@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +20,16 @@ from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.simulation import Outcomes, simulate_lanes
 from linkedbandits.streams import block_lanes
+from linkedbandits.workers import run_pieces
 
 MEMORY = 32 * 2**20
 """Bytes for the arrays of the pixels that run side by side in a process."""
 LEAST_PIXELS = 256
 """A process takes so many pixels at a time, or a few more."""
+
+_REMEDY = (
+    'look at the machine\'s memory, or run with fewer workers; in a script, capture under if __name__ == "__main__":'
+)
 
 Progress = Callable[[int], None]
 
@@ -158,10 +161,11 @@ def capture(
     depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
     signal = scene.signals(task.signal, task.sensor.reach).reshape(-1)
     pixels = np.empty((6, depth.size))
-    for first, part in _parts(task, acquisition, estimator, depth, signal, seed, workers):
-        pixels[:, first : first + part.shape[1]] = part
-        if progress is not None:
-            progress(part.shape[1])
+    with closing(_parts(task, acquisition, estimator, depth, signal, seed, workers)) as parts:
+        for first, part in parts:
+            pixels[:, first : first + part.shape[1]] = part
+            if progress is not None:
+                progress(part.shape[1])
     found, cycles, seconds, confident, proved, named = pixels.reshape(-1, *scene.depth.shape)
     return Frame(
         scene=scene,
@@ -177,31 +181,42 @@ def capture(
     )
 
 
+class _Part(NamedTuple):
+    """All that a worker needs to acquire some consecutive pixels; depth is in bins."""
+
+    task: Task
+    acquisition: str
+    estimator: str
+    depth: FloatArray
+    signal: FloatArray
+    first: int
+    seed: int
+
+
 def _parts(
     task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, seed: int, workers: int
-) -> Iterator[tuple[int, FloatArray]]:
+) -> Generator[tuple[int, FloatArray], None, None]:
     """Runs of pixels that begin where a block of lanes does, each with its first pixel, as they are finished."""
     block = block_lanes(task.sensor.bins)
     size = -(-LEAST_PIXELS // block) * block
     starts = range(0, depth.size, size)
-    calls = {
-        start: (task, acquisition, estimator, depth[start : start + size], signal[start : start + size], start, seed)
+    parts = [
+        _Part(task, acquisition, estimator, depth[start : start + size], signal[start : start + size], start, seed)
         for start in starts
-    }
+    ]
     if workers == 1 or len(starts) == 1:
-        for start, call in calls.items():
-            yield start, _one_threaded_part(*call)
+        for part in parts:
+            yield part.first, _capture_part(part)
         return
-    context = multiprocessing.get_context("forkserver")  # forking would copy the locks of whatever threads there are
-    with ProcessPoolExecutor(min(workers, len(starts)), context) as pool:
-        running = {pool.submit(_one_threaded_part, *call): start for start, call in calls.items()}
-        for future in as_completed(running):
-            yield running[future], future.result()
+    with closing(
+        run_pieces(_capture_part, parts, workers=min(workers, len(parts)), name_of=_name, remedy=_REMEDY)
+    ) as finishing:
+        for part, pixels in finishing:
+            yield part.first, pixels
 
 
-def _one_threaded_part(*call: Any) -> FloatArray:
-    with _one_thread():
-        return _capture_part(*call)
+def _name(part: _Part) -> str:
+    return f"pixels {part.first} to {part.first + part.depth.size - 1} of {part.acquisition}"
 
 
 def _one_thread() -> AbstractContextManager[object]:
@@ -214,10 +229,14 @@ def _one_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def _capture_part(
-    task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, first: int, seed: int
-) -> FloatArray:
+def _capture_part(part: _Part) -> FloatArray:
     """Depth in bins, cycles, seconds, confident or not, proved or not, and bin, of consecutive pixels."""
+    with _one_thread():
+        return _pixels(part)
+
+
+def _pixels(part: _Part) -> FloatArray:
+    task, acquisition, estimator, depth, signal, first, seed = part
     made = find_acquisition(acquisition, task)
     chances = task.sensor.chances(depth, signal)
     outcomes = simulate_lanes(

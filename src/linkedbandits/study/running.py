@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from linkedbandits.streams import block_lanes
@@ -44,10 +45,11 @@ def run_study(
         missing, damaged = _missing(study, folder, chunk_blocks)
         if on_begin is not None:
             on_begin(missing, damaged)
-        for chunk, finished in (engine or on_processes())(missing):
-            folder.write_chunk(chunk.cell, chunk.lanes, table_of(chunk, finished))
-            if on_kept is not None:
-                on_kept(chunk)
+        with closing((engine or on_processes())(missing)) as finishing:
+            for chunk, finished in finishing:
+                folder.write_chunk(chunk.cell, chunk.lanes, table_of(chunk, finished))
+                if on_kept is not None:
+                    on_kept(chunk)
     return open_results(path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 
@@ -12,15 +13,19 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.http.app import create_app
 from linkedbandits.service.http.service import Service, Settings
 from linkedbandits.service.store import Store
+from linkedbandits.signals import end_in_time, end_now
 
-SECONDS_TO_FINISH = 10
-"""How long requests that are being answered may take after the signal to stop."""
+SECONDS_TO_FINISH = 3
+"""How long requests that are being answered may take after the signal to stop; the whole process has a second more."""
 SECONDS_KEPT_ALIVE = 75
 """When a quiet connection is closed. Clients give up sooner: else it might be closed with a request on its way."""
 
 
 class Server(uvicorn.Server):
-    """Stops on SIGTERM and SIGINT: event streams end at once, requests are finished, the desk commits."""
+    """Stops on SIGTERM and SIGINT: event streams end at once, requests are finished, the desk commits.
+
+    A second signal, or a store that does not answer, ends it without more ado: what was acknowledged is in the store.
+    """
 
     def __init__(self, service: Service, host: str, port: int, on_ready: Callable[[str], None] | None = None) -> None:
         super().__init__(
@@ -55,6 +60,13 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and self._on_ready is not None:
             self._on_ready(self.url)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """What the signals to stop do while it serves."""
+        if self.should_exit:
+            end_now(sig)
+        end_in_time(sig)
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the event streams, which would go on for ever, and then whatever else is going on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from itertools import islice
 from typing import Any
 from uuid import uuid4
@@ -10,8 +10,8 @@ from uuid import uuid4
 from linkedbandits.errors import EngineFailure, MissingExtra
 from linkedbandits.study.chunks import Chunk, Finished, run_chunk
 from linkedbandits.study.engines import Engine
-from linkedbandits.study.engines.processes import usable_cores
 from linkedbandits.version import __version__
+from linkedbandits.workers import usable_cores
 
 _AHEAD = 4
 """Chunks a worker has waiting: more than on one machine, because the way there is longer."""
@@ -25,7 +25,9 @@ def on_dask(scheduler: str | None = None, workers: int | None = None) -> Engine:
     return lambda chunks: _run(chunks, scheduler, workers)
 
 
-def _run(chunks: Iterable[Chunk], scheduler: str | None, workers: int | None) -> Iterator[tuple[Chunk, Finished]]:
+def _run(
+    chunks: Iterable[Chunk], scheduler: str | None, workers: int | None
+) -> Generator[tuple[Chunk, Finished], None, None]:
     distributed = _import_distributed()
     todo = iter(chunks)
     # A scheduler takes tasks with the same key for the same task, whoever sent them.

@@ -1,0 +1,135 @@
+"""How a command ends when it is asked to: Ctrl-C, or SIGTERM from whatever supervises it.
+
+The first signal raises ``Interrupted`` in the main thread, once, so that everything unwinds in order: workers are let
+go, files are closed. A thread of its own sees to it that this does not last: it ends the process at the second signal,
+and when the first has not led to the end in time, be it that some library is deep in a computation of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SECONDS_TO_END = 4.0
+"""From the first signal to the end of the process, at the latest."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the process to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def exit_status(stopped: KeyboardInterrupt) -> int:
+    """What a shell expects of a process that a signal ended."""
+    return 128 + (stopped.number if isinstance(stopped, Interrupted) else signal.SIGINT)
+
+
+@contextmanager
+def what_is_kept(text: str) -> Iterator[None]:
+    """Say with an interruption what of the work is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(text)
+        raise
+
+
+def farewell(stopped: KeyboardInterrupt) -> str:
+    """One line for the person who stopped a command."""
+    notes = getattr(stopped, "__notes__", ["nothing is kept, and the same command begins anew"])
+    return f"linkedbandits: interrupted; {notes[-1]}"
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Within this, SIGINT and SIGTERM end the process as said above. For the main thread, once, at its beginning."""
+    raised = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal raised
+        if not raised:  # a second exception would cut short the cleaning up after the first
+            raised = True
+            raise Interrupted(number)
+
+    # The system writes a signal's number into this pair at once, even if the main thread is busy in foreign code.
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+    before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
+    woken_before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_see_to_the_end, args=(reading,), name="sees to the end", daemon=True).start()
+    try:
+        yield
+    finally:
+        if not raised:  # else the process is about to end, and is watched until it has
+            signal.set_wakeup_fd(woken_before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            writing.close()  # which ends the thread
+
+
+def take_back_signals() -> None:
+    """Undo what libraries do to Ctrl-C when they are imported.
+
+    polars puts a hook of its own before the interpreter's: it ends the call that is under way with a KeyboardInterrupt,
+    and the interpreter then raises another one, wherever the first has led by then.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.getsignal(number))
+
+
+def end_in_time(number: int) -> None:
+    """End the process when it has not ended by itself in time; for who has handlers of signals of its own."""
+    last_resort = threading.Timer(SECONDS_TO_END, end_now, [number])
+    last_resort.daemon = True
+    last_resort.start()
+
+
+def _see_to_the_end(signals: socket.socket) -> None:
+    """Wait for a first signal, and then for a second or for the time to be up."""
+    first: int | None = None
+    deadline: float | None = None
+    with signals:
+        while True:
+            seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not select.select([signals], [], [], seconds)[0]:
+                end_now(first or signal.SIGINT)
+            arrived = signals.recv(1)
+            if not arrived:  # the other end is closed: the process goes on without being watched
+                return
+            if arrived[0] not in STOP_SIGNALS:
+                continue
+            if first is not None:
+                end_now(arrived[0])
+            first, deadline = arrived[0], time.monotonic() + SECONDS_TO_END
+
+
+def end_now(number: int) -> None:
+    """End the process and leave everything as it is. Workers end with the pipes that lead to them."""
+    with suppress(OSError):  # past the interpreter's buffers, which the main thread may hold
+        os.write(2, b"linkedbandits: ended at once; what was finished before is kept\n")
+    os._exit(128 + number)
+
+
+__all__ = [
+    "STOP_SIGNALS",
+    "Interrupted",
+    "end_in_time",
+    "end_now",
+    "ended_by_signals",
+    "exit_status",
+    "farewell",
+    "take_back_signals",
+    "what_is_kept",
+]

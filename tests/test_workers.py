@@ -1,0 +1,282 @@
+"""Workers: every piece gets its result, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import closing, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits import workers
+from linkedbandits.workers import MOST_DEATHS, run_pieces, usable_cores
+from processes import descendants, parent_of
+from waiting import join, killed_in_the_end, until
+
+
+def run(function, pieces, count=2, name_of=str, remedy="the remedy"):
+    return run_pieces(function, pieces, workers=count, name_of=name_of, remedy=remedy)
+
+
+def square(piece):
+    return piece * piece
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_piece_comes_back_once_with_its_result(count):
+    assert sorted(run(square, range(40), count)) == [(piece, piece * piece) for piece in range(40)]
+
+
+def test_no_pieces_begin_no_process():
+    assert list(run(square, [])) == []
+
+
+def test_pieces_are_taken_as_they_are_needed():
+    """A million pieces must not lie in memory because two workers are at the first ones."""
+    taken = []
+
+    def source():
+        for piece in range(1000):
+            taken.append(piece)
+            yield piece
+
+    with closing(run(square, source())) as results:
+        next(results)
+        assert len(taken) < 20
+
+
+def die_once(marker):
+    """Kill the process the first time this piece is run."""
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return marker.name
+
+
+def test_deaths_over_different_pieces_may_be_as_many_as_they_like(tmp_path, caplog):
+    pieces = [tmp_path / str(number) for number in range(3 * MOST_DEATHS)]
+    with caplog.at_level(logging.WARNING):
+        assert sorted(run(die_once, pieces)) == sorted((piece, piece.name) for piece in pieces)
+    assert len(caplog.records) == len(pieces)
+    assert "which is run again: killed by SIGKILL, as the system does when memory runs out" in caplog.text
+
+
+def die_over_three(piece):
+    if piece == 3:
+        os._exit(7)
+    return piece
+
+
+def test_a_piece_that_kills_every_worker_is_named_and_what_is_finished_comes_first():
+    finished = []
+    results = run(die_over_three, range(4), 1, name_of=lambda piece: f"piece {piece}", remedy="eat")
+    with pytest.raises(lb.EngineFailure, match=r"5 workers died over piece 3, the last ended .* with status 7; eat"):
+        finished.extend(piece for piece, _ in results)
+    assert finished == [0, 1, 2]
+    assert MOST_DEATHS == 5
+
+
+def die_first(piece):
+    """Piece 1 dies when it is told to, and piece 2 ends after that."""
+    number, folder = piece
+    if number == 1:
+        until((folder / "begin").exists, "the word to begin")
+        os._exit(1)
+    if number == 2:
+        until((folder / "end").exists, "the word to end")
+    return number
+
+
+def test_what_has_come_in_is_given_back_before_the_error(tmp_path, monkeypatch):
+    """The reader is away while a worker dies for the last time, and another one finishes."""
+    monkeypatch.setattr(workers, "MOST_DEATHS", 1)
+    results = run(die_first, [(number, tmp_path) for number in range(3)], name_of=lambda piece: f"piece {piece[0]}")
+    assert next(results)[1] == 0
+    arrived = results.gi_frame.f_locals["crew"]._outcomes
+    for word, outcomes in (("begin", 1), ("end", 2)):
+        (tmp_path / word).touch()
+        until(lambda outcomes=outcomes: arrived.qsize() == outcomes, f"{outcomes} outcomes")
+    assert next(results)[1] == 2
+    with pytest.raises(lb.EngineFailure, match="1 workers died over piece 1"):
+        next(results)
+
+
+def large(piece):
+    return piece, bytes(8_000_000)
+
+
+def test_a_worker_killed_with_its_result_half_sent_is_replaced(monkeypatch):
+    """Eight megabytes do not fit into a pipe: when their first bytes are there, the rest is still on its way."""
+    killed = []
+
+    def do(self, message):
+        self._pipe.send_bytes(message)
+        if len(killed) < 4:
+            until(lambda: self._pipe.poll(0), "the beginning of a result")
+            killed.append(self._process.pid)
+            os.kill(self._process.pid, signal.SIGKILL)
+        return self._pipe.recv_bytes()
+
+    monkeypatch.setattr(workers._Worker, "do", do)
+    assert sorted(piece for piece, _ in run(large, range(5))) == [0, 1, 2, 3, 4]
+    assert len(set(killed)) >= 4
+
+
+def test_who_dies_between_two_pieces_is_replaced_and_no_piece_is_blamed(monkeypatch, caplog):
+    do = workers._Worker.do
+    killed = []
+
+    def finish_and_die(self, message):
+        result = do(self, message)
+        os.kill(self._process.pid, signal.SIGKILL)
+        killed.append(self._process.pid)
+        until(lambda: self._pipe.poll(0), "the end of the pipe")
+        return result
+
+    monkeypatch.setattr(workers._Worker, "do", finish_and_die)
+    assert len(list(run(square, range(MOST_DEATHS + 5), 1))) == MOST_DEATHS + 5
+    assert len(set(killed)) == MOST_DEATHS + 5
+    assert caplog.text == ""
+
+
+def fork_server_of(piece):
+    return os.getppid()
+
+
+def test_the_fork_server_may_die_as_well():
+    results = run(fork_server_of, range(30), 2)
+    first, server = next(results)
+    os.kill(server, signal.SIGKILL)
+    assert sorted(piece for piece, _ in [(first, 0), *results]) == list(range(30))
+    # A new server is begun for the next ones.
+    assert sorted(run(square, range(3))) == [(0, 0), (1, 1), (2, 4)]
+
+
+class Unpicklable(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+def raise_it(piece):
+    match piece:
+        case "refused":
+            raise lb.InvalidParameter("no such thing; try another")
+        case "large":
+            raise MemoryError
+        case "unpicklable":
+            raise Unpicklable("this", "that")
+        case "lambda":
+            return lambda: None
+    return piece
+
+
+def test_what_a_piece_raises_is_raised_here_with_where_it_was():
+    with pytest.raises(lb.InvalidParameter, match="no such thing; try another") as raised:
+        list(run(raise_it, ["refused"]))
+    (note,) = raised.value.__notes__
+    assert "in a worker process, over refused" in note
+    assert "in raise_it" in note
+
+
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        ("large", "a worker ran out of memory over large; the remedy"),
+        ("unpicklable", "Unpicklable: this and that"),
+        ("lambda", "lambda"),
+    ],
+)
+def test_what_cannot_travel_is_told_in_words(piece, said):
+    with pytest.raises((lb.EngineFailure, AttributeError, pickle.PicklingError), match=said):
+        list(run(raise_it, [piece]))
+
+
+def say_so_and_never_end(marker):
+    if marker.name != "quick":
+        marker.write_text(str(os.getpid()))
+        while True:
+            pass
+
+
+def test_closing_ends_workers_that_would_never_end(tmp_path):
+    pieces = [tmp_path / name for name in ("quick", "one", "two")]
+    results = run(say_so_and_never_end, pieces)
+    next(results)
+    endless = [int(until(lambda piece=piece: piece.exists() and piece.read_text(), piece.name)) for piece in pieces[1:]]
+    results.close()
+    until(lambda: all(parent_of(pid) is None for pid in endless), "the workers to be gone")
+
+
+def test_workers_do_not_outlive_a_process_that_is_killed(tmp_path):
+    script = tmp_path / "forever.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pathlib import Path
+        from test_workers import run, say_so_and_never_end
+        if __name__ == "__main__":
+            list(run(say_so_and_never_end, [Path({str(tmp_path)!r}) / name for name in ("one", "two")]))
+        """),
+        encoding="utf-8",
+    )
+    process = subprocess.Popen([sys.executable, str(script)])
+    with killed_in_the_end(process):
+        for name in ("one", "two"):
+            until((tmp_path / name).exists, f"worker {name}")
+        begun = descendants(process.pid)
+    assert len(begun) >= 2
+    until(lambda: all(parent_of(pid) is None for pid in begun), "all that it began to be gone")
+
+
+def noise(seed):
+    return np.random.default_rng(seed).random(60_000)
+
+
+@pytest.mark.slow
+def test_dozens_of_workers_killed_at_random_change_no_result(caplog):
+    """Half a megabyte a result, so that many die while they send. Random times, a fixed number of kills."""
+    rng = random.Random(1)
+    enough = threading.Event()
+    kills = []
+
+    def kill_now_and_then():
+        while len(kills) < 40 and not enough.wait(rng.uniform(0.01, 0.05)):
+            alive = multiprocessing.active_children()
+            with suppress(IndexError, ProcessLookupError):  # none is at work, or it has just ended
+                victim = rng.choice(alive)
+                os.kill(victim.pid, signal.SIGKILL)
+                kills.append(victim.pid)
+
+    def source():
+        """Pieces as long as there are kills to come."""
+        number = 0
+        while len(kills) < 40:
+            yield number
+            number += 1
+
+    killer = threading.Thread(target=kill_now_and_then, daemon=True)
+    killer.start()
+    try:
+        results = dict(run(noise, source(), 3))
+    finally:
+        enough.set()
+        join(killer)
+    assert len(kills) == 40
+    assert sorted(results) == list(range(len(results)))
+    assert all((result == noise(seed)).all() for seed, result in results.items())
+
+
+def test_there_is_a_core_to_use():
+    assert usable_cores() >= 1
