@@ -5,9 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 UV     := $(shell command -v uv 2>/dev/null)
+SEED   ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format reproduce serve lidar bench clean
+.PHONY: help setup demo test lint format reproduce serve lidar bench mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -32,8 +33,9 @@ endif
 demo: $(READY) ## which policy finds the best of ten options soonest?
 	@$(BIN)/linkedbandits compare --scenario one-sparse --arms 10 --delta 0.1 --trials 1000 --seed 7
 
-test: $(READY) ## all tests, on all cores
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q
+test: $(READY) ## all tests, on all cores, in a random order: SEED=7 repeats one
+	@echo "Tests in random order; the same order again: make test SEED=$(SEED)"
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -p randomly --randomly-seed=$(SEED)
 
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check .
@@ -55,6 +57,9 @@ lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
 
 bench: $(VENV)/.bench-ready ## the measured claims, hours in all; SECTION=economy runs a part
 	@$(BIN)/python -m benchmarks $(SECTION)
+
+mutants: $(READY) ## do the tests notice mistakes? an hour or two; MUTANTS='--part policies --sample 40' for less
+	@$(BIN)/python -m tools.mutants $(MUTANTS)
 
 # What the benchmarks compare with is not needed for anything else.
 $(VENV)/.bench-ready: $(READY)

@@ -29,3 +29,12 @@ def test_segments_put_together_are_the_whole():
 def test_a_new_play_waits():
     answers = Answers()
     assert answers[answers.open_play()] == WAITING
+
+
+def test_bytes_are_swapped_both_ways_where_a_machine_has_the_other_order(monkeypatch):
+    answers = some_answers(10)
+    here = answers.to_text()
+    monkeypatch.setattr("linkedbandits.answers._BIG_ENDIAN", True)
+    assert answers.to_text() != here
+    assert list(Answers.from_text(answers.to_text())) == list(answers)
+    assert list(Answers.from_segments([answers.segment(0)])) == list(answers)

@@ -327,6 +327,57 @@ def test_a_saved_experiment_goes_on_exactly_where_it_stopped(policy, linkage):
         assert [play.arms for play in ask_up_to(read, 5)] == [play.arms for play in ask_up_to(exp, 5)]
 
 
+ENDS = {
+    "confident": (lb.LinkedElimination(delta=0.05), None, ("confident", 0.05)),
+    "confident, the two best": (lb.LinkedElimination(delta=0.05, k=2), None, ("confident", 0.05)),
+    "confident without a proof": (lb.LinkedEGE(delta=0.05, gap=0.3), None, ("confident", None)),
+    "the budget is used up": (lb.LinkedElimination(delta=0.05), 7, ("budget", None)),
+    "the budget is used up, the two best": (lb.LinkedElimination(delta=0.05, k=2), 7, ("budget", None)),
+    "a policy that just uses what it was given": (lb.UniformSampling(samples=4), None, ("budget", None)),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_verdict_is_the_same_after_saving(end):
+    """Status, plays and bound: a budget that is used up proves nothing, not after a restart either."""
+    policy, max_plays, said = ENDS[end]
+    exp = run_live([0.05, 0.9, 0.5], policy, "ordered", seed=1, max_plays=max_plays)
+    verdict = exp.recommend()
+    assert (verdict.status, verdict.error_bound) == said
+    read = lb.Experiment.from_json(exp.to_json())
+    restored = lb.Experiment.restore(json.loads(json.dumps(exp.snapshot())), exp.answers)
+    for again in (read, restored, lb.Experiment.from_json(read.to_json())):
+        assert again.done
+        assert again.recommend() == verdict
+        assert again.recommend().top == verdict.top
+
+
+@pytest.mark.parametrize("told", [0, 1, 5])
+@pytest.mark.parametrize("policy", [lb.LinkedElimination(delta=0.05), lb.LinkedElimination(delta=0.05, k=2)])
+def test_without_a_verdict_there_is_none_after_saving_either(policy, told):
+    exp = lb.Experiment(POINTS, policy, max_plays=100)
+    for _ in range(told):
+        exp.tell(exp.ask().id, "south")
+    exp.ask()
+    read = lb.Experiment.from_json(exp.to_json())
+    assert not read.done
+    assert read.recommend() == exp.recommend()
+    assert (read.recommend().status, read.recommend().plays, read.recommend().error_bound) == ("budget", told, None)
+
+
+def test_a_late_answer_changes_nothing_about_a_verdict_that_was_saved():
+    exp = lb.Experiment(POINTS, lb.LinkedElimination(delta=0.05), max_plays=2)
+    given_up = exp.ask()
+    exp.abandon(given_up.id)
+    for _ in range(2):
+        exp.tell(exp.ask().id, "south")
+    verdict = exp.recommend()
+    assert (verdict.status, verdict.plays, verdict.error_bound) == ("budget", 2, None)
+    read = lb.Experiment.from_json(exp.to_json())
+    assert read.tell(given_up.id, "north") == "late"
+    assert read.recommend() == lb.Experiment.from_json(read.to_json()).recommend() == verdict
+
+
 def sealed(content_change=None, envelope_change=None) -> str:
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
     exp.tell(exp.ask().id, "east")
@@ -344,6 +395,7 @@ def sealed(content_change=None, envelope_change=None) -> str:
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
         (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
+        (sealed(None, {"version": 3}), lb.NewerSave, "saved in format 3.*upgrade linkedbandits"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],
@@ -352,6 +404,24 @@ def test_a_damaged_or_newer_save_is_refused(text, error, said):
     with pytest.raises(error, match=said) as caught:
         lb.Experiment.from_json(text)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])
+@pytest.mark.parametrize("saved", ["as then", "as now"])
+def test_a_version_that_never_was_is_refused_though_all_else_is_right(saved, version):
+    """Neither as format 1 nor as today's may it be read."""
+    text = SAVED_IN_FORMAT_1[0]["saved"] if saved == "as then" else sealed()
+    lb.Experiment.from_json(text)
+    text = json.dumps({**json.loads(text), "version": version})
+    with pytest.raises(lb.DamagedSave, match=r"version .* of the saved experiment makes no sense; restore"):
+        lb.Experiment.from_json(text)
+
+
+def test_without_a_version_it_is_refused():
+    envelope = json.loads(sealed())
+    del envelope["version"]
+    with pytest.raises(lb.DamagedSave, match="version None of the saved experiment makes no sense"):
+        lb.Experiment.from_json(json.dumps(envelope))
 
 
 @pytest.mark.parametrize("missing", ["labels", "state", "request", "answers", "tickets", "policy"])

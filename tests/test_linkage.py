@@ -142,6 +142,37 @@ def test_a_limit_ends_the_plays_in_the_lanes_that_reach_it():
     assert result.counts.samples[1, 0] == 50
 
 
+wide_needs = st.lists(
+    st.one_of(
+        st.integers(0, 3), st.sampled_from([2**15 - 1, 2**15, 2**15 + 1, 2**16 - 1, 2**16]), st.integers(0, 70_000)
+    ),
+    min_size=4,
+    max_size=4,
+).filter(any)
+
+
+@given(st.lists(wide_needs, min_size=1, max_size=3))
+def test_free_goes_by_decreasing_need_whatever_the_size_of_the_numbers(lanes):
+    """Small needs are sorted as 16-bit integers; those beyond, from 32,768 on, would wrap around."""
+    plan = Free().plan(np.array(lanes))
+    for needs, order, plays in zip(lanes, plan.order.tolist(), plan.plays.tolist(), strict=True):
+        expected = [arm for _, arm in sorted((-need, arm) for arm, need in enumerate(needs))]
+        alone = sum(need > 0 for need in needs) == 1
+        assert order == (expected[:1] if alone and len(lanes) == 1 else expected)
+        assert plays == (max(needs) if alone else max(max(needs) // 4, 1))
+
+
+@pytest.mark.parametrize("longest", [32_767, 32_768, 32_769, 40_000, 65_535, 65_536])
+def test_free_plays_the_longest_need_first_at_the_limits_of_small_integers(longest):
+    """Without successes every play tries all needed arms, so that the longest need is what it takes."""
+    needs = [5, longest, 0, longest - 1]
+    assert lb.next_play(needs, "free") == (1, 3, 0)
+    silent = TapeWorld([[0] * need for need in needs])
+    result = Free().fulfil(np.array([needs]), np.array([10**9]), silent)
+    assert result.plays.tolist() == [longest]
+    assert result.counts.samples.tolist() == [needs]
+
+
 def test_needs_too_large_for_a_counter_use_up_the_limit_without_overflow():
     needs = np.full((1, 3), lb.model.COUNT_LIMIT)
     limit = np.array([lb.model.COUNT_LIMIT])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.answers import NO_HIT
 from linkedbandits.spares import Spares
+from linkedbandits.tuple_table import TupleTable
 
 
 def array(*arms: int) -> np.ndarray:
@@ -56,6 +58,37 @@ def test_a_play_of_which_something_was_claimed_is_no_whole_tuple_any_more():
     spares.put(0, array(0, 1))
     spares.claim_samples(array(1, 0))
     assert spares.claim_tuples(array(0, 1), 1).plays == 0
+
+
+@pytest.mark.parametrize("behind", [9_998, 9_999, 10_000, 10_001])
+def test_a_spare_play_waits_until_ten_thousand_others_were_handed_out_behind_it(behind):
+    spares = Spares(1)
+    for play in range(behind + 1):
+        spares.put(play, array(0))
+    claim = spares.claim_samples(array(1))
+    assert claim.out == [(max(0, behind - 9_999), None)]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("back", [False, True])
+def test_age_alone_decides_and_counts_spare_plays_that_were_claimed(monkeypatch, back, saved):
+    """Neither an answer nor a save makes a play younger, and those claimed meanwhile count as handed out."""
+    monkeypatch.setattr("linkedbandits.spares.MOST_SPARES", 3)
+    spares = Spares(2)
+    for play in range(4):
+        spares.put(play, array(0 if play == 1 else 1))
+        if play == 1 and back:
+            spares.come_back(1, 1, 0)
+        spares.claim_samples(array(0, 1))
+    assert spares.plays == [1]
+    if saved:
+        tuples = TupleTable()
+        spares = Spares.from_json(spares.to_json(tuples), 2, tuples)
+    assert spares.claim_samples(array(0, 0)).plays == 0
+    assert spares.plays == [1]  # two others were handed out behind it
+    spares.put(4, array(1))
+    assert spares.claim_samples(array(1, 0)).plays == 0
+    assert spares.plays == [4]
 
 
 def test_what_is_given_up_is_not_claimed():

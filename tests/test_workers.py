@@ -150,17 +150,42 @@ def test_who_dies_between_two_pieces_is_replaced_and_no_piece_is_blamed(monkeypa
     assert caplog.text == ""
 
 
-def fork_server_of(piece):
-    return os.getppid()
+def take_the_server_along(marker):
+    """The first time, kill the server that this process was forked by, and then the process."""
+    if not marker.exists():
+        marker.touch()
+        assert "forkserver" in Path(f"/proc/{os.getppid()}/cmdline").read_text()
+        os.kill(os.getppid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return marker.name
 
 
-def test_the_fork_server_may_die_as_well():
-    results = run(fork_server_of, range(30), 2)
-    first, server = next(results)
-    os.kill(server, signal.SIGKILL)
-    assert sorted(piece for piece, _ in [(first, 0), *results]) == list(range(30))
-    # A new server is begun for the next ones.
-    assert sorted(run(square, range(3))) == [(0, 0), (1, 1), (2, 4)]
+def test_the_fork_server_may_die_as_well(tmp_path):
+    pieces = [tmp_path / str(number) for number in range(4)]
+    assert sorted(run(take_the_server_along, pieces, 1)) == [(piece, piece.name) for piece in pieces]
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again_without_blame(monkeypatch, caplog):
+    """As while the system has no process to spare for a moment."""
+    refused = []
+
+    class Refusing(workers._Worker):
+        def __init__(self, context):
+            if len(refused) < 3 * MOST_DEATHS:
+                refused.append(1)
+                raise BlockingIOError("no process to spare")
+            super().__init__(context)
+
+    monkeypatch.setattr(workers, "_Worker", Refusing)
+    assert list(run(square, [3], 1)) == [(3, 9)]
+    assert caplog.text == ""
+
+
+def test_where_no_worker_can_be_started_at_all_that_is_said(monkeypatch):
+    monkeypatch.setattr(workers, "_SECONDS_BETWEEN_STARTS", 0.0)
+    monkeypatch.setattr(workers, "_Worker", lambda context: Path("/nowhere").read_bytes())
+    with pytest.raises(lb.EngineFailure, match=r"over 3, the last not even started \(.*No such file"):
+        list(run(square, [3], 1))
 
 
 class Unpicklable(Exception):

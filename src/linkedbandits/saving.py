@@ -26,7 +26,7 @@ def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
     if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
         raise DamagedSave(f"this JSON is no saved experiment; its 'format' should be {FORMAT!r}")
     version = envelope.get("version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
         raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
     if version > VERSION:
         raise NewerSave(

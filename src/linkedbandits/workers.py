@@ -17,8 +17,10 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +34,9 @@ _AHEAD = 2
 _SECONDS_TO_END = 2.0
 """How long a killed process, or the thread that tended it, may take to be gone."""
 _SECONDS_BETWEEN_LOOKS = 1.0
+_STARTS = 20
+_SECONDS_BETWEEN_STARTS = 0.1
+"""How often a worker is tried to be started before that counts as a death, and how long to wait in between."""
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -130,7 +135,7 @@ class _Crew(Generic[P]):
         self._outcomes: queue.SimpleQueue[tuple[_Errand[P], bytes | _Death | Exception]] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._running: set[_Worker] = set()
-        self._ended = False
+        self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._tend, name=f"tends worker {number}", daemon=True) for number in range(workers)
         ]
@@ -170,7 +175,7 @@ class _Crew(Generic[P]):
     def end(self) -> None:
         """Kill the workers, whatever they are doing, and let the threads go."""
         with self._starting:  # from here on none is started
-            self._ended = True
+            self._ended.set()
             for worker in self._running:
                 worker.kill()
         for _ in self._threads:
@@ -180,10 +185,6 @@ class _Crew(Generic[P]):
 
     def _tend(self) -> None:
         """Keep one worker at work, and replace it when it dies. Each piece that is taken gives one outcome."""
-        if hasattr(signal, "pthread_sigmask"):
-            # The fork server begins in one of these threads and inherits this, and its workers from it: Ctrl-C goes to
-            # this process alone, which then lets the workers go.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         worker: _Worker | None = None
         while (errand := self._todo.get()) is not None:  # end() puts the None
             outcome: bytes | _Death | Exception
@@ -198,16 +199,26 @@ class _Crew(Generic[P]):
                 worker = None
             except Exception as error:
                 outcome = error
-            if self._ended:
+            if self._ended.is_set():
                 break
             self._outcomes.put((errand, outcome))
         if worker is not None:
             self._dismiss(worker)
 
     def _start(self) -> _Worker:
+        """A new worker. Where the fork server has just died, it takes a moment until another one can be begun."""
+        for _ in range(_STARTS - 1):
+            with suppress(EOFError, OSError):
+                return self._start_once()
+            if self._ended.wait(_SECONDS_BETWEEN_STARTS):
+                break
+        return self._start_once()
+
+    def _start_once(self) -> _Worker:
         with self._starting:
-            if self._ended:
-                raise EOFError
+            if self._ended.is_set():
+                raise EOFError("the run is over")
+            _keep_ctrl_c_from_workers()
             worker = _Worker(self._context)
             self._running.add(worker)
             return worker
@@ -218,6 +229,17 @@ class _Crew(Generic[P]):
         with self._starting:
             self._running.discard(worker)
             return worker.end()
+
+
+def _keep_ctrl_c_from_workers() -> None:
+    """Block it in this thread, for the fork server that begins here, and for the workers, which are its children.
+
+    A terminal sends Ctrl-C to all of them; this process alone is to hear it, and then lets the workers go. To ignore it
+    in the workers would come too late for those that are just beginning.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()  # which multiprocessing begins with the fork server, and which unblocks it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 class _Worker:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 
 import pytest
@@ -12,11 +11,12 @@ from command_line import refusal, run
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.demo import GATEWAYS, NAME, Traffic, open_demo
 from running_service import running_service
+from waiting import run_async
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with running_service(str(tmp_path_factory.mktemp("demo") / "experiments.sqlite3")) as running:
+@pytest.fixture
+def service(tmp_path):
+    with running_service(str(tmp_path / "experiments.sqlite3")) as running:
         yield running
 
 
@@ -35,7 +35,7 @@ def test_a_demonstration_under_way_is_gone_on_with(service):
         async with AsyncClient(service.url) as client:
             return (await open_demo(client)).id, (await open_demo(client)).id
 
-    first, second = asyncio.run(open_twice())
+    first, second = run_async(open_twice())
     assert first == second
 
 
@@ -50,7 +50,7 @@ def test_users_play_to_the_verdict_and_some_never_answer(service):
             await traffic.run()
             return exp.id, await exp.recommend()
 
-    experiment, verdict = asyncio.run(play())
+    experiment, verdict = run_async(play())
     assert (verdict.arm, verdict.status) == ("yes", "confident")
     view = service.http.get(f"/v1/experiments/{experiment}/view").json()
     assert view["plays"] == len(told)
@@ -63,7 +63,7 @@ def test_a_service_that_goes_away_ends_it_with_the_reason():
             raise lb.ServiceUnavailable("not answered; is the service running?")
 
     with pytest.raises(lb.ServiceUnavailable, match="is the service running"):
-        asyncio.run(Traffic(Gone(), GATEWAYS, 100.0, 0.0, random.Random(1)).run())
+        run_async(Traffic(Gone(), GATEWAYS, 100.0, 0.0, random.Random(1)).run())
 
 
 def test_a_service_that_is_not_there_is_named():

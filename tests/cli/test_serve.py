@@ -14,6 +14,7 @@ import pytest
 
 from command_line import COMMAND, environment, refusal, run, run_json
 from linkedbandits.cli.serve import without_password
+from waiting import SECONDS, join, killed_in_the_end, within
 
 
 @contextmanager
@@ -26,13 +27,12 @@ def serving(*arguments):
         text=True,
         env=environment(PYTHONUNBUFFERED="1"),
     )
-    with process:
-        try:
-            announced = process.stdout.readline()
-            assert announced.startswith("Live page: http://"), announced + process.stderr.read()
-            yield process, announced.split()[2].rstrip("/")
-        finally:
-            process.kill()
+    with process, killed_in_the_end(process, 2 * SECONDS):
+        announced = process.stdout.readline()
+        if not announced.startswith("Live page: http://"):
+            process.kill()  # else there would be no end of what it says
+            pytest.fail(announced + process.stderr.read())
+        yield process, announced.split()[2].rstrip("/")
 
 
 @pytest.fixture
@@ -44,33 +44,33 @@ def store(tmp_path):
 def test_it_serves_until_it_is_told_to_stop_and_forgets_nothing(store):
     with serving("--store", store, "--log-requests") as (process, url):
         new = {"name": "directions", "arms": ["north", "east"]}
-        experiment = httpx.post(f"{url}/v1/experiments", json=new).json()["id"]
-        httpx.post(f"{url}/v1/experiments/{experiment}/ask", json={"count": 5})
+        experiment = httpx.post(f"{url}/v1/experiments", json=new, timeout=SECONDS).json()["id"]
+        httpx.post(f"{url}/v1/experiments/{experiment}/ask", json={"count": 5}, timeout=SECONDS)
         told = threading.Event()
 
         def watch():
-            with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=20) as response:
+            with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=SECONDS) as response:
                 for _ in response.iter_lines():
                     told.set()
 
         viewer = threading.Thread(target=watch)
         viewer.start()
-        assert told.wait(20)
-        httpx.post(f"{url}/v1/experiments/{experiment}/tell", json={"answers": [{"play": 0, "hit": "east"}]})
+        assert told.wait(SECONDS)
+        answers = {"answers": [{"play": 0, "hit": "east"}]}
+        httpx.post(f"{url}/v1/experiments/{experiment}/tell", json=answers, timeout=SECONDS)
         process.send_signal(signal.SIGTERM)
-        _, logged = process.communicate(timeout=20)
-        viewer.join(20)
-        assert not viewer.is_alive()
+        _, logged = process.communicate(timeout=SECONDS)
+        join(viewer)
         assert process.returncode == 0
     events = [json.loads(line) for line in logged.splitlines()]
     routes = [event["route"] for event in events if event["event"] == "request"]
     assert "/v1/experiments/{experiment}/tell" in routes
     assert "east" not in logged
     with serving("--store", store) as (process, url):
-        verdict = httpx.get(f"{url}/v1/experiments/{experiment}/verdict").json()["verdict"]
+        verdict = httpx.get(f"{url}/v1/experiments/{experiment}/verdict", timeout=SECONDS).json()["verdict"]
         assert (verdict["arm"], verdict["plays"]) == ("east", 1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(SECONDS) == 0
 
 
 @pytest.mark.slow
@@ -81,12 +81,13 @@ def test_the_demonstration_plays_by_itself(store):
             assert line, process.stderr.read()
             line = process.stdout.readline()
         experiment = line.strip().rpartition("/")[2]
-        with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=20) as response:
-            views = (json.loads(part[6:]) for part in response.iter_lines() if part.startswith("data: "))
+        with httpx.stream("GET", f"{url}/v1/experiments/{experiment}/events", timeout=SECONDS) as response:
+            lines = within(response.iter_lines(), "the demonstration to play")
+            views = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
             plays = next(views)["plays"]
             assert next(view for view in views if view["plays"] > plays)
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait(SECONDS)
 
 
 def test_a_public_address_is_refused_without_tokens(store):
@@ -110,7 +111,7 @@ def test_the_demonstration_is_refused_where_tokens_are_asked_for(store):
 @pytest.mark.slow
 def test_a_service_may_demand_tokens_from_the_start(store):
     with serving("--store", store, "--require-tokens") as (_, url):
-        assert httpx.get(f"{url}/v1/experiments").status_code == 401
+        assert httpx.get(f"{url}/v1/experiments", timeout=SECONDS).status_code == 401
 
 
 def test_a_port_that_is_taken_is_refused(store):

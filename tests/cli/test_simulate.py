@@ -12,6 +12,7 @@ import pytest
 
 import linkedbandits as lb
 from command_line import COMMAND, environment, refusal, run, run_json
+from waiting import killed_in_the_end
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 
@@ -91,8 +92,9 @@ def test_a_progress_bar_shows_on_a_terminal_and_leaves_standard_output_alone():
         env=environment(TERM="xterm"),
     )
     os.close(theirs)
-    shown = read_terminal(ours)
-    output, _ = process.communicate(timeout=60)
+    with process, killed_in_the_end(process):
+        shown = read_terminal(ours)
+        output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "50/50" in shown
     assert "trials" in shown

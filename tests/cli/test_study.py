@@ -6,7 +6,6 @@ import json
 import resource
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -137,20 +136,3 @@ def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
     assert "every finished chunk is kept: make room" in result.stderr
     assert not list((tmp_path / "mine-results").rglob("*.unfinished"))
     assert run_json("study", str(file))["missing_trials"] == 0
-
-
-def test_ctrl_c_says_where_it_stands_and_the_same_command_goes_on(file, tmp_path):
-    file.write_text(TEXT.format(trials=60_000), encoding="utf-8")
-    with subprocess.Popen(
-        [*COMMAND, "study", str(file)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
-    ) as process:
-        while not list(tmp_path.rglob("*.parquet")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "what is finished is kept in mine-results, and the same command goes on from there" in said
-    assert "Traceback" not in said
-    kept = set(tmp_path.rglob("*.parquet"))
-    assert run_json("study", str(file))["missing_trials"] == 0
-    assert kept < set(tmp_path.rglob("*.parquet"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from lidar.photon_counts import by_definition, counts_of
 from linkedbandits.lidar import Sensor
@@ -81,6 +82,45 @@ def held(samples, successes, delta=0.05, background=0.05):
     model = return_model(3.0, background, 0.05, STRONGEST)
     centre = model.estimate(samples, successes)
     return certificate(3.0, background, 0.05, STRONGEST, 1.0).holds(samples, successes, centre, np.log(1 / delta))
+
+
+@given(
+    fwhm=st.sampled_from([1.0, 3.0, 10.0]),
+    reach=st.sampled_from([0.5, 1.0, 5.0]),
+    centre=st.floats(0, 20),
+)
+def test_a_cell_is_left_out_only_if_all_of_it_is_within_the_window(fwhm, reach, centre):
+    proof = certificate(fwhm, 0.05, 0.05, STRONGEST, reach)
+    cells = proof.phases.size
+    outside = proof._outside(np.arange(20)[np.newaxis], np.array([centre]))[0].reshape(20 * cells, -1)
+    ends = np.arange(20 * cells + 1) / cells
+    beyond = np.maximum(np.abs(ends[:-1] - centre), np.abs(ends[1:] - centre)) - reach
+    clear = np.abs(beyond) > 1e-9  # at the very edge either is right but for rounding
+    assert (outside == (beyond > 0)[:, np.newaxis])[clear].all()
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("cell", [0, 3, 7])
+def test_a_depth_just_beyond_the_window_counts_though_the_middle_of_its_cell_is_within(side, cell):
+    """By the definition: a depth outside is likelier than what is asked allows, so there is no proof.
+
+    Its cell lies across the window's edge, and farther cells are all less likely by more than their bounds give away.
+    """
+    sensor = Sensor(bins=40, ambient=0.5)
+    proof = certificate(3.0, sensor.background, 0.05, STRONGEST, 1.0)
+    centre = 20 + proof.phases[cell] - side * (1 - 1e-3 / proof.phases.size)
+    samples = np.full((1, 40), 1000)
+    successes = samples * sensor.chances([centre + 0.2 * side], [0.5])
+    value, _ = bounds_everywhere(proof, samples, successes)
+    mean = logsumexp(value.reshape(40, -1) + proof.log_weight) - np.log(40)
+    beyond = centre + side * (1 + 1e-9)
+    likeliest = max(
+        by_definition(sensor, beyond, signal, samples[0], successes[0]) for signal in np.linspace(0.3, 0.7, 41)
+    )
+    allowed = mean - likeliest
+    assert allowed > 40
+    assert not proof.holds(samples, successes, np.array([centre]), allowed + 1e-3).any()
+    assert proof.holds(samples, successes, np.array([centre]), allowed - 20).all()  # so it is the edge that decides
 
 
 def test_it_holds_with_enough_counts_and_not_with_few():

@@ -72,6 +72,20 @@ def test_the_centroid_refines_a_bin_to_a_fraction_of_one():
     assert centroid(samples, far, answer, sensor) == pytest.approx(answer + 0.5)
 
 
+@pytest.mark.parametrize(("fwhm", "width"), [(3.0, 3), (2.5, 3), (2.01, 3), (2.0, 2), (0.4, 1)])
+def test_the_centroid_takes_in_all_bins_that_the_width_of_a_pulse_reaches(fwhm, width):
+    """A part of a bin is the whole bin. Two bins of the same light, so that the centre is just between them."""
+    sensor = Sensor(bins=21, fwhm=fwhm, ambient=0.0)
+    samples = np.full((2, 21), 8)
+    for side in (-1, 1):
+        successes = np.zeros((2, 21), dtype=np.int64)
+        successes[:, 10] = 4
+        successes[0, 10 + side * width] = 4
+        successes[1, 10 + side * (width + 1)] = 4  # one too far
+        found = centroid(samples, successes, np.array([10, 10]), sensor)
+        assert found == pytest.approx([10.5 + side * width / 2, 10.5])
+
+
 def test_an_unknown_estimator_is_refused_with_those_that_there_are():
     with pytest.raises(lb.UnknownName, match="histogram, coates, matched, map, answer"):
         find_estimator("magic", Sensor(), 0.5)

@@ -38,6 +38,43 @@ def test_time_counts_the_periods_in_which_the_detector_is_blind():
     assert far.elapsed(np.full(5, 10.0), photons) == pytest.approx((10 + np.array([0, 0, 0, 1, 4])) * far.period)
 
 
+@pytest.mark.parametrize(
+    ("blind", "lost"),
+    [
+        (0.6, [0, 0, 1, 1]),  # from 0.125, 0.375, 0.625 and 0.875 on; the end of the second bin would lose a period
+        (0.45, [0, 0, 1, 1]),  # and the beginning of the third would not
+        (0.1, [0, 0, 0, 0]),  # nor does any bin here, though the last ends at 1
+        (1.3, [1, 1, 1, 2]),
+    ],
+)
+def test_a_photon_counts_from_the_middle_of_its_bin(blind, lost):
+    period = Sensor(reach=15.0).period
+    sensor = Sensor(bins=4, reach=15.0, dead_time=blind * period)
+    assert sensor.elapsed(np.zeros(4), np.eye(4, dtype=np.int64)) / period == pytest.approx(lost)
+
+
+def lost_on_average(sensor, chances, shifts, cost):
+    """Periods lost a window, over every bin in which its first photon may come."""
+    total = 0.0
+    for start in np.arange(shifts) * sensor.bins // shifts:
+        dark = 1.0
+        for place, chance in enumerate(np.roll(chances, -start)):
+            sees_again = (place + 0.5) / sensor.bins + sensor.dead_time / sensor.period
+            total += dark * chance * max(0, np.ceil(sees_again - cost))
+            dark *= 1 - chance
+    return total / shifts
+
+
+@pytest.mark.parametrize("blind", [0.0, 0.12, 0.27, 0.47, 0.62, 0.97, 1.32, 2.52])
+@pytest.mark.parametrize("bins", [4, 10])
+def test_shifted_windows_lose_what_every_first_photon_loses_on_average(bins, blind):
+    period = Sensor(reach=15.0).period
+    sensor = Sensor(bins=bins, reach=15.0, dead_time=blind * period)
+    chances = np.linspace(0.1, 0.4, bins)
+    taken = sensor.elapsed_shifted(np.array([7]), 4, 1.05, chances[np.newaxis])[0] / period
+    assert taken == pytest.approx(7 * (1.05 + lost_on_average(sensor, chances, 4, 1.05)))
+
+
 def seconds_event_by_event(sensor, chances, windows, shifts, rng):
     """One window after the other, at the moments when it can begin."""
     now = 0.0  # in periods

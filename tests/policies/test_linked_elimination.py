@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import linkedbandits as lb
 from coin_flips import run_live
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
-from linkedbandits.policies.linked_elimination import guarded_divergences
+from linkedbandits.policies.linked_elimination import RATIOS, guarded_divergences
 
 
 def upper_limit(runs: lb.Runs) -> float:
@@ -197,6 +201,92 @@ def test_live_a_verdict_with_neighbours_survives_saving():
     verdict = exp.recommend()
     assert (verdict.status, verdict.arm in (1, 2)) == ("confident", True)
     assert lb.Experiment.from_json(exp.to_json()).recommend() == verdict
+
+
+def ratio_of(policy, predictions, samples, leaders: list[int]) -> float:
+    """How many samples of a leader for one of a rival it asks, all others being rivals."""
+    arms = len(predictions)
+    state = policy.start(1, arms, np.zeros(1, dtype=np.uint64))
+    state.block[:] = 1
+    state.prediction, state.samples = np.array([predictions]), np.array([samples], dtype=np.float64)
+    leading = np.isin(np.arange(arms), leaders)[np.newaxis]
+    amounts = policy.allocate(state, ~leading, leading)
+    assert (amounts[~leading] == 1).all()
+    assert (amounts[leading] == state.ratio[0]).all()
+    return float(state.ratio[0])
+
+
+@pytest.mark.parametrize(
+    ("leader", "rival", "rivals", "ratio"),
+    [
+        # Divergences alike: (m + r)(1/r + 1) is least at the root of m.
+        (0.7, 0.3, 1, 1.0),
+        (0.7, 0.3, 2, 1.5),
+        (0.7, 0.3, 4, 2.3),
+        (0.7, 0.3, 9, 3.5),
+        (0.7, 0.3, 30, 5.5),
+        # kl(0.99, 0.5) = 0.637 and kl(0.5, 0.99) = 1.614: the leader's samples are worth less, so more are asked.
+        (0.99, 0.5, 1, 1.5),
+        (0.99, 0.5, 3, 2.3),
+        (0.99, 0.5, 7, 3.5),
+        # Here they are worth more: the root of 16 * 0.637 / 1.614 is 2.5, where equal divergences would make it 4.
+        (0.5, 0.01, 1, 1.0),
+        (0.5, 0.01, 16, 2.3),
+    ],
+)
+def test_the_leader_is_asked_by_the_root_of_what_its_samples_and_its_rivals_are_worth(leader, rival, rivals, ratio):
+    """A play a sample. (m + r)(1/(r A) + 1/B) is least at r = sqrt(m B/A), A = kl(leader, rival), B the other way."""
+    policy = lb.LinkedElimination(0.1, price=LINKAGES["single"].price)
+    assert ratio_of(policy, [leader] + [rival] * rivals, [1e15] * (rivals + 1), [0]) == ratio
+
+
+def kl(p: float, q: float) -> float:
+    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
+
+
+@given(
+    predictions=st.lists(st.floats(0.05, 0.95), min_size=3, max_size=7, unique=True),
+    k=st.integers(1, 2),
+    linkage=st.sampled_from(list(LINKAGES)),
+)
+def test_the_ratio_buys_evidence_on_the_closest_pair_most_cheaply(predictions, k, linkage):
+    """Of the weakest leader and the strongest rival. Where all is known to many digits, by the formula alone."""
+    leaders = sorted(np.argsort(predictions)[-k:].tolist())
+    weakest = min(predictions[arm] for arm in leaders)
+    strongest = max(mean for arm, mean in enumerate(predictions) if arm not in leaders)
+    if weakest - strongest < 0.01:
+        return
+    price = LINKAGES[linkage].price
+
+    def cost(ratio: float) -> float:
+        """Plays for one unit of evidence."""
+        needs = np.array([[ratio if arm in leaders else 1.0 for arm in range(len(predictions))]])
+        evidence = 1 / (1 / (ratio * kl(weakest, strongest)) + 1 / kl(strongest, weakest))
+        return float(price(needs, np.array([predictions]))[0]) / evidence
+
+    policy = lb.LinkedElimination(0.1, k=k, price=price)
+    chosen = ratio_of(policy, predictions, [1e15] * len(predictions), leaders)
+    assert cost(chosen) == pytest.approx(min(map(cost, RATIOS)), rel=1e-6)
+
+
+def test_a_block_asks_one_step_of_every_rival_and_the_ratio_of_the_leader():
+    policy = lb.LinkedElimination(0.01, parallel=40, price=LINKAGES["single"].price)
+    state = policy.start(1, 5, np.zeros(1, dtype=np.uint64))
+    policy.observe(state, Counts(state.needs, np.array([[0, 0, 1, 0, 0]])))
+    ratio = float(state.ratio[0])
+    assert ratio in RATIOS[1:]
+    assert state.needs.tolist() == [[40, 40, np.ceil(40 * ratio), 40, 40]]
+
+
+def test_a_guarded_gap_is_the_gap_and_its_standard_error():
+    """0.21/21 + 0.21/42 = 0.015 is the variance of the gap 0.4; it moves the rival down."""
+    low = 0.7 - (0.16 + 0.015) ** 0.5
+    towards, back = guarded_divergences(np.array([0.3]), np.array([20.0]), np.array([0.7]), np.array([41.0]))
+    assert towards[0] == pytest.approx(kl(0.7, low))
+    assert back[0] == pytest.approx(kl(low, 0.7))
+    towards, back = guarded_divergences(np.array([0.3]), np.array([0.0]), np.array([0.4]), np.array([0.0]))
+    assert towards[0] == pytest.approx(kl(0.4, 0.15))  # but not below half of the lower
+    assert back[0] == pytest.approx(kl(0.15, 0.4))
 
 
 def test_a_guarded_gap_is_never_small_without_samples():

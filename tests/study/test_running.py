@@ -15,6 +15,7 @@ from command_line import environment
 from linkedbandits.study import on_processes, open_results, run_study
 from linkedbandits.study.chunks import run_chunk
 from small_study import TEXT, small_study
+from waiting import SECONDS, killed_in_the_end, until
 
 STUDY = small_study(800)
 
@@ -98,25 +99,24 @@ def test_kill_minus_nine_at_any_moment_loses_nothing(tmp_path, whole):
     command = [sys.executable, "-m", "linkedbandits", "study", str(file), "--out", str(out), "--json"]
     moments = random.Random(4)
     kept: set[str] = set()
+    killed = 0
     for _ in range(4):
-        with subprocess.Popen(
+        process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=environment()
-        ) as process:
-            wait_for_more(out, kept, process, moments)
-            assert process.poll() is None  # killed in the middle, not after the end
-            os.killpg(process.pid, signal.SIGKILL)
-        now = {path.name for path in out.rglob("*.parquet")}
-        assert kept <= now
-        kept = now
+        )
+        with process, killed_in_the_end(process, 2 * SECONDS):
+            until(lambda: process.poll() is not None or names_in(out) - kept, "a chunk to be kept")  # noqa: B023
+            time.sleep(moments.uniform(0, 0.03))
+            if process.poll() is None:  # a fast machine may have come to the end
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += 1
+        assert kept <= names_in(out)
+        kept = names_in(out)
+    assert killed > 0
     subprocess.run(command, check=True, capture_output=True, timeout=60, env=environment())
-    assert kept <= {path.name for path in out.rglob("*.parquet")}
+    assert kept <= names_in(out)
     assert same_trials(open_results(out), whole)
 
 
-def wait_for_more(out, kept, process, moments) -> None:
-    """Until something new is kept and a random moment after that, or the end."""
-    while process.poll() is None and {path.name for path in out.rglob("*.parquet")} <= kept:
-        time.sleep(0.005)
-    deadline = time.monotonic() + moments.uniform(0, 0.03)
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.001)
+def names_in(folder) -> set[str]:
+    return {path.name for path in folder.rglob("*.parquet")}

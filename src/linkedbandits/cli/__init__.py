@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,25 +28,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that ends with one line when it is interrupted; typer itself would say nothing."""
-
-    @wraps(command)
-    def run_it(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-        except KeyboardInterrupt as stopped:
-            typer.echo(farewell(stopped), err=True)
-            raise typer.Exit(exit_status(stopped)) from None
-
-    return run_it
-
-
-for _command in (compare, simulate, bounds, lidar, reproduce, study, serve):
-    app.command()(_interruptible(_command))
-app.command(name="demo-traffic")(_interruptible(demo_traffic))
+app.command()(compare)
+app.command()(simulate)
+app.command()(bounds)
+app.command()(lidar)
+app.command()(reproduce)
+app.command()(study)
+app.command()(serve)
+app.command(name="demo-traffic")(demo_traffic)
 app.add_typer(token, name="token")
 
 
@@ -68,9 +55,15 @@ def options(
 
 
 def run() -> None:
-    """Run the command line; the library's own errors are one line on standard error, without a traceback."""
+    """Run the command line; errors of the library and interruptions are one line on standard error, no traceback."""
     try:
         app()
+    except SystemExit as ending:
+        stopped = _interruption_behind(ending)
+        if stopped is None:
+            raise
+        typer.echo(farewell(stopped), err=True)
+        sys.exit(exit_status(stopped))
     except LinkedBanditError as error:
         typer.echo(f"linkedbandits: {error}", err=True)
         sys.exit(2)
@@ -79,6 +72,14 @@ def run() -> None:
             raise
         typer.echo(f"linkedbandits: the output cannot be written ({error.strerror}); make room for it", err=True)
         sys.exit(2)
+
+
+def _interruption_behind(ending: SystemExit) -> KeyboardInterrupt | None:
+    """The interruption that made typer end; it says nothing of it by itself."""
+    error: BaseException | None = ending
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 __all__ = ["app", "run"]

@@ -1,0 +1,31 @@
+"""For all tests, those in docstrings included: with LINKEDBANDITS_NO_SKIPS=1 a test that is skipped has failed.
+
+On a user's machine a missing browser, database or extra is a reason to skip, and the test says what is missing. Where a
+change is judged it is a hole in the judgement.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that ran, or did not."""
+    return _without_skips((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A module that was read, or was not."""
+    return _without_skips((yield))
+
+
+def _without_skips(report):
+    if report.skipped and os.environ.get("LINKEDBANDITS_NO_SKIPS") == "1":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{reason}\nNothing may be skipped here: LINKEDBANDITS_NO_SKIPS is set."
+    return report

@@ -1,0 +1,225 @@
+"""Ctrl-C and SIGTERM at real commands: they end with a line that says what is kept, and nothing is left running."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from command_line import COMMAND, environment, run_json
+from processes import catches, descendants, parent_of
+from waiting import killed_in_the_end, until
+
+STUDY = """
+seed = 5
+trials = 400_000
+[[instances]]
+scenario = "one-sparse"
+arms = [20, 50]
+[[policies]]
+policy = "linked-elimination"
+"""
+ANEW = "nothing is kept, and the same command begins anew"
+KEPT = "what is finished is kept in {}, and the same command goes on from there"
+LONG = {
+    "compare": (("compare", "--trials", "1000000", "--arms", "50"), ANEW),
+    "simulate": (("simulate", "--trials", "1000000", "--arms", "50"), ANEW),
+    "study": (("study", "long.toml"), KEPT.format("long-results")),
+    "reproduce": (("reproduce",), KEPT.format("reproduction")),
+    "lidar": (("lidar", "--size", "300", "--cycles", "5000"), ANEW),
+}
+"""Commands that run for minutes, and what they say when they are interrupted."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "long.toml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def started(*command: str):
+    """A process in a group of its own, as a shell makes one, that already listens to signals."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONUNBUFFERED="1"),
+        start_new_session=True,
+    )
+    with process, killed_in_the_end(process):
+        until(lambda: catches(process.pid, signal.SIGTERM), "the command to listen")
+        yield process
+
+
+def all_gone(processes: list[int]) -> bool:
+    return all(parent_of(process) is None for process in processes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", LONG)
+def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder):
+    """After a random time: while modules are read, workers begin, chunks run or tables are written."""
+    arguments, kept = LONG[name]
+    with started(*COMMAND, *arguments) as process:
+        time.sleep(random.Random(f"{name} {number}").uniform(0.0, 4.0))
+        begun = descendants(process.pid)
+        process.send_signal(number)
+        said, complained = process.communicate(timeout=60)
+    assert (process.returncode, said) == (128 + number, "")
+    # Where it was still reading modules no command had begun, and there is nothing to keep.
+    assert complained in {f"linkedbandits: interrupted; {text}\n" for text in (kept, ANEW)}
+    until(lambda: all_gone(begun), "its workers to be gone")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["study", "lidar"])
+def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name, folder):
+    """A terminal sends the signal to the whole group, at whatever point of their beginning the workers are."""
+    arguments, _ = LONG[name]
+    for seconds in (0.3, 0.6, 0.9):
+        with started(*COMMAND, *arguments) as process:
+            until(lambda process=process: descendants(process.pid), "the first process that it begins")
+            time.sleep(seconds)
+            begun = descendants(process.pid)
+            subprocess.run(["kill", "-INT", "--", f"-{process.pid}"], timeout=60, check=True)
+            _, complained = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert complained.startswith("linkedbandits: interrupted; ")
+        assert complained.count("\n") == 1
+        until(lambda begun=begun: all_gone(begun), "its workers to be gone")
+
+
+@pytest.mark.slow
+def test_an_interrupted_study_goes_on_from_there(folder):
+    file = folder / "long.toml"
+    file.write_text(STUDY.replace("400_000", "60_000").replace("[20, 50]", "2"), encoding="utf-8")
+    with started(*COMMAND, "study", str(file)) as process:
+        until(lambda: list(folder.rglob("*.parquet")), "a chunk on the disk")
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what is finished is kept in long-results, and the same command goes on from there" in complained
+    kept = set(folder.rglob("*.parquet"))
+    assert kept
+    assert run_json("study", str(file))["missing_trials"] == 0
+    assert kept < set(folder.rglob("*.parquet"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "word"), [("study", "the chunk with trials"), ("lidar", "pixels")])
+def test_a_worker_that_is_killed_is_said_and_replaced(name, word, folder):
+    """From outside, as the system does when memory runs out."""
+    small = ("lidar", "--size", "50", "--method", "pulse", "--cycles", "200", "--json")
+    arguments = small if name == "lidar" else LONG[name][0]
+    with started(*COMMAND, *arguments) as process:
+        worker = until(lambda: workers_of(process.pid), "a worker")[0]
+        time.sleep(0.3)
+        subprocess.run(["kill", "-KILL", str(worker)], timeout=60, check=True)
+        said = process.stderr.readline()
+        if name == "lidar":
+            _, complained = process.communicate(timeout=60)
+            assert (process.returncode, complained) == (0, "")
+    assert said.startswith(f"a worker died over {word}")
+    assert "which is run again: killed by SIGKILL" in said
+
+
+def workers_of(process: int) -> list[int]:
+    """Those that a server forked for it: descendants of the second generation."""
+    return [child for child in descendants(process) if parent_of(child) not in {process, None}]
+
+
+@pytest.fixture
+def serving(folder):
+    with started(*COMMAND, "serve", "--port", "0", "--store", "experiments.sqlite3") as process:
+        yield process, process.stdout.readline().split()[2].rstrip("/")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_service_says_where_everything_is(serving, number):
+    process, url = serving
+    httpx.post(f"{url}/v1/experiments", json={"name": "directions", "arms": ["north", "east"]}, timeout=60)
+    process.send_signal(number)
+    said, complained = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in complained) == (0, False)
+    assert said.endswith(
+        "Stopped; all that was acknowledged is in experiments.sqlite3, and the same command goes on.\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_service_does_not_wait_for_a_request_that_never_comes_in_whole(serving):
+    process, url = serving
+    with half_a_request(url):
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode in {0, 143}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_a_service_at_once(serving, number):
+    process, url = serving
+    with half_a_request(url):
+        process.send_signal(number)
+        until(lambda: not accepts(url), "the service to stop listening")
+        process.send_signal(number)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert complained.endswith("linkedbandits: ended at once; what was finished before is kept\n")
+
+
+@contextmanager
+def half_a_request(url: str):
+    """A connection on which the rest of a body is still to come."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = f"POST /v1/experiments HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n"
+        connection.sendall((head + "Content-Type: application/json\r\n\r\n{").encode())
+        # Another request goes the same way behind it: when that is answered, this one has arrived.
+        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
+        yield
+
+
+def accepts(url: str) -> bool:
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=60).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_benchmarks_end_in_the_same_way():
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks", "workers"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        start_new_session=True,
+    )
+    with process, killed_in_the_end(process):
+        assert process.stdout.readline() == "\n"
+        assert process.stdout.readline() == "== workers ==\n"
+        begun = until(lambda: descendants(process.pid), "a worker")
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complained.endswith("figures printed so far stand; go on with: make bench SECTION=workers\n")
+    assert "Traceback" not in complained
+    until(lambda: all_gone(begun), "its workers to be gone")

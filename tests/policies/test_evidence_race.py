@@ -1,0 +1,391 @@
+"""What evidence makes of arms: the thresholds, the capital and the guarantee, by exact enumeration.
+
+A lane for every outcome: the policy's own `observe` runs on all of them at once, each with its probability.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import linkedbandits as lb
+from linkedbandits.model import Counts
+from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, leading_arms
+
+ROUNDING = 1e-9
+
+
+class OneOfEach(lb.LinkedElimination):
+    """One sample of every arm that is asked at all: blocks with the fewest outcomes."""
+
+    def allocate(self, state, rivals, leading):
+        return (rivals | leading).astype(np.float64)
+
+
+def started(policy, arms: int) -> RaceState:
+    return policy.start(1, arms, np.zeros(1, dtype=np.uint64))
+
+
+def observe(policy, state, successes) -> None:
+    policy.observe(state, Counts(state.needs, np.asarray(successes, dtype=np.int64)))
+
+
+def in_reserve(state) -> float:
+    """2/(2 + t) after t bets; the first block has none."""
+    return 2 / (2 + int(state.block[0]) - 1)
+
+
+def branch(policy, state, means):
+    """Replace every lane by a lane for each outcome of its block, and observe. Returns (parent lane, probability)."""
+    parents, outcomes, chances = [], [], []
+    for needs in np.unique(state.needs, axis=0):
+        lanes = np.flatnonzero((state.needs == needs).all(axis=1))
+        every = np.array(list(product(*(range(need + 1) for need in needs))))
+        chance = binom.pmf(every, needs, means).prod(axis=1)
+        every, chance = every[chance > 0], chance[chance > 0]
+        parents.append(lanes.repeat(chance.size))
+        outcomes.append(np.tile(every, (lanes.size, 1)))
+        chances.append(np.tile(chance, lanes.size))
+    parent = np.concatenate(parents)
+    state.keep(parent)
+    observe(policy, state, np.concatenate(outcomes))
+    return parent, np.concatenate(chances)
+
+
+def chance_of(policy, means, blocks: int, bad, alike=None) -> float:
+    """The probability that ``bad(state)`` is ever true within so many blocks, over all that may happen in them.
+
+    Lanes with the same ``alike(state)`` have the same future, and go on as one.
+    """
+    state, chance, total = started(policy, len(means)), np.ones(1), 0.0
+    for _ in range(blocks):
+        parent, step = branch(policy, state, means)
+        chance = chance[parent] * step
+        happened = bad(state)
+        total += float(chance[happened].sum())
+        goes_on = ~(happened | state.stopped)
+        state.keep(goes_on)
+        chance = chance[goes_on]
+        if alike is not None:
+            _, first, which = np.unique(alike(state), axis=0, return_index=True, return_inverse=True)
+            state.keep(first)
+            chance = np.bincount(which.reshape(-1), weights=chance)
+    return total
+
+
+def predict_always(monkeypatch, *script) -> None:
+    """Make the race predict by a script, one line a plan and the last for ever. No guarantee depends on predictions."""
+    lines = [np.array(line, dtype=np.float64) for line in script]
+
+    def scripted(samples, successes, mixture):
+        line = lines.pop(0) if len(lines) > 1 else lines[0]
+        return np.tile(line, (samples.shape[0], 1)), mixture
+
+    monkeypatch.setattr("linkedbandits.policies.evidence_race.predict", scripted)
+
+
+def names_others_than(*right):
+    """Stopped, sure, and with an answer that is not this set."""
+    return lambda state: state.stopped & (np.sort(state.top, axis=1) != right).any(axis=1)
+
+
+# Outcomes' probabilities are polynomials in the means, so a bound for unique best arms holds at exact ties, too, with
+# any of the tied arms taken for the best. There it is nearest to being attained.
+@pytest.mark.parametrize(
+    ("policy", "means", "blocks", "wrong"),
+    [
+        (lb.LinkedElimination(0.8), [0.5, 0.5], 7, names_others_than(0)),
+        (lb.LinkedTrackAndStop(0.8), [0.3, 0.3], 6, names_others_than(0)),
+        (lb.LinkedElimination(0.95, k=2), [0.5, 0.5, 0.5], 5, names_others_than(0, 1)),
+        (lb.LinkedElimination(0.9, epsilon=0.3), [0.65, 0.35], 7, names_others_than(0)),
+        (lb.LinkedElimination(0.95, k=2, epsilon=0.2), [0.6, 0.6, 0.4], 5, names_others_than(0, 1)),
+    ],
+)
+def test_over_all_outcomes_of_the_first_blocks_a_sure_answer_is_wrong_with_at_most_delta(policy, means, blocks, wrong):
+    assert 0 < chance_of(policy, np.array(means), blocks, wrong) <= policy.delta
+
+
+def dropped(arm: int):
+    return lambda state: ~state.still_in[:, arm]
+
+
+def by_capital(state):
+    return np.concatenate([state.capital.round(9), state.refuted], axis=1).reshape(state.block.size, -1)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "limit"), [(1, 0.0, 0.5), (2, 0.0, 0.5 / 2), (1, 1e-6, 0.5 / 2), (2, 1e-6, 0.5 / 4)]
+)
+def test_over_all_outcomes_a_best_arm_is_dropped_with_its_share_of_delta_and_not_much_less(
+    monkeypatch, k, epsilon, limit
+):
+    """Of delta = 1/2, shared among the k best; with a tolerance, half of that.
+
+    The bets could not be worse chosen: arm 0 ties with the last, and is taken for better. (Between them are arms that
+    always succeed, so that all depends on this pair.) They begin when most of the reserve is in, with factors that hit
+    a threshold nearly exactly. So most of the share is used, and a threshold of half the size would use too much.
+    """
+    arms = k + 1
+    predict_always(monkeypatch, *[[0.5] * arms] * (EARLY_BLOCKS - 1), [0.725] + [0.99] * (k - 1) + [0.275])
+    means = np.array([0.5] + [1.0] * (k - 1) + [0.5])
+    chance = chance_of(OneOfEach(0.5, k=k, epsilon=epsilon), means, 28, dropped(k), by_capital)
+    assert 0.3 * limit < chance <= limit
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.9])
+def test_over_all_outcomes_a_leader_too_far_below_is_named_with_its_share_of_delta(monkeypatch, delta):
+    """In the first epoch 1/(1 * 2) of the half of delta that is for finishing, with k = 1.
+
+    Arm 1 is better by just the tolerance, and taken for equal, so that it is not dropped, but found near enough.
+    """
+    predict_always(monkeypatch, [0.5, 0.5])
+    policy = OneOfEach(delta, epsilon=0.25)
+    means, near = np.array([0.375, 0.625]), lambda state: state.near_capital.round(9)[:, 0]
+    chance = chance_of(policy, means, 33, lambda state: state.stopped & (state.arm == 0), near)
+    assert 0.3 * delta / 4 < chance <= delta / 4
+
+
+def followed(state, arm: int, means):
+    """The capital, with what is in reserve, of the pair that the proof follows: with the leader of lowest mean.
+
+    While the arm leads nothing is bet against it, and its pairs are all alike.
+    """
+    leads = leading_arms(state)[:, arm]
+    pair = np.where(leads, 0, np.asarray(means)[state.leaders].argmin(axis=1))
+    return state.capital[np.arange(pair.size), pair, arm] + in_reserve(state)
+
+
+LEADERS_CHANGE = [[0.7, 0.6, 0.3, 0.4], [0.7, 0.3, 0.6, 0.4], [0.3, 0.7, 0.4, 0.6], [0.8, 0.3, 0.2, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("policy", "means", "blocks", "script"),
+    [
+        (lb.LinkedElimination(1e-9), [0.4, 0.4, 0.4], 3, None),
+        (lb.LinkedElimination(1e-9, k=2), [0.5, 0.5, 0.5], 5, None),
+        (lb.LinkedElimination(1e-9, k=2), [0.5, 0.9, 0.5], 5, None),
+        (OneOfEach(1e-9, k=2), [0.5, 0.5, 0.5, 0.5], 4, LEADERS_CHANGE),
+        (OneOfEach(1e-9, k=2, epsilon=0.01), [0.5, 0.5, 0.5, 0.5], 4, LEADERS_CHANGE),
+        (OneOfEach(1e-9, k=3), [0.5, 0.5, 0.5, 0.5], 4, LEADERS_CHANGE),
+    ],
+)
+def test_whatever_has_happened_the_next_block_adds_nothing_on_average_against_a_best_arm(
+    monkeypatch, policy, means, blocks, script
+):
+    """Over all outcomes of the next block, after every outcome of those before, changes of leaders included."""
+    if script:
+        predict_always(monkeypatch, *script)
+    state = started(policy, len(means))
+    best = [arm for arm, mean in enumerate(means) if mean >= sorted(means)[-policy.k]]
+    changes = 0
+    for _ in range(blocks):
+        before, leaders = [followed(state, arm, means) for arm in best], state.leaders
+        parent, chance = branch(policy, state, means)
+        for arm, capital in zip(best, before, strict=True):
+            mean = np.bincount(parent, weights=chance * followed(state, arm, means))
+            assert (mean <= capital + ROUNDING).all()
+        changes += int((leaders[parent] != state.leaders).any(axis=1).sum())
+    assert changes > 0
+
+
+def between_plans(policy, arms: int) -> RaceState:
+    """After so many blocks that the next one is not followed by a plan: what it settles can be looked at.
+
+    Arms have succeeded as often as their means say, to the nearest whole number below.
+    """
+    state = started(policy, arms)
+    means = np.linspace(0.7, 0.3, arms)
+    while state.block[0] < EARLY_BLOCKS:
+        observe(policy, state, np.floor((state.samples + state.needs) * means) - state.successes)
+    assert state.still_in.all()
+    return state
+
+
+def factor(p_i: float, p_c: float, n_i: int, n_c: int, x_i: int, x_c: int) -> float:
+    """What a bet brings, as section 1 of docs/evidence.md has it."""
+    q = (n_i * p_i + n_c * p_c) / (n_i + n_c)
+    of_challenger = (p_c / q) ** x_c * ((1 - p_c) / (1 - q)) ** (n_c - x_c)
+    return of_challenger * (p_i / q) ** x_i * ((1 - p_i) / (1 - q)) ** (n_i - x_i)
+
+
+def pairs_with_bets(state):
+    """(which of the leaders, the leader, the rival)"""
+    for row, leader in enumerate(state.leaders[0].tolist()):
+        for rival in np.flatnonzero(state.own[0, row]).tolist():
+            yield row, leader, rival
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_what_observe_makes_of_the_capital_is_the_formula_for_every_outcome(k):
+    policy = lb.LinkedElimination(1e-6, k=k)
+    state = between_plans(policy, k + 2)
+    before, kept = copy.deepcopy(state), in_reserve(state)
+    branch(policy, state, np.full(k + 2, 0.5))
+    outcomes = (state.successes - before.successes).astype(np.int64)
+    put_in = kept - in_reserve(state)
+    pairs = list(pairs_with_bets(before))
+    assert len(pairs) >= 2 * k - 1
+    for row, leader, rival in pairs:
+        expected = [
+            (before.capital[0, row, rival] + put_in)
+            * factor(*before.prediction[0, [rival, leader]], *before.needs[0, [rival, leader]], x[rival], x[leader])
+            for x in outcomes
+        ]
+        assert state.capital[:, row, rival] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_what_observe_makes_of_the_capital_has_mean_one_just_where_the_bet_says(k):
+    """At the null point q, which is between the predictions, nothing is won or lost: the formula wastes nothing."""
+    policy = lb.LinkedElimination(1e-6, k=k)
+    start = between_plans(policy, k + 2)
+    for row, leader, rival in pairs_with_bets(start):
+        (p_i, p_c), (n_i, n_c) = start.prediction[0, [rival, leader]], start.needs[0, [rival, leader]]
+        means = np.full(k + 2, (n_i * p_i + n_c * p_c) / (n_i + n_c))
+        state = copy.deepcopy(start)
+        _, chance = branch(policy, state, means)
+        after = state.capital[:, row, rival] + in_reserve(state)
+        assert chance @ after == pytest.approx(start.capital[0, row, rival] + in_reserve(start), rel=1e-9)
+
+
+def test_what_observe_makes_of_the_finishing_capital_has_mean_at_most_one_and_one_at_its_null_point():
+    """Along means that differ by just the tolerance; farther apart it is less."""
+    policy = lb.LinkedElimination(1e-6, epsilon=0.2)
+    start = between_plans(policy, 2)
+    leader, rival = start.leaders[0, 0], 1 - start.leaders[0, 0]
+    along = []
+    for low in np.linspace(0, 0.8, 201):
+        for more in (0.2, 0.2 + (0.8 - low) / 2):
+            means = np.empty(2)
+            means[[leader, rival]] = low, min(low + more, 1.0)
+            state = copy.deepcopy(start)
+            _, chance = branch(policy, state, means)
+            won = np.exp(state.near_capital[:, 0, rival] - start.near_capital[0, 0, rival])
+            assert chance @ won <= 1 + ROUNDING
+            if more == 0.2:
+                along.append(chance @ won)
+    assert max(along) > 0.999
+
+
+def aim(state, row: int, rival: int, level: float, successes) -> None:
+    """Set the capital of a pair so that the next block, with these successes, takes it and the reserve to the level."""
+    leader = state.leaders[0, row]
+    brings = factor(
+        *state.prediction[0, [rival, leader]],
+        *state.needs[0, [rival, leader]],
+        *np.asarray(successes)[0, [rival, leader]],
+    )
+    now = in_reserve(state)
+    then = 1 / (1 / now + 0.5)  # 2/(2 + t) with one more t
+    state.capital[0, row, rival] = (level - then) / brings - (now - then)
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.01])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_an_arm_is_dropped_exactly_when_the_evidence_of_all_its_pairs_passes_the_threshold(k, epsilon, delta):
+    """k/delta, or 2k/delta with a tolerance: not a billionth before, and not while one of its pairs is short of it."""
+    policy = lb.LinkedElimination(delta, k=k, epsilon=epsilon)
+    threshold = k / delta if epsilon == 0 else 2 * k / delta
+    start = between_plans(lb.LinkedElimination(1e-9, k=k, epsilon=epsilon), k + 2)
+    successes = start.needs // 2
+    rival = next(arm for *_, arm in pairs_with_bets(start))
+    assert all(start.own[0, :, rival] != 0)
+    for short in [None, *range(k)]:
+        state = copy.deepcopy(start)
+        for row in range(k):
+            aim(state, row, rival, threshold * (1 - 1e-9 if row == short else 1 + 1e-9), successes)
+        observe(policy, state, successes)
+        others = np.arange(k + 2) != rival
+        assert state.still_in[0, others].all()
+        assert state.still_in[0, rival] == (short is not None)
+        at_level = policy.log10_evidence(state)[0, rival] - log(1 / delta) / log(10)
+        assert at_level == pytest.approx(0, abs=1e-9)
+        assert (at_level > 0) == (short is None)
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.01])
+@pytest.mark.parametrize("epoch", [0, 1, 5])
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_run_with_a_tolerance_ends_exactly_when_every_pair_passes_the_threshold_of_its_epoch(k, epoch, delta):
+    """2k(m+1)(m+2)/delta in epoch m, for each pair of a leader and a rival."""
+    policy = lb.LinkedElimination(delta, k=k, epsilon=0.1)
+    threshold = log(2 * k * (epoch + 1) * (epoch + 2) / delta)
+    start = between_plans(lb.LinkedElimination(1e-9, k=k, epsilon=0.1), k + 2)
+    start.epoch[:] = epoch
+    start.capital[:] = 0.0  # nothing is dropped
+    successes = start.needs // 2
+    rivals = np.flatnonzero(~leading_arms(start)[0])
+    assert (start.near_own[0][:, rivals] != 0).all()
+    of_leaders = successes[0, start.leaders[0]][:, np.newaxis]
+    brings = (start.near_own * successes + start.near_rival * of_leaders + start.near_sure)[0]
+    for short in [None, *product(range(k), rivals)]:
+        state = copy.deepcopy(start)
+        state.near_capital[0] = threshold + 1e-9 - brings
+        if short is not None:
+            state.near_capital[0][short] -= 2e-9
+        observe(policy, state, successes)
+        assert state.still_in.all()
+        assert state.stopped[0] == (short is None)
+        if short is None:
+            assert sorted(state.top[0]) == sorted(start.leaders[0])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_at_a_change_of_leaders_an_arm_goes_on_with_the_least_of_its_pairs(monkeypatch, epsilon):
+    """Arm 3 takes the lead from arm 1. Which pair was followed is not known, so that the most would be too much."""
+    predict_always(monkeypatch, [0.7, 0.6, 0.3, 0.4], [0.7, 0.4, 0.3, 0.6], [0.7, 0.4, 0.3, 0.6])
+    policy = OneOfEach(1e-6, k=2, epsilon=epsilon)
+    state = started(policy, 4)
+    observe(policy, state, [[0, 0, 0, 0]])
+    assert state.leaders.tolist() == [[0, 1]]
+    state.capital[0] = [[5.0, 5.0, 3.0, 1.0], [6.0, 4.0, 2.0, 7.0]]
+    state.refuted[0, 0, 2] = True
+    predictions = dict(enumerate([0.7, 0.6, 0.3, 0.4]))
+    observe(policy, state, [[1, 0, 0, 1]])
+    assert state.leaders.tolist() == [[0, 3]]
+    put_in = 1 - 2 / 3
+    brought = {
+        (leader, rival): factor(predictions[rival], predictions[leader], 1, 1, rival == 3, leader == 0)
+        for leader, rival in product((0, 1), (2, 3))
+    }
+    least = [
+        5 + put_in,  # arms 0 and 1 were in the lead: nothing was bet against them
+        4 + put_in,
+        min((3 + put_in) * brought[0, 2], (2 + put_in) * brought[1, 2]),
+        min((1 + put_in) * brought[0, 3], (7 + put_in) * brought[1, 3]),
+    ]
+    assert state.capital[0, 0] == pytest.approx(least, rel=1e-12)
+    assert state.capital[0, 1] == pytest.approx(least, rel=1e-12)
+    assert not state.refuted.any()
+    assert state.epoch.tolist() == [1]
+    if epsilon > 0:
+        assert not state.near_capital.any()
+        assert not state.near_refuted.any()
+    before = state.capital[0].copy()
+    observe(policy, state, [[0, 0, 0, 0]])  # and where the leaders stay, each pair goes on by itself
+    assert state.epoch.tolist() == [1]
+    assert state.capital[0, 0, 1] != pytest.approx(state.capital[0, 1, 1], rel=1e-3)
+    assert (state.capital[0] != before).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_no_bet_is_settled_on_an_arm_after_it_was_dropped(epsilon):
+    """It is asked no more, and to count that as failures would go on making evidence of nothing."""
+    policy = lb.LinkedElimination(0.2, epsilon=epsilon)
+    state = between_plans(lb.LinkedElimination(1e-9, epsilon=epsilon), 3)
+    successes = state.needs // 2
+    _, _, rival = next(pairs_with_bets(state))
+    aim(state, 0, rival, 100.0, successes)
+    observe(policy, state, successes)
+    assert not state.still_in[0, rival]
+    assert state.needs[0, rival] == 0
+    evidence, near = policy.log10_evidence(state)[0, rival], state.near_capital[..., rival : rival + 1].copy()
+    observe(policy, state, state.needs // 2)
+    assert policy.log10_evidence(state)[0, rival] == pytest.approx(evidence, rel=1e-12)
+    assert state.near_capital[..., rival : rival + 1].tolist() == near.tolist()

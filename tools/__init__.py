@@ -1,0 +1,1 @@
+"""What the maintainers run on the library itself; no part of what is installed."""
