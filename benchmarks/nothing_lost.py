@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "service"))
 
 from kill_rounds import rounds_of_kills

@@ -14,6 +14,7 @@ from linkedbandits.service.http.server import Server, make_server
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import Store, open_store
 from linkedbandits.service.tokens import make_token
+from waiting import SECONDS
 
 
 @dataclass
@@ -55,11 +56,11 @@ def running_service(path: str, settings: Settings | None = None, host: str = "12
     thread = threading.Thread(target=server.run, name="server")
     thread.start()
     try:
-        assert ready.wait(20), "the service did not start"
-        with httpx.Client(base_url=where[0], timeout=20) as http:
+        assert ready.wait(SECONDS), "the service did not start"
+        with httpx.Client(base_url=where[0], timeout=SECONDS) as http:
             yield RunningService(where[0], store, server, http)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(SECONDS)
         store.close()
         assert not thread.is_alive(), "the service did not stop"

@@ -78,6 +78,26 @@ def ended_by_signals() -> Iterator[None]:
             writing.close()  # which ends the thread
 
 
+@contextmanager
+def ctrl_c_blocked() -> Iterator[None]:
+    """Keep Ctrl-C from this thread, and from the processes and threads that it begins meanwhile, for good.
+
+    A terminal sends it to all processes of a command; the first one alone is to hear it, and lets the others go. For
+    them to ignore it by themselves would come too late for those that are just beginning.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker  # needs what only such systems have
+
+    resource_tracker.ensure_running()  # else it begins with the first process, and unblocks Ctrl-C just then
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def take_back_signals() -> None:
     """Undo what libraries do to Ctrl-C when they are imported.
 
@@ -125,6 +145,7 @@ def end_now(number: int) -> None:
 __all__ = [
     "STOP_SIGNALS",
     "Interrupted",
+    "ctrl_c_blocked",
     "end_in_time",
     "end_now",
     "ended_by_signals",

@@ -20,11 +20,11 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
 from linkedbandits.errors import EngineFailure
+from linkedbandits.signals import ctrl_c_blocked
 
 MOST_DEATHS = 5
 """Workers that may die over one piece before the fault is taken to be the piece's."""
@@ -218,8 +218,8 @@ class _Crew(Generic[P]):
         with self._starting:
             if self._ended.is_set():
                 raise EOFError("the run is over")
-            _keep_ctrl_c_from_workers()
-            worker = _Worker(self._context)
+            with ctrl_c_blocked():
+                worker = _Worker(self._context)
             self._running.add(worker)
             return worker
 
@@ -229,17 +229,6 @@ class _Crew(Generic[P]):
         with self._starting:
             self._running.discard(worker)
             return worker.end()
-
-
-def _keep_ctrl_c_from_workers() -> None:
-    """Block it in this thread, for the fork server that begins here, and for the workers, which are its children.
-
-    A terminal sends Ctrl-C to all of them; this process alone is to hear it, and then lets the workers go. To ignore it
-    in the workers would come too late for those that are just beginning.
-    """
-    if hasattr(signal, "pthread_sigmask"):
-        resource_tracker.ensure_running()  # which multiprocessing begins with the fork server, and which unblocks it
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 class _Worker:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from postgres_server import running_postgres
 
+from waiting import SECONDS
+
 _numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_future_is_waited_for_for_ever(monkeypatch):
+    """A desk that never answers fails the test that asked it, at the line where it asked."""
+    result, exception = Future.result, Future.exception
+    monkeypatch.setattr(Future, "result", lambda self, timeout=SECONDS: result(self, timeout))
+    monkeypatch.setattr(Future, "exception", lambda self, timeout=SECONDS: exception(self, timeout))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 A *nursery* is a process with everything imported, which forks a worker for every round: a desk with several threads
 that ask and tell as fast as they can, and report every answer that was acknowledged. The worker is killed with SIGKILL
-at a random moment. Then the store is opened again and compared with what the worker had reported.
+a random moment after it has reported a random number of answers. Then the store is opened again and compared with what
+the worker had reported.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ from linkedbandits.service.exporting import journal_lines
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.records import Setup
 from linkedbandits.service.store import Store, open_store
+from waiting import SECONDS, join
 
 THREADS = 4
 SETUP = Setup(
     tuple("abcdef"), {"name": "linked-elimination", "parameters": {"delta": 1e-60}}, parallel=200, lease_seconds=0.2
 )
 SNAPSHOT_EVERY = 300
+MOST_ANSWERS = 500
+"""A worker that is to be killed reports fewer than this before."""
 
 
 def outcome(play: lb.Play) -> object:
@@ -54,39 +58,37 @@ def work(number: int, url: str, experiment: str, seed: int, rounds: int) -> None
         rng = random.Random(f"{seed} {thread}")
         for _ in range(rounds):
             try:
-                plays = desk.ask(experiment, rng.randint(1, 12)).result().plays
+                plays = desk.ask(experiment, rng.randint(1, 12)).result(SECONDS).plays
             except lb.TooManyInFlight:  # those never told are waited for until their lease runs out
                 time.sleep(0.02)
                 continue
             os.write(1, f"asked {' '.join(str(play.id) for play in plays)}\n".encode())
             if rng.random() < 0.05:
                 continue  # never told; the lease runs out
-            told = desk.tell(experiment, [(play.id, outcome(play)) for play in plays]).result()
+            told = desk.tell(experiment, [(play.id, outcome(play)) for play in plays]).result(SECONDS)
             for play, receipt in zip(plays, told.receipts, strict=True):
                 os.write(1, f"told {play.id} {receipt}\n".encode())
             if rng.random() < 0.1:
-                desk.expire().result()
+                desk.expire().result(SECONDS)
 
     threads = [threading.Thread(target=ask_and_tell, args=(thread,)) for thread in range(THREADS)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join(*threads, seconds=3 * SECONDS)
     desk.stop()
     store.close()
 
 
 def serve_as_nursery() -> None:
-    """Fork workers for every line of arguments, and say when the last of them is gone."""
+    """Fork workers for every line, the JSON of a list of their arguments, and say when the last of them is gone."""
     with suppress(ImportError):
         importlib.import_module("psycopg")  # once, instead of in every worker
     for line in sys.stdin:
         pids = []
-        for number, arguments in enumerate(line.split(";")):
+        for number, arguments in enumerate(json.loads(line)):
             pid = os.fork()
             if pid == 0:
-                url, experiment, seed, rounds = arguments.split()
-                work(number, url, experiment, int(seed), int(rounds))
+                work(number, *arguments)
                 os._exit(0)
             pids.append(pid)
         for pid in pids:
@@ -96,11 +98,11 @@ def serve_as_nursery() -> None:
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker works on, and when it is killed; None if it is left to finish its rounds."""
+    """What a worker works on, and after how many answers it is killed; None if it is left to finish its rounds."""
 
     experiment: str
     seed: int
-    killed_after: float | None = None
+    killed_after: int | None = None
 
     @property
     def rounds(self) -> int:
@@ -126,6 +128,9 @@ class Reported:
 class Nursery:
     """Where workers come from."""
 
+    def __init__(self, seed: int = 0) -> None:
+        self._moments = random.Random(seed)
+
     def __enter__(self) -> Nursery:
         folders = [str(Path(__file__).parent), *sys.path]
         self._process = subprocess.Popen(
@@ -134,43 +139,60 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+            start_new_session=True,  # so that it can be killed with all its workers
         )
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=30)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._process.communicate(timeout=SECONDS)
+        finally:
+            self._kill()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(SECONDS)
 
     def run(self, url: str, workers: Sequence[Worker], reported: Reported) -> None:
         """Let workers work, and write down what they report, until the last of them is gone."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(
-            ";".join(f"{url} {worker.experiment} {worker.seed} {worker.rounds}" for worker in workers) + "\n"
-        )
+        arguments = [[url, worker.experiment, worker.seed, worker.rounds] for worker in workers]
+        process.stdin.write(json.dumps(arguments) + "\n")
         process.stdin.flush()
+        watchdog = _later(3 * SECONDS, self._kill)
+        before, doomed = len(reported.told), dict[int, int]()
         for line in process.stdout:
             kind, *words = line.split()
             if kind == "ready":
                 worker = workers[int(words[0])]
                 if worker.killed_after is not None:
-                    _later(worker.killed_after, os.kill, int(words[1]), signal.SIGKILL)
+                    doomed[int(words[1])] = worker.killed_after
             elif kind == "gone":
+                watchdog.cancel()
                 return
             else:
                 reported.take(kind, words)
+            for pid in [pid for pid, answers in doomed.items() if len(reported.told) - before >= answers]:
+                del doomed[pid]
+                # Not just when an answer was acknowledged: in the middle of whatever comes next.
+                _later(self._moments.uniform(0.0, 0.01), os.kill, pid, signal.SIGKILL)
         raise RuntimeError("the nursery is gone")
 
 
-def _later(seconds: float, action: Callable[..., None], *arguments: object) -> None:
+def _later(seconds: float, action: Callable[..., None], *arguments: object) -> threading.Timer:
     timer = threading.Timer(seconds, action, arguments)
     timer.daemon = True
     timer.start()
+    return timer
 
 
 def create(store: Store) -> str:
     with Desk(store) as desk:
-        return desk.create(SETUP, "nothing lost").result().id
+        return desk.create(SETUP, "nothing lost").result(SECONDS).id
 
 
 def check(store: Store, experiment: str, reported: Reported) -> int:
@@ -210,11 +232,11 @@ def rounds_of_kills(url: str, rounds: int, seed: int, rounds_each: int = 5) -> I
     store = open_store(url)
     answers = 0
     try:
-        with Nursery() as nursery:
+        with Nursery(seed) as nursery:
             for number in range(rounds):
                 if number % rounds_each == 0:
                     experiment, reported, before = create(store), Reported(), 0
-                nursery.run(url, [Worker(experiment, rng.randrange(2**30), rng.uniform(0.0, 0.3))], reported)
+                nursery.run(url, [Worker(experiment, rng.randrange(2**30), rng.randrange(MOST_ANSWERS))], reported)
                 on_record = check(store, experiment, reported)
                 answers, before = answers + on_record - before, on_record
                 yield answers

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
+
+from waiting import SECONDS, until
+
+_STOP = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 def postgres_programs() -> Path | None:
@@ -38,41 +45,88 @@ class PostgresServer:
             self._user = "postgres" if "postgres" in known else "nobody"
             shutil.chown(folder, self._user)
         self._run("initdb", "-D", str(self._data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self._configure()
 
     @property
     def url(self) -> str:
-        return f"postgresql://tester@/postgres?host={self._folder}"
+        return self._url_of("postgres")
 
     def new_database(self, name: str) -> str:
         """Its address."""
         self._run("psql", "-h", str(self._folder), "-U", "tester", "-d", "postgres", "-qc", f'CREATE DATABASE "{name}"')
-        return f"postgresql://tester@/{name}?host={self._folder}"
+        return self._url_of(name)
 
     def start(self) -> None:
-        options = {
-            "listen_addresses": "",
-            "unix_socket_directories": self._folder,
-            "max_connections": 50,
-            "fsync": "on" if self._durable else "off",
-        }
-        spelled = " ".join(f"-c {name}={value}" for name, value in options.items())
-        # -w waits until the server answers.
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-o", spelled, "-l", str(self._folder / "log"), "start")
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*_ending_with_its_parent(), str(self._programs / "postgres"), "-D", str(self._data)],
+                user=self._user,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        until(lambda: self._process.poll() is not None or self._answers(), "PostgreSQL to answer")
+        assert self._process.poll() is None, (self._folder / "log").read_text(encoding="utf-8")
 
     def stop(self, mode: str = "fast") -> None:
-        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop")
+        self._process.send_signal(_STOP[mode])
+        try:
+            self._process.wait(SECONDS)
+        finally:
+            self._process.kill()
+
+    def _answers(self) -> bool:
+        return self._status("pg_isready", "-q", "-h", str(self._folder)) == 0
+
+    def _url_of(self, database: str) -> str:
+        return f"postgresql://tester@/{database}?host={quote(str(self._folder))}"
+
+    def _configure(self) -> None:
+        """In the server's file, where a path may have blanks in it."""
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": f'"{self._folder}"',
+            "max_connections": "50",
+            "fsync": "on" if self._durable else "off",
+        }
+        with (self._data / "postgresql.auto.conf").open("a", encoding="utf-8") as file:
+            for name, value in settings.items():
+                escaped = value.replace("'", "''")
+                file.write(f"{name} = '{escaped}'\n")
 
     def _run(self, program: str, *arguments: str) -> None:
-        with (self._folder / "commands.log").open("ab") as log:  # a server would keep a pipe open
-            subprocess.run(
+        assert self._status(program, *arguments) == 0, (self._folder / "commands.log").read_text(encoding="utf-8")
+
+    def _status(self, program: str, *arguments: str) -> int:
+        with (self._folder / "commands.log").open("ab") as log:
+            return subprocess.run(
                 [str(self._programs / program), *arguments],
                 user=self._user,
                 cwd=self._folder,
                 stdout=log,
                 stderr=log,
-                check=True,
-                timeout=60,
-            )
+                check=False,
+                timeout=SECONDS,
+            ).returncode
+
+
+def _ending_with_its_parent() -> list[str]:
+    """What to put before a command, so that tests that are killed leave no server behind, nor its shared memory."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "QUIT"] if setpriv else []
+
+
+def _where_a_server_can_work() -> str:
+    """Where temporary files go, unless a socket's path would be too long there, or closed to whom the server runs as.
+
+    A socket's path may have 107 bytes, which pytest's own folders pass.
+    """
+    usual = tempfile.gettempdir()
+    short = len(os.fsencode(f"{usual}/lb-pg-12345678/.s.PGSQL.5432.lock")) <= 107
+    ways = [Path(usual), *Path(usual).parents]
+    reached = os.geteuid() != 0 or all(way.stat().st_mode & stat.S_IXOTH for way in ways)
+    return usual if short and reached else "/tmp"
 
 
 @contextmanager
@@ -82,8 +136,7 @@ def running_postgres(durable: bool = False) -> Iterator[PostgresServer | None]:
     if programs is None:
         yield None
         return
-    # A socket's path may have about a hundred characters, which pytest's own folders pass.
-    folder = Path(tempfile.mkdtemp(prefix="lb-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="lb-pg-", dir=_where_a_server_can_work()))
     try:
         server = PostgresServer(programs, folder, durable)
         server.start()

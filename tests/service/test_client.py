@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import random
@@ -16,6 +15,7 @@ from linkedbandits.service.calls import error_of
 from linkedbandits.service.client import AsyncClient, Client
 from linkedbandits.service.retries import Retries
 from running_service import running_service
+from waiting import run_async
 
 ARMS = ["north", "east", "south"]
 QUICK = Retries(times=3, first_seconds=1.0, longest_seconds=3.0, draw=lambda: 1.0)
@@ -66,7 +66,7 @@ def test_the_asynchronous_client_does_the_same(service):
             await exp.archive()
             return await exp.recommend(), await exp.estimates()
 
-    assert asyncio.run(play()) == (here.recommend(), here.estimates())
+    assert run_async(play()) == (here.recommend(), here.estimates())
 
 
 def test_refusals_are_the_errors_of_the_library(service):

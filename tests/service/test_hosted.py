@@ -15,6 +15,7 @@ from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.tables import Tables
+from waiting import SECONDS
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):
     with Desk(store) as desk:
         other = desk.create(SETUP, "y").result().id
         held = threading.Event()
-        desk.read(other, lambda _: held.wait(5))
+        desk.read(other, lambda _: held.wait(SECONDS))
         futures = [desk.ask(experiment), desk.ask(other)]
         held.set()
         assert isinstance(futures[0].exception(), zlib.error)

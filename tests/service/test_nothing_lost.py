@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from kill_rounds import Nursery, Reported, Worker, check, create, rounds_of_kills
 
@@ -16,9 +18,8 @@ def test_what_was_acknowledged_survives_a_kill(store_url):
 
 @pytest.mark.slow
 def test_two_processes_share_an_experiment_and_one_of_them_is_killed(store_url):
-    store = open_store(store_url)
-    experiment, reported = create(store), Reported()
-    with Nursery() as nursery:
-        nursery.run(store_url, [Worker(experiment, 1, killed_after=0.2), Worker(experiment, 2)], reported)
-    assert check(store, experiment, reported) > 100
-    store.close()
+    with closing(open_store(store_url)) as store:
+        experiment, reported = create(store), Reported()
+        with Nursery() as nursery:
+            nursery.run(store_url, [Worker(experiment, 1, killed_after=100), Worker(experiment, 2)], reported)
+        assert check(store, experiment, reported) > 100

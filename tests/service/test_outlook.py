@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from linkedbandits.service import outlook
 from linkedbandits.service.outlook import NOTHING_KNOWN, Outlook, Outlooks, look_ahead
 from linkedbandits.service.records import Setup
 from linkedbandits.tickets import Estimate
+from waiting import SECONDS, until
 
 DELTA = 0.05
 
@@ -68,17 +69,17 @@ def test_a_tie_has_no_outlook():
 
 
 @pytest.mark.parametrize("policy", [lb.LinkedElimination(delta=DELTA), lb.LilUCB(delta=DELTA)], ids=str)
-def test_a_simulation_that_takes_too_long_is_given_up(policy):
-    found = look_ahead(estimates(0.1, 0.1002), policy, setup_for(2), plays=0, deadline=time.monotonic() + 0.01)
+def test_a_simulation_that_takes_too_long_is_given_up(policy, monkeypatch):
+    looks = itertools.count()
+    monkeypatch.setattr(outlook, "monotonic", lambda: next(looks))
+    found = look_ahead(estimates(0.1, 0.1002), policy, setup_for(2), plays=0, deadline=3)
+    assert next(looks) == 5  # at every step of the simulation it was looked at once
     assert found.estimate_total is None
     assert found.lower_bound > 1000
 
 
 def wait_for(outlooks, wanted, *arguments):
-    deadline = time.monotonic() + 20
-    while outlooks.latest(*arguments) != wanted:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: outlooks.latest(*arguments) == wanted, f"{wanted}")
 
 
 def test_outlooks_are_computed_in_the_background_and_not_all_the_time(monkeypatch):
@@ -86,7 +87,7 @@ def test_outlooks_are_computed_in_the_background_and_not_all_the_time(monkeypatc
     release = threading.Event()
 
     def look(found, policy, setup, plays, deadline):
-        assert release.wait(20)
+        assert release.wait(SECONDS)
         computed.append(plays)
         return Outlook(float(plays), None)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import psycopg
@@ -22,6 +23,7 @@ from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import SCHEMA_VERSION, Tables
 from linkedbandits.testing import StoreCheckFailed, check_store
 from linkedbandits.testing.stores import FIRST
+from waiting import SECONDS
 
 
 def test_the_contract(store_url):
@@ -44,10 +46,11 @@ def write_nothing(self, *arguments):
         ("remove_token", lambda self, token: True, "removed once"),
     ],
 )
-def test_a_store_that_breaks_the_contract_is_told_how(monkeypatch, tmp_path, method, replacement, said):
+def test_a_store_that_breaks_the_contract_is_told_how(monkeypatch, tmp_path, connections, method, replacement, said):
     monkeypatch.setattr(Tables, method, replacement)
     with pytest.raises(StoreCheckFailed, match=said):
         check_store(lambda: SqliteStore(tmp_path / "a.sqlite"))
+    check_that_all_were_closed(connections)
 
 
 def test_a_store_without_transactions_is_found_out(monkeypatch, tmp_path):
@@ -90,13 +93,81 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
         open_store(str(tmp_path / "no folder" / "a.sqlite"))
 
 
-def test_a_store_of_a_later_version_is_refused(tmp_path):
-    store = SqliteStore(tmp_path / "a.sqlite")
-    with store.writing() as tables:
+def of_a_later_version(url):
+    with closing(open_store(url)) as store, store.writing() as tables:
         tables._run("UPDATE schema_version SET version = ?", SCHEMA_VERSION + 1)
-    store.close()
+
+
+def test_a_store_of_a_later_version_is_refused(store_url):
+    of_a_later_version(store_url)
     with pytest.raises(lb.NewerSave, match="upgrade linkedbandits"):
-        SqliteStore(tmp_path / "a.sqlite")
+        open_store(store_url)
+
+
+@pytest.fixture
+def connections(monkeypatch):
+    """All connections that are made, in order; they are kept, so that none is closed by being forgotten."""
+    made = []
+    for driver in (sqlite3, psycopg):
+        monkeypatch.setattr(driver, "connect", noting(driver.connect, made))
+    return made
+
+
+def noting(connect, made):
+    def connect_and_note(*arguments, **options):
+        made.append(connect(*arguments, **options))
+        return made[-1]
+
+    return connect_and_note
+
+
+def is_open(connection):
+    if isinstance(connection, psycopg.Connection):
+        return not connection.closed
+    try:
+        connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:  # "Cannot operate on a closed database."
+        return False
+    return True
+
+
+def check_that_all_were_closed(connections):
+    assert connections  # else there was nothing to close
+    assert not any(is_open(connection) for connection in connections)
+
+
+def test_a_store_that_is_refused_leaves_no_connection_open(store_url, connections):
+    of_a_later_version(store_url)
+    check_that_all_were_closed(connections)
+    connections.clear()
+    with pytest.raises(lb.NewerSave):
+        open_store(store_url)
+    check_that_all_were_closed(connections)
+
+
+def test_a_file_that_is_no_store_is_not_kept_open(tmp_path, connections):
+    (tmp_path / "notes.txt").write_text("no database at all, but long enough to be looked at " * 100)
+    with pytest.raises(lb.StoreUnavailable):
+        open_store(str(tmp_path / "notes.txt"))
+    check_that_all_were_closed(connections)
+
+
+def test_a_reader_that_cannot_be_prepared_is_not_kept_open(tmp_path, connections, monkeypatch):
+    def fail(connection):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with closing(SqliteStore(tmp_path / "a.sqlite")) as store:
+        monkeypatch.setattr("linkedbandits.service.sqlite_store._keep_a_log", fail)
+        with pytest.raises(lb.StoreUnavailable, match="disk I/O error"), store.reading():
+            pass
+        assert [is_open(connection) for connection in connections] == [True, False]
+
+
+def test_a_server_that_does_not_know_a_setting_is_hung_up_on(postgres_url, connections, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", "no number of ")
+    with pytest.raises(psycopg.DataError, match="lock_timeout"):
+        PostgresStore(postgres_url)
+    check_that_all_were_closed(connections)
 
 
 def replace_by_another(path):
@@ -159,18 +230,41 @@ def test_a_file_locked_for_too_long_is_unavailable(tmp_path, monkeypatch):
     store.close()
 
 
-def test_a_new_file_that_another_process_is_preparing_is_waited_for(tmp_path):
+def test_a_new_file_that_another_process_is_preparing_is_waited_for(tmp_path, monkeypatch):
     """SQLite itself does not wait where a write-ahead log is switched on."""
-    other = sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    other.execute("CREATE TABLE something (x)")
-    with ThreadPoolExecutor(1) as pool:
+    found_busy, may_go_on = threading.Event(), threading.Event()
+
+    def sleep(_):
+        found_busy.set()
+        assert may_go_on.wait(SECONDS)
+
+    waiting = SimpleNamespace(sleep=sleep, monotonic=lambda: 0.0)
+    monkeypatch.setattr("linkedbandits.service.sqlite_store.time", waiting)
+    with closing(sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE something (x)")
         opening = pool.submit(SqliteStore, tmp_path / "a.sqlite")
-        with pytest.raises(TimeoutError):
-            opening.result(timeout=0.2)
+        assert found_busy.wait(SECONDS)
         other.execute("COMMIT")
-        opening.result(timeout=10).close()
-    other.close()
+        may_go_on.set()
+        opening.result().close()
+
+
+def test_a_new_file_that_another_process_never_leaves_alone_is_given_up(tmp_path, monkeypatch):
+    now = [0.0]
+
+    def sleep(seconds):
+        assert now[-1] < 100, "it goes on for ever"
+        now.append(now[-1] + 10 * seconds)
+
+    waiting = SimpleNamespace(sleep=sleep, monotonic=lambda: now[-1])
+    monkeypatch.setattr("linkedbandits.service.sqlite_store.time", waiting)
+    with closing(sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE something (x)")
+        with pytest.raises(lb.StoreUnavailable, match="database is locked"):
+            SqliteStore(tmp_path / "a.sqlite")
+    assert now[-1] == pytest.approx(30, abs=0.2)  # on a clock of its own, that the test moves
 
 
 def test_a_connection_that_was_lost_is_opened_again(postgres, postgres_url):
@@ -230,29 +324,46 @@ def test_a_mistake_of_ours_is_not_the_stores(store_url):
     store.close()
 
 
+@contextmanager
+def holding(url, experiment):
+    """Another process that has an experiment locked."""
+    with closing(psycopg.connect(url)) as other:
+        other.execute("SELECT 1 FROM linkedbandits.experiments WHERE id = %s FOR UPDATE", (experiment,))
+        yield
+        other.rollback()  # the server may take a while to notice that somebody has hung up
+
+
+def test_who_only_looks_does_not_wait_for_an_experiment_that_is_held(postgres_url, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", SECONDS)
+    monkeypatch.setattr("linkedbandits.service.postgres_store.STATEMENT_SECONDS", SECONDS)
+    with closing(open_store(postgres_url)) as store, Desk(store) as desk:
+        held = desk.create(SETUP, "held").result().id
+        with holding(postgres_url, held):
+            waiting = desk.ask(held)
+            assert len(desk.records().result(SECONDS / 2)) == 1
+            assert not waiting.done()
+        assert waiting.result().plays
+
+
 def test_who_holds_one_experiment_in_postgresql_does_not_stop_the_others(postgres_url, monkeypatch):
-    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", 1.0)
-    store = open_store(postgres_url)
-    with Desk(store) as desk, closing(psycopg.connect(postgres_url)) as other:
+    """The two errors are PostgreSQL's: one of somebody who waited, one of somebody who did not."""
+    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", 0.1)
+    waited, refused_at_once = "canceling statement due to lock timeout", "could not obtain lock on row"
+    with closing(open_store(postgres_url)) as store, Desk(store) as desk:
         held, free = (desk.create(SETUP, name).result().id for name in ("held", "free"))
-        other.execute("SELECT 1 FROM linkedbandits.experiments WHERE id = %s FOR UPDATE", (held,))
-        waiting = desk.ask(held)
-        assert len(desk.records().result(timeout=0.5)) == 2
-        assert not waiting.done()
-        assert desk.ask(free).result(timeout=5).plays
-        with pytest.raises(lb.StoreUnavailable, match="end the transaction that holds the lock"):
-            waiting.result()
-
-        begin = time.monotonic()  # it was waited for in vain, and does not make anybody wait again
-        refused, served = desk.ask(held), desk.ask(free)
-        assert isinstance(refused.exception(), lb.StoreUnavailable)
-        assert served.result().plays
-        assert time.monotonic() - begin < 0.5
-
-        other.rollback()
+        with holding(postgres_url, held):
+            waiting, served = desk.ask(held), desk.ask(free)
+            assert served.result().plays
+            with pytest.raises(lb.StoreUnavailable, match=f"{waited}.*end the transaction that holds the lock"):
+                waiting.result()
+            for _ in range(2):  # it was waited for in vain, and does not make anybody wait again
+                refused, served = desk.ask(held), desk.ask(free)
+                assert served.result().plays
+                with pytest.raises(lb.StoreUnavailable, match=f"{refused_at_once}.*end the transaction"):
+                    refused.result()
         assert desk.ask(held).result().plays[0].id == 0
-        assert not desk._groups._held
-    store.close()
+        with holding(postgres_url, held), pytest.raises(lb.StoreUnavailable, match=waited):
+            desk.ask(held).result()  # it was free again, and may be waited for again
 
 
 def test_nothing_in_postgresql_is_waited_for_for_ever(postgres_url):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from running_service import running_service
+from waiting import within
 
 
 def test_a_viewer_of_one_service_sees_what_is_told_to_another(store_url):
@@ -12,13 +13,13 @@ def test_a_viewer_of_one_service_sees_what_is_told_to_another(store_url):
         experiment = one.create()
         path = f"/v1/experiments/{experiment}"
         with other.http.stream("GET", f"{path}/events") as response:
-            views = (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+            lines = within(response.iter_lines(), "the answers to be seen")
+            views = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
             assert next(views)["plays"] == 0
             first = one.http.post(f"{path}/ask", json={"count": 3}).json()["plays"]
             answers = [{"play": play["id"], "hit": "east"} for play in first]
             one.http.post(f"{path}/tell", json={"answers": answers})
-            while (view := next(views))["plays"] < 3:
-                pass
+            view = next(view for view in views if view["plays"] >= 3)
         assert view["arms"]["successes"] == [0, 3, 0]
         again = other.http.post(f"{path}/tell", json={"answers": answers}).json()
         assert again["receipts"] == ["repeated"] * 3

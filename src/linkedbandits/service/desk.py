@@ -32,6 +32,8 @@ MOST_GROUPED = 1_000
 """Jobs that share a commit."""
 READERS = 4
 """Threads that look at the store, so that those who only look do not wait for those who change."""
+SECONDS_TO_FINISH = 300.0
+"""How long a desk that stops is waited for: longer than a store waits for anything before it gives up."""
 
 
 class Desk:
@@ -79,13 +81,18 @@ class Desk:
             self._open = True
 
     def stop(self) -> None:
-        """Finish what was submitted, and stop for good."""
+        """Finish what was submitted, and stop for good; StoreUnavailable if the store does not let it."""
         with self._lock:
             if self._open:
                 self._queue.put(None)
             self._open = False
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(SECONDS_TO_FINISH)
+            if self._thread.is_alive():
+                raise StoreUnavailable(
+                    f"the desk did not finish within {SECONDS_TO_FINISH:g} s; does the store answer? What was not "
+                    "acknowledged may or may not be on record: ask or tell it again"
+                )
         self._readers.shutdown()
 
     def __enter__(self) -> Self:

@@ -50,12 +50,11 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
         self._closed = False
-        with self._transaction("") as connection:
-            with self._errors:
-                # Two processes that start at once would otherwise both try to make the schema.
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
-                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
-            self._tables(connection).prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()  # a caller who gets an error has no store to close
+            raise
 
     @contextmanager
     def writing(self) -> Iterator[Tables]:
@@ -74,6 +73,14 @@ class PostgresStore:
         with self._lock:
             self._closed = True
         self._drop_idle()
+
+    def _prepare(self) -> None:
+        with self._transaction("") as connection:
+            with self._errors:
+                # Two processes that start at once would otherwise both try to make the schema.
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
+            self._tables(connection).prepare()
 
     def _drop_idle(self) -> None:
         with self._lock:
@@ -114,11 +121,15 @@ class PostgresStore:
         with self._errors:
             wanted: dict[str, Any] = CONNECTION | self._psycopg.conninfo.conninfo_to_dict(self._url)
             connection = self._psycopg.connect(**wanted, autocommit=True)
-            connection.execute(
-                f"SET search_path = {SCHEMA_NAME}; SET lock_timeout = '{LOCK_SECONDS}s'; "
-                f"SET statement_timeout = '{STATEMENT_SECONDS}s'; "
-                f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
-            )
+            try:
+                connection.execute(
+                    f"SET search_path = {SCHEMA_NAME}; SET lock_timeout = '{LOCK_SECONDS}s'; "
+                    f"SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+                    f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+                )
+            except BaseException:
+                connection.close()
+                raise
             return connection
 
     def _put_back(self, connection: psycopg.Connection[Any]) -> None:

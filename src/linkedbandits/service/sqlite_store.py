@@ -35,8 +35,12 @@ class SqliteStore:
         self._idle_readers: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = self._connect("rwc")
         self._file = self._file_there()
-        with self.writing() as tables:
-            tables.prepare()
+        try:
+            with self.writing() as tables:
+                tables.prepare()
+        except BaseException:
+            self.close()  # a caller who gets an error has no store to close
+            raise
 
     @contextmanager
     def writing(self) -> Iterator[Tables]:
@@ -99,9 +103,13 @@ class SqliteStore:
                 isolation_level=None,
                 check_same_thread=False,
             )
-            _keep_a_log(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
+            try:
+                _keep_a_log(connection)
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+            except BaseException:
+                connection.close()
+                raise
             return connection
 
     def _check_file(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TypeVar
 
@@ -51,14 +52,21 @@ def check_store(open_store: OpenStore) -> None:
 
     Raises StoreCheckFailed at the first violation.
     """
-    _check_unknown_and_empty(open_store)
-    _check_written_is_kept(open_store)
-    _check_failed_transactions_leave_nothing(open_store)
-    _check_snapshots_replace(open_store)
-    _check_views(open_store)
-    _check_locks(open_store)
-    _check_tokens(open_store)
-    _check_closed(open_store)
+    with ExitStack() as opened:
+
+        def open_for_a_check() -> Store:
+            store = open_store()
+            opened.callback(store.close)  # also after a violation; closing twice does no harm
+            return store
+
+        _check_unknown_and_empty(open_for_a_check)
+        _check_written_is_kept(open_for_a_check)
+        _check_failed_transactions_leave_nothing(open_for_a_check)
+        _check_snapshots_replace(open_for_a_check)
+        _check_views(open_for_a_check)
+        _check_locks(open_for_a_check)
+        _check_tokens(open_for_a_check)
+        _check_closed(open_for_a_check)
 
 
 def _require(holds: bool, promise: str) -> None:

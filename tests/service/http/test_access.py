@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 
 import pytest
@@ -15,6 +14,7 @@ from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import digest_of, make_token
 from running_service import running_service
+from waiting import run_async
 
 
 class Clock:
@@ -50,7 +50,7 @@ def admit(guard, needed, token=None, **headers):
     given = {"host": "localhost:8000", **headers}
     if token is not None:
         given["authorization"] = f"Bearer {token}"
-    return asyncio.run(guard.admit(given, needed))
+    return run_async(guard.admit(given, needed))
 
 
 def test_a_token_is_random_and_only_its_digest_is_kept():
@@ -153,6 +153,23 @@ def test_each_token_has_a_rate_of_its_own():
     admit(guard, "player", other)
     clock.now += 0.2
     admit(guard, "player", one)
+
+
+@pytest.mark.parametrize("per_second", [0.01, 0.1, 0.25, 0.5])
+def test_a_rate_of_less_than_one_request_in_two_seconds_still_lets_one_in_at_a_time(per_second):
+    """What two seconds are worth is less than a request there, and no caller may need more than they can ever save."""
+    clock = Clock()
+    rate = RateLimit(per_second, clock)
+    for _ in range(3):
+        rate.spend("somebody")
+        with pytest.raises(lb.TooManyRequests) as refused:
+            rate.spend("somebody")
+        assert refused.value.retry_after == pytest.approx(1 / per_second)
+        clock.now += 1 / per_second
+    clock.now += 100 / per_second  # what is not used is not saved up
+    rate.spend("somebody")
+    with pytest.raises(lb.TooManyRequests):
+        rate.spend("somebody")
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:80", "[::1]:8000", "LOCALHOST"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ import linkedbandits as lb
 from linkedbandits.service.http.playing import encode_asked
 from linkedbandits.service.replies import Asked
 from linkedbandits.tickets import Play
+from waiting import until
 
 
 def post(service, experiment, verb, body, **headers):
@@ -157,10 +157,7 @@ def test_a_play_that_is_not_answered_in_its_time_goes_back_and_its_answer_is_lat
     experiment = service.create(lease_seconds=0.2, parallel=1)
     post(service, experiment, "ask", {})
     assert post(service, experiment, "ask", {}).status_code == 409
-    deadline = time.monotonic() + 10
-    while service.http.get(f"/v1/experiments/{experiment}/view").json()["abandoned"] == 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: service.http.get(f"/v1/experiments/{experiment}/view").json()["abandoned"], "the play to go back")
     again = post(service, experiment, "ask", {}).json()["plays"][0]
     assert (again["id"], again["arms"]) == (1, ["north", "east", "south"])
     late = post(service, experiment, "tell", {"answers": [{"play": 0, "hit": "north"}]})

@@ -92,6 +92,29 @@ def test_a_body_that_is_too_large_whether_it_says_so_or_not(service):
         check_problem(response, 413, "urn:linkedbandits:request-too-large")
 
 
+def announced(body):
+    return body  # httpx sends the length of bytes
+
+
+def in_chunks(body):
+    """Of something that has no length httpx announces none, and sends it in chunks."""
+    return (body[start : start + 70_001] for start in range(0, len(body), 70_001))
+
+
+@pytest.mark.parametrize("sent", [announced, in_chunks])
+@pytest.mark.parametrize(
+    ("path", "content", "accepted"), [("", NEW, 201), ("/{experiment}/ask", {"count": 2}, 200)], ids=["long", "short"]
+)
+def test_a_body_may_be_as_large_as_the_limit_and_not_a_byte_larger(service, path, content, accepted, sent):
+    """On the long and on the short way, whether the length was announced or not."""
+    url = "/v1/experiments" + path.format(experiment=service.create())
+    for size, status in ((LARGEST_BODY - 1, accepted), (LARGEST_BODY, accepted), (LARGEST_BODY + 1, 413)):
+        body = json.dumps(content).encode().ljust(size)
+        response = service.http.post(url, content=sent(body), headers={"Content-Type": "application/json"})
+        assert ("content-length" in response.request.headers) == (sent is announced)
+        assert response.status_code == status, size
+
+
 def test_a_batch_that_is_too_large(service):
     experiment = service.create()
     response = service.http.post(f"/v1/experiments/{experiment}/ask", json={"count": 1001})

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from live_service import running_service
 
 from linkedbandits.service.client import Client
+from waiting import SECONDS
 
 REQUIRED = os.environ.get("LINKEDBANDITS_REQUIRE_BROWSER") == "1"
 CHROMIUM_FLAGS = [
@@ -63,6 +64,7 @@ def browser():
     if chromium is None:
         missing = "the tests of the live page need Chromium; install it with: apt-get install chromium"
         pytest.fail(missing) if REQUIRED else pytest.skip(missing)
+    sync_api.expect.set_options(timeout=1000 * SECONDS)
     with sync_api.sync_playwright() as engine:
         launched = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
         yield launched
@@ -82,6 +84,7 @@ def open_page(browser):
     def open_(url, *, width=1200, height=900, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
+        context.set_default_timeout(1000 * SECONDS)
         page = context.new_page()
         page.on("console", note_console)
         page.on("pageerror", lambda error: errors.append(str(error)))

@@ -16,6 +16,7 @@ from linkedbandits.model import Label
 from linkedbandits.service.client import RemoteExperiment
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
+from waiting import SECONDS, until
 
 
 class LiveService:
@@ -33,20 +34,20 @@ class LiveService:
         command = [sys.executable, "-m", "linkedbandits", "serve"]
         where = ["--store", str(self._store), "--port", str(self._port)]
         self._process = subprocess.Popen([*command, *where], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while not self._answers():
-            assert self._process.poll() is None, "the service ended before it answered"
-            assert time.monotonic() < deadline, "the service did not answer within 30 seconds"
-            time.sleep(0.05)
+        until(lambda: self._process.poll() is not None or self._answers(), "the service to answer")
+        assert self._process.poll() is None, "the service ended before it answered"
 
     def kill(self) -> None:
         """As if the machine had failed."""
         self._process.kill()
-        self._process.wait()
+        self._process.wait(SECONDS)
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(timeout=20)
+        try:
+            self._process.wait(SECONDS)
+        finally:
+            self._process.kill()
 
     def make_token(self, role: str) -> str:
         text, record = make_token(role, role, time.time)
@@ -59,7 +60,7 @@ class LiveService:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as response:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=SECONDS) as response:
                 return response.status == 200
         except OSError:
             return False
@@ -68,8 +69,8 @@ class LiveService:
 @contextmanager
 def running_service(folder: Path) -> Iterator[LiveService]:
     service = LiveService(folder / "store.sqlite3")
-    service.start()
     try:
+        service.start()
         yield service
     finally:
         service.stop()

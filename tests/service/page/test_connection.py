@@ -8,6 +8,7 @@ from live_service import play
 
 import linkedbandits as lb
 from linkedbandits.service.client import Client
+from waiting import SECONDS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect
@@ -59,7 +60,7 @@ def test_a_reconnect_after_a_restart_misses_nothing(own_service, open_page):
         assert str(before) in again
         assert "lost" in seen["states"]
         assert seen["states"][-1] == "live"
-        recorded = httpx.get(f"{own_service.url}/v1/experiments/{exp.id}/view").json()["history"]
+        recorded = httpx.get(f"{own_service.url}/v1/experiments/{exp.id}/view", timeout=SECONDS).json()["history"]
         assert list(zip(seen["times"], seen["plays"], strict=True)) == [(at, count) for _, at, count in recorded]
 
 

@@ -6,12 +6,15 @@ import json
 
 import pytest
 
+from waiting import SECONDS
+
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 
 
 @pytest.fixture(scope="module")
 def page(browser, service):
     page = browser.new_page()
+    page.set_default_timeout(1000 * SECONDS)
     page.goto(service.url)
     yield page
     page.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 from collections.abc import Generator, Iterable
 from itertools import islice
 from typing import Any
 from uuid import uuid4
 
 from linkedbandits.errors import EngineFailure, MissingExtra
+from linkedbandits.signals import ctrl_c_blocked
 from linkedbandits.study.chunks import Chunk, Finished, run_chunk
 from linkedbandits.study.engines import Engine
 from linkedbandits.version import __version__
@@ -89,14 +92,22 @@ def _connected(distributed: Any, scheduler: str | None, workers: int | None) -> 
     try:
         if scheduler is not None:
             return distributed.Client(scheduler, timeout=_PATIENCE)
-        # One thread a process: policies are numpy loops, which hold the interpreter's lock.
-        return distributed.Client(
-            n_workers=workers or usable_cores(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        )
+        # What its parts say of each other when all of them are ended is of no use to anyone.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        with ctrl_c_blocked():  # for the thread that begins the workers, and so for them
+            # One thread a process: policies are numpy loops, which hold the interpreter's lock.
+            return distributed.Client(
+                n_workers=workers or usable_cores(),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+    except KeyboardInterrupt:
+        # A cluster that has only half begun cannot be closed in order; its workers end with this process.
+        atexit.unregister(distributed.deploy.spec.close_clusters)
+        raise
     except (OSError, ValueError, RuntimeError) as error:
         where = scheduler or "a local cluster"
         raise EngineFailure(f"no Dask cluster at {where} ({error}); start it, or check --scheduler") from error
