@@ -7,8 +7,7 @@ again, so a run goes on where the last one ended; to have something measured ane
 from __future__ import annotations
 
 import json
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -19,6 +18,7 @@ from benchmarks import lidar_grid_page
 from benchmarks.lidar_cycles import Cell, cycles_to_level
 from benchmarks.lidar_grid_page import Measured
 from linkedbandits.lidar import ACQUISITIONS
+from linkedbandits.workers import run_pieces
 
 FILE = Path(__file__).with_name("lidar-grid.jsonl")
 GRID = [
@@ -33,15 +33,20 @@ def main(workers: int = 2) -> None:
     todo = [(cell, name) for cell in GRID for name in ACQUISITIONS if name not in done.get(cell, {})]
     # The cheap ones first: then the table has something of everything long before it is complete.
     todo.sort(key=lambda piece: piece[0].bins * piece[0].ambient / piece[0].signal)
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver")) as pool, FILE.open("a") as file:
-        running = {pool.submit(cycles_to_level, *piece): piece for piece in todo}
-        for count, future in enumerate(as_completed(running), start=1):
-            cell, name = running[future]
-            cycles = {key: value if np.isfinite(value) else None for key, value in future.result().items()}
+    remedy = "what is measured is in the file; the same command goes on from there"
+    pieces = run_pieces(measure, todo, workers=workers, name_of=lambda piece: f"{piece[1]}, {piece[0]}", remedy=remedy)
+    with closing(pieces), FILE.open("a") as file:
+        for count, ((cell, name), measured) in enumerate(pieces, start=1):
+            cycles = {key: value if np.isfinite(value) else None for key, value in measured.items()}
             file.write(json.dumps({"cell": asdict(cell), "acquisition": name, "cycles": cycles}) + "\n")
             file.flush()
             print(f"{count} of {len(todo)}: {name}, {cell}", flush=True)
     lidar_grid_page.write(whole(read()))
+
+
+def measure(piece: tuple[Cell, str]) -> dict[str, float]:
+    """A piece, in a process of its own."""
+    return cycles_to_level(*piece)
 
 
 def read() -> Measured:

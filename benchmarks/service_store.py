@@ -20,6 +20,8 @@ from linkedbandits.service.store import open_store
 ARMS = 10
 CLIENTS = 32
 SECONDS = 4.0
+PATIENCE = 60.0
+"""Seconds that an answer of the desk may take."""
 LONG = 10_000_000
 ROWS = 2**21
 
@@ -72,11 +74,11 @@ def desk_rate(clients: int, batch: int) -> float:
         store = open_store(str(path / "experiments.sqlite"))
         with Desk(store) as desk:
             setup = Setup(SETUP.arms, SETUP.policy, parallel=clients * batch, lease_seconds=SETUP.lease_seconds)
-            experiment = desk.create(setup, "rate").result().id
+            experiment = desk.create(setup, "rate").result(PATIENCE).id
 
             def one_round() -> int:
-                plays = desk.ask(experiment, batch).result().plays
-                return len(desk.tell(experiment, coins.answers(plays)).result().receipts)
+                plays = desk.ask(experiment, batch).result(PATIENCE).plays
+                return len(desk.tell(experiment, coins.answers(plays)).result(PATIENCE).receipts)
 
             rate = in_parallel(clients, one_round)
         store.close()
@@ -119,24 +121,24 @@ def open_a_long_one() -> None:
         start = perf_counter()
         with Desk(store, snapshot_every=200_000) as desk:
             setup = Setup(SETUP.arms, SETUP.policy, parallel=20_000, lease_seconds=SETUP.lease_seconds)
-            experiment = desk.create(setup, "long").result().id
+            experiment = desk.create(setup, "long").result(PATIENCE).id
             plays = 0
             while plays < LONG:
-                asked = desk.ask(experiment, 10_000).result().plays
-                plays += len(desk.tell(experiment, coins.answers(asked)).result().receipts)
+                asked = desk.ask(experiment, 10_000).result(PATIENCE).plays
+                plays += len(desk.tell(experiment, coins.answers(asked)).result(PATIENCE).receipts)
         with Desk(store) as desk:
             tail = [desk.ask(experiment) for _ in range(SNAPSHOT_EVERY // 2 - 1)]
-            told = [desk.tell(experiment, coins.answers(asked.result().plays)) for asked in tail]
-            plays += sum(len(answer.result().receipts) for answer in told)
+            told = [desk.tell(experiment, coins.answers(asked.result(PATIENCE).plays)) for asked in tail]
+            plays += sum(len(answer.result(PATIENCE).receipts) for answer in told)
         built = perf_counter() - start
         store.close()
         size = sum(file.stat().st_size for file in path.iterdir())
         start = perf_counter()
         store = open_store(str(path / "experiments.sqlite"))
         with Desk(store) as desk:
-            assert desk.read(experiment, lambda hosted: hosted.experiment.plays).result() == plays
+            assert desk.read(experiment, lambda hosted: hosted.experiment.plays).result(PATIENCE) == plays
             opened = perf_counter() - start
-            assert desk.ask(experiment).result().plays
+            assert desk.ask(experiment).result(PATIENCE).plays
         store.close()
     print(
         f"  {plays:,} plays: written in {built:.0f} s, {size / 1e6:.0f} MB, opened in {opened:.2f} s (claim: below 2)"

@@ -30,8 +30,8 @@ for _ in $(seq "${LOAD:-0}"); do
   (while :; do :; done) &
 done
 cd "$folder"
-as_nobody=(runuser -u nobody -- env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME HOME="$place/home" TMPDIR="$place/tmp" TZ=Pacific/Chatham LC_ALL=C
-  LINKEDBANDITS_NO_SKIPS=1)
+as_nobody=(runuser -u nobody -- env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME HOME="$place/home" TMPDIR="$place/tmp"
+  TZ=Pacific/Chatham LC_ALL=C LD_LIBRARY_PATH="$place/python/lib" LINKEDBANDITS_NO_SKIPS=1)
 "${as_nobody[@]}" "$python" -m venv .venv
 "${as_nobody[@]}" .venv/bin/pip install --quiet --disable-pip-version-check -e '.[dev]'
 "${as_nobody[@]}" .venv/bin/python -m pytest -n auto --dist worksteal -q "$@"

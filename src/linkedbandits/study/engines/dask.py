@@ -39,27 +39,38 @@ def _run(
         _check_workers(client)
         running: dict[Any, Chunk] = {}
 
-        def submit(chunk: Chunk) -> Any:
+        def submit(chunk: Chunk) -> None:
             key = f"{chunk.cell}-{chunk.lanes.start}-{chunk.lanes.stop}-{run}"
             future = client.submit(run_chunk, chunk, key=key, pure=False, retries=_RETRIES)
             running[future] = chunk
-            return future
 
         room = _AHEAD * max(1, sum(client.nthreads().values()))
-        arriving = distributed.as_completed([submit(chunk) for chunk in islice(todo, room)])
-        for future in arriving:
-            chunk = running.pop(future)
+        for chunk in islice(todo, room):
+            submit(chunk)
+        while running:
+            chunk = next(iter(running.values()))
             try:
-                finished = future.result()
+                for future in _some_finished(distributed, client, running):
+                    chunk = running.pop(future)
+                    finished = future.result(_PATIENCE)
+                    future.release()
+                    for following in islice(todo, 1):
+                        submit(following)
+                    yield chunk, finished
             except (distributed.KilledWorker, distributed.CancelledError, OSError) as error:
                 raise EngineFailure(
                     f"the scheduler, or every worker that took {chunk.cell}, was lost; finished chunks are kept: "
                     "look at the cluster's logs and run the study again"
                 ) from error
-            future.release()
-            for following in islice(todo, 1):
-                arriving.add(submit(following))
-            yield chunk, finished
+
+
+def _some_finished(distributed: Any, client: Any, running: Iterable[Any]) -> list[Any]:
+    """The tasks that have ended by now, at least one; a look now and then at whether any worker is left to end them."""
+    while True:
+        try:
+            return list(distributed.wait(list(running), timeout=_PATIENCE, return_when="FIRST_COMPLETED").done)
+        except TimeoutError:
+            _check_workers(client)
 
 
 def _check_workers(client: Any) -> None:
