@@ -33,5 +33,8 @@ cd "$folder"
 as_nobody=(runuser -u nobody -- env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME HOME="$place/home" TMPDIR="$place/tmp"
   TZ=Pacific/Chatham LC_ALL=C LD_LIBRARY_PATH="$place/python/lib" LINKEDBANDITS_NO_SKIPS=1)
 "${as_nobody[@]}" "$python" -m venv .venv
-"${as_nobody[@]}" .venv/bin/pip install --quiet --disable-pip-version-check -e '.[dev]'
+# Not an editable install: up to Python 3.12 its path, with an umlaut, keeps Python from starting in the C locale.
+"${as_nobody[@]}" .venv/bin/pip install --quiet --disable-pip-version-check '.[dev]'
+"${as_nobody[@]}" .venv/bin/pip uninstall --quiet --yes linkedbandits
+as_nobody+=(PYTHONPATH="$folder/src")
 "${as_nobody[@]}" .venv/bin/python -m pytest -n auto --dist worksteal -q "$@"
