@@ -1,12 +1,11 @@
 """Stores to test with: SQLite in a file, PostgreSQL from a server that the tests start.
 
-Without PostgreSQL its tests are skipped, and say what is missing. With LINKEDBANDITS_REQUIRE_POSTGRES=1 they fail.
+Without PostgreSQL its tests are skipped, and say what is missing.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from concurrent.futures import Future
 from pathlib import Path
@@ -35,10 +34,9 @@ def postgres():
     """A running PostgreSQL server."""
     with running_postgres() as server:
         if server is None:
-            missing = "PostgreSQL is not installed: no initdb and postgres in /usr/lib/postgresql/*/bin or on the path"
-            if os.environ.get("LINKEDBANDITS_REQUIRE_POSTGRES") == "1":
-                pytest.fail(missing)
-            pytest.skip(missing)
+            pytest.skip(
+                "PostgreSQL is not installed: no initdb and postgres in /usr/lib/postgresql/*/bin or on the path"
+            )
         yield server
 
 
