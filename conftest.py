@@ -24,7 +24,8 @@ def pytest_make_collect_report(collector):
 
 
 def _without_skips(report):
-    if report.skipped and os.environ.get("LINKEDBANDITS_NO_SKIPS") == "1":
+    expected = hasattr(report, "wasxfail")
+    if report.skipped and not expected and os.environ.get("LINKEDBANDITS_NO_SKIPS") == "1":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = f"{reason}\nNothing may be skipped here: LINKEDBANDITS_NO_SKIPS is set."

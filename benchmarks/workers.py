@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
+import linkedbandits.workers
 from linkedbandits.study import on_processes, read_study, run_study
 from linkedbandits.study.chunks import run_chunk
 from linkedbandits.workers import run_pieces
@@ -86,6 +87,7 @@ parameters = { samples = 100 }
 def kills() -> None:
     """Kill workers of studies at random, until enough of them are dead; every trial has to be what it is without."""
     study = read_study(STUDY)
+    linkedbandits.workers.MOST_DEATHS = KILLS  # on a busy machine many may hit the same chunk
     logging.getLogger("linkedbandits.workers").setLevel(logging.ERROR)  # which says of every death that it was one
     rng = random.Random(time.time_ns())
     dead = 0

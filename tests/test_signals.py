@@ -78,7 +78,7 @@ def test_a_second_one_ends_what_takes_long_to_clean_up():
     """)
     status, said, complained = ended(process, signal.SIGINT, signal.SIGINT)
     assert (status, said) == (130, "")
-    assert complained == "linkedbandits: ended at once; what was finished before is kept\n"
+    assert complained == "linkedbandits: ended at once; a study keeps what it had finished\n"
 
 
 def test_one_is_enough_for_what_cannot_be_interrupted():

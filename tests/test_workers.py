@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import pickle
 import random
+import resource
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -120,15 +122,15 @@ def test_a_worker_killed_with_its_result_half_sent_is_replaced(monkeypatch):
     """Eight megabytes do not fit into a pipe: when their first bytes are there, the rest is still on its way."""
     killed = []
 
-    def do(self, message):
-        self._pipe.send_bytes(message)
-        if len(killed) < 4:
-            until(lambda: self._pipe.poll(0), "the beginning of a result")
-            killed.append(self._process.pid)
-            os.kill(self._process.pid, signal.SIGKILL)
-        return self._pipe.recv_bytes()
+    class Killed(workers._Worker):
+        def _received(self):
+            if len(killed) < 4:
+                until(lambda: self._pipe.poll(0), "the beginning of a result")
+                killed.append(self._process.pid)
+                os.kill(self._process.pid, signal.SIGKILL)
+            return super()._received()
 
-    monkeypatch.setattr(workers._Worker, "do", do)
+    monkeypatch.setattr(workers, "_Worker", Killed)
     assert sorted(piece for piece, _ in run(large, range(5))) == [0, 1, 2, 3, 4]
     assert len(set(killed)) >= 4
 
@@ -186,6 +188,91 @@ def test_where_no_worker_can_be_started_at_all_that_is_said(monkeypatch):
     monkeypatch.setattr(workers, "_Worker", lambda context: Path("/nowhere").read_bytes())
     with pytest.raises(lb.EngineFailure, match=r"over 3, the last not even started \(.*No such file"):
         list(run(square, [3], 1))
+
+
+def leave_a_child_and_die(marker):
+    """The child has a copy of the pipe, and keeps it open for an hour."""
+    if not marker.exists():
+        child = os.fork()
+        if child == 0:
+            time.sleep(3600)
+        marker.write_text(str(child))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return marker.name
+
+
+def test_a_worker_that_leaves_a_child_behind_is_missed_at_once(tmp_path):
+    marker = tmp_path / "child"
+    try:
+        assert list(run(leave_a_child_and_die, [marker])) == [(marker, "child")]
+    finally:
+        os.kill(int(marker.read_text()), signal.SIGKILL)
+
+
+def die_of_a_signal_without_a_name(marker):
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGRTMIN + 6)
+    return marker.name
+
+
+def test_a_signal_without_a_name_is_said_by_its_number(tmp_path, caplog):
+    marker = tmp_path / "marker"
+    assert list(run(die_of_a_signal_without_a_name, [marker])) == [(marker, "marker")]
+    assert f"killed by signal {signal.SIGRTMIN + 6}" in caplog.text
+
+
+def allow_little_memory(piece):
+    resource.setrlimit(resource.RLIMIT_DATA, (400_000_000, 400_000_000))
+    return len(piece)
+
+
+def test_a_worker_without_the_memory_for_its_piece_is_replaced_and_the_piece_named(caplog):
+    """The first piece sets the limit, and the second does not fit; a new worker has no such limit, and takes it."""
+    results = run(allow_little_memory, [b"x", bytes(500_000_000)], 1, name_of=lambda piece: f"{len(piece)} bytes")
+    assert sorted(size for _, size in results) == [1, 500_000_000]
+    assert "a worker died over 500000000 bytes, which is run again: ended by itself, with status 1" in caplog.text
+
+
+def test_a_generator_that_is_never_closed_keeps_no_process_from_ending(tmp_path):
+    script = tmp_path / "unclosed.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pathlib import Path
+        from test_workers import run, say_so_and_never_end
+        if __name__ == "__main__":
+            kept = run(say_so_and_never_end, [Path({str(tmp_path)!r}) / name for name in ("quick", *"abcdefgh")])
+            next(kept)
+        """),
+        encoding="utf-8",
+    )
+    assert subprocess.run([sys.executable, str(script)], timeout=60, check=False).returncode == 0
+
+
+class Unreadable:
+    """What a worker can send and nobody can read."""
+
+    def __reduce__(self):
+        return (int, ("no number",))
+
+
+def make_unreadable(piece):
+    return Unreadable()
+
+
+def run_within(piece):
+    return list(run(square, [piece], 1))
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [(make_unreadable, "3 could not be run .*no number"), (run_within, "daemonic processes are not allowed")],
+)
+def test_what_cannot_be_done_names_the_piece_and_the_remedy(function, said):
+    with pytest.raises(lb.EngineFailure, match=f"{said}.*; the remedy"):
+        list(run(function, [3], 1))
 
 
 class Unpicklable(Exception):
@@ -270,8 +357,9 @@ def noise(seed):
 
 
 @pytest.mark.slow
-def test_dozens_of_workers_killed_at_random_change_no_result(caplog):
+def test_dozens_of_workers_killed_at_random_change_no_result(monkeypatch):
     """Half a megabyte a result, so that many die while they send. Random times, a fixed number of kills."""
+    monkeypatch.setattr(workers, "MOST_DEATHS", 1000)  # on a busy machine many may hit the same piece
     rng = random.Random(1)
     enough = threading.Event()
     kills = []

@@ -231,6 +231,11 @@ def first_name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+def called(node: ast.Call) -> str | None:
+    """``c`` of ``a.b.c()``."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else None
+
+
 class Source:
     """The text of a module, its tree, and where things are in it."""
 
@@ -366,8 +371,6 @@ class Mistakes:
         match node:
             case ast.JoinedStr():
                 return
-            case ast.Call(func=ast.Attribute(attr="reshape") as func, args=[ast.UnaryOp(op=ast.USub())]):
-                yield from self._expression(func.value, node, scope)  # any negative number means the same
             case ast.Lambda():
                 yield from self._defaults(node.args, scope)
                 yield from self._expression(node.body, node, scope)
@@ -421,6 +424,8 @@ class Mistakes:
                     yield Change(*self._source.span(value), str(1 - axis), f"axis {axis} to {1 - axis}", node, scope)
                 case ast.keyword(value=value):
                     yield from self._expression(value, node, scope)
+                case ast.UnaryOp(op=ast.USub()) if isinstance(node, ast.Call) and called(node) == "reshape":
+                    pass  # any negative number means the same
                 case ast.expr():
                     yield from self._expression(child, node, scope)
                 case _:
@@ -547,14 +552,16 @@ class Workplace:
         self._check_what_is_imported()
 
     def _environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("LINKEDBANDITS_REQUIRE")}
+        inherited = {name: value for name, value in os.environ.items() if name != "LINKEDBANDITS_NO_SKIPS"}
         return {**inherited, "PYTHONPATH": str(self.tree / "src"), "TMPDIR": str(self._scratch)}
 
     def _check_what_is_imported(self) -> None:
         """The environment has the library installed from somewhere else; the copy has to come first."""
         self._scratch.mkdir()
         asked = [sys.executable, "-c", "import linkedbandits; print(linkedbandits.__file__)"]
-        told = subprocess.run(asked, cwd=self.tree, env=self._environment(), capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            asked, cwd=self.tree, env=self._environment(), capture_output=True, text=True, check=True, timeout=60
+        )
         if not Path(told.stdout.strip()).is_relative_to(self.tree):
             raise SystemExit(f"the tests would import {told.stdout.strip()} and not the copy in {self.tree}")
 
@@ -616,7 +623,7 @@ class Workplace:
             if self._running is not None:
                 with suppress(ProcessLookupError):
                     os.killpg(self._running.pid, signal.SIGKILL)
-                self._running.wait()
+                self._running.wait(60)
                 self._running = None
 
     def close(self) -> None:
@@ -628,7 +635,7 @@ class Workplace:
 def files_of(tree: Path) -> list[str]:
     """What git knows or would know."""
     asked = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    told = subprocess.run(asked, cwd=tree, capture_output=True, text=True, check=True)
+    told = subprocess.run(asked, cwd=tree, capture_output=True, text=True, check=True, timeout=60)
     return [name for name in told.stdout.split("\0") if name and (tree / name).is_file()]
 
 
@@ -876,6 +883,8 @@ def main() -> int:
 
 def tested(chosen: dict[str, list[Mutant]], chosen_options: argparse.Namespace) -> int:
     """Test what is not known yet, and report."""
+    for stop in (signal.SIGINT, signal.SIGTERM):  # in the background Ctrl-C is a kill, and must end the tests as well
+        signal.signal(stop, signal.default_int_handler)
     notes = Notes(chosen_options.results, ROOT, chosen_options.fresh)
     run = Run(ROOT, notes, chosen_options.jobs)
     try:

@@ -65,7 +65,9 @@ def ended_by_signals() -> Iterator[None]:
     # The system writes a signal's number into this pair at once, even if the main thread is busy in foreign code.
     reading, writing = socket.socketpair()
     writing.setblocking(False)
-    before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
+    # What was told to ignore a signal, as a shell tells jobs in the background, goes on ignoring it.
+    heard = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
     woken_before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_see_to_the_end, args=(reading,), name="sees to the end", daemon=True).start()
     try:
@@ -74,7 +76,7 @@ def ended_by_signals() -> Iterator[None]:
         if not raised:  # else the process is about to end, and is watched until it has
             signal.set_wakeup_fd(woken_before)
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)  # None: it was set by something else than Python
             writing.close()  # which ends the thread
 
 
@@ -102,11 +104,23 @@ def take_back_signals() -> None:
     """Undo what libraries do to Ctrl-C when they are imported.
 
     polars puts a hook of its own before the interpreter's: it ends the call that is under way with a KeyboardInterrupt,
-    and the interpreter then raises another one, wherever the first has led by then.
+    and the interpreter then raises another one, wherever the first has led by then. Call this right after the import.
     """
     if threading.current_thread() is threading.main_thread():
         for number in STOP_SIGNALS:
-            signal.signal(number, signal.getsignal(number))
+            handler = signal.getsignal(number)
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def leave_signals_to_the_server() -> None:
+    """For a server that listens to signals itself, and passes them on when it has stopped: nothing is left to do then.
+
+    It says with ``end_in_time`` and ``end_now`` what they do meanwhile.
+    """
+    signal.set_wakeup_fd(-1)
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda *_: None)
 
 
 def end_in_time(number: int) -> None:
@@ -138,7 +152,9 @@ def _see_to_the_end(signals: socket.socket) -> None:
 def end_now(number: int) -> None:
     """End the process and leave everything as it is. Workers end with the pipes that lead to them."""
     with suppress(OSError):  # past the interpreter's buffers, which the main thread may hold
-        os.write(2, b"linkedbandits: ended at once; what was finished before is kept\n")
+        if os.isatty(2):
+            os.write(2, b"\r\n\x1b[?25h")  # a progress bar has hidden the cursor
+        os.write(2, b"linkedbandits: ended at once; a study keeps what it had finished\n")
     os._exit(128 + number)
 
 
@@ -151,6 +167,7 @@ __all__ = [
     "ended_by_signals",
     "exit_status",
     "farewell",
+    "leave_signals_to_the_server",
     "take_back_signals",
     "what_is_kept",
 ]

@@ -8,19 +8,22 @@ and the piece is run again.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import multiprocessing
 import os
 import pickle
 import queue
 import signal
+import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from linkedbandits.errors import EngineFailure
@@ -32,7 +35,7 @@ MOST_DEATHS = 5
 _AHEAD = 2
 """Pieces that wait for each worker, so that a slow reader of results keeps no worker idle."""
 _SECONDS_TO_END = 2.0
-"""How long a killed process, or the thread that tended it, may take to be gone."""
+"""How long killed processes, and the threads that tended them, may take to be gone."""
 _SECONDS_BETWEEN_LOOKS = 1.0
 _STARTS = 20
 _SECONDS_BETWEEN_STARTS = 0.1
@@ -60,12 +63,12 @@ def run_pieces(
     """Run the function on every piece, and give back each piece with its result, in the order they finish.
 
     The function must be one that another process can import. What it raises is raised here. A piece whose worker dies
-    is run again; when ``MOST_DEATHS`` have died over the same one, everything that is finished is given back first,
-    and then an error names that piece, how the last worker ended, and the ``remedy``. Close the generator to end the
-    workers before all is done.
+    is run again; when ``MOST_DEATHS`` have died over the same one, an error names that piece, how the last worker
+    ended, and the ``remedy``. Whatever the error, everything that is finished is given back before it. Close the
+    generator to end the workers before all is done.
     """
     source = iter(pieces)
-    crew: _Crew[P] = _Crew(function, workers)
+    crew: _Crew[P] = _Crew(function, workers, name_of, remedy)
     unfinished = 0
     try:
         for piece in islice(source, workers * (1 + _AHEAD)):
@@ -73,36 +76,18 @@ def run_pieces(
             unfinished += 1
         while unfinished:
             errand, outcome = crew.next_outcome()
-            if isinstance(outcome, _Death):
-                errand.deaths += 1
-                if errand.deaths == MOST_DEATHS:
-                    for finished, late in crew.outcomes_so_far():
-                        if isinstance(late, bytes):
-                            yield finished.piece, _result(late, name_of(finished.piece), remedy)
-                    raise EngineFailure(
-                        f"{errand.deaths} workers died over {name_of(errand.piece)}, the last {outcome.how}; {remedy}"
-                    )
-                _log.warning("a worker died over %s, which is run again: %s", name_of(errand.piece), outcome.how)
-                crew.hand_out_again(errand)
-                continue
             unfinished -= 1
+            if isinstance(outcome, Exception):
+                for finished, late in crew.outcomes_so_far():
+                    if not isinstance(late, Exception):
+                        yield finished.piece, late.result
+                raise outcome
+            yield errand.piece, outcome.result
             for piece in islice(source, 1):
                 crew.hand_out(piece)
                 unfinished += 1
-            yield errand.piece, _result(outcome, name_of(errand.piece), remedy)
     finally:
         crew.end()
-
-
-def _result(reply: bytes, name: str, remedy: str) -> Any:
-    """What a worker sent: a result, or what was raised instead."""
-    succeeded, content, where = pickle.loads(reply)
-    if succeeded:
-        return content
-    if isinstance(content, MemoryError):
-        raise EngineFailure(f"a worker ran out of memory over {name}; {remedy}") from content
-    content.add_note(f"Raised in a worker process, over {name}:\n{where}")
-    raise content
 
 
 @dataclass(eq=False)
@@ -110,32 +95,44 @@ class _Errand(Generic[P]):
     """A piece on its way to a worker, and how many workers have died over it."""
 
     piece: P
+    name: str
     message: bytes
     deaths: int = 0
 
 
 @dataclass(frozen=True)
-class _Death:
-    """A worker that ended before it had sent a whole result."""
+class _Finished:
+    """What the function made of a piece."""
 
-    how: str
+    result: Any
+
+
+class _WorkerDied(Exception):
+    """A worker ended before it had sent a whole result; says how."""
+
+
+_Outcome = _Finished | Exception
 
 
 class _Crew(Generic[P]):
     """The workers of one run, each with the thread that tends it. Nothing but the two queues is shared."""
 
-    def __init__(self, function: Callable[[P], Any], workers: int) -> None:
+    def __init__(self, function: Callable[[P], Any], workers: int, name_of: Callable[[P], str], remedy: str) -> None:
         self._function = function
+        self._name_of = name_of
+        self._remedy = remedy
         # Forking this process would copy the locks of its threads, held as they happen to be. A fork server has none.
         methods = multiprocessing.get_all_start_methods()
         self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
             self._context.set_forkserver_preload([function.__module__])
         self._todo: queue.SimpleQueue[_Errand[P] | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[tuple[_Errand[P], bytes | _Death | Exception]] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[tuple[_Errand[P], _Outcome]] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._running: set[_Worker] = set()
         self._ended = threading.Event()
+        # Before multiprocessing's own: that would end the workers, and wait for those that take their place.
+        atexit.register(self.end)
         self._threads = [
             threading.Thread(target=self._tend, name=f"tends worker {number}", daemon=True) for number in range(workers)
         ]
@@ -144,66 +141,77 @@ class _Crew(Generic[P]):
 
     def hand_out(self, piece: P) -> None:
         """Let the next worker that has nothing to do take this piece."""
-        self._todo.put(_Errand(piece, pickle.dumps((self._function, piece), pickle.HIGHEST_PROTOCOL)))
+        message = pickle.dumps((self._function, piece), pickle.HIGHEST_PROTOCOL)
+        self._todo.put(_Errand(piece, self._name_of(piece), message))
 
-    def hand_out_again(self, errand: _Errand[P]) -> None:
-        """The same for a piece whose worker died."""
-        self._todo.put(errand)
-
-    def next_outcome(self) -> tuple[_Errand[P], bytes | _Death]:
-        """Wait for a worker to finish or to die."""
+    def next_outcome(self) -> tuple[_Errand[P], _Outcome]:
+        """Wait for a piece to be finished, or given up."""
         while True:
             try:
-                return self._checked(self._outcomes.get(timeout=_SECONDS_BETWEEN_LOOKS))
+                return self._outcomes.get(timeout=_SECONDS_BETWEEN_LOOKS)
             except queue.Empty:
-                continue
+                if not any(thread.is_alive() for thread in self._threads):
+                    raise EngineFailure(f"no thread tends the workers any more; {self._remedy}") from None
 
-    def outcomes_so_far(self) -> Iterable[tuple[_Errand[P], bytes | _Death]]:
+    def outcomes_so_far(self) -> Iterable[tuple[_Errand[P], _Outcome]]:
         """What has come in already."""
         while not self._outcomes.empty():
-            yield self._checked(self._outcomes.get(timeout=_SECONDS_BETWEEN_LOOKS))
-
-    @staticmethod
-    def _checked(
-        arrived: tuple[_Errand[P], bytes | _Death | Exception],
-    ) -> tuple[_Errand[P], bytes | _Death]:
-        errand, outcome = arrived
-        if isinstance(outcome, Exception):
-            raise outcome
-        return errand, outcome
+            yield self._outcomes.get(timeout=_SECONDS_BETWEEN_LOOKS)
 
     def end(self) -> None:
         """Kill the workers, whatever they are doing, and let the threads go."""
-        with self._starting:  # from here on none is started
-            self._ended.set()
-            for worker in self._running:
-                worker.kill()
+        self._ended.set()
+        deadline = time.monotonic() + _SECONDS_TO_END
+        if self._starting.acquire(timeout=_SECONDS_TO_END):  # from here on none is started
+            try:
+                for worker in self._running:
+                    worker.kill()
+            finally:
+                self._starting.release()
         for _ in self._threads:
             self._todo.put(None)
         for thread in self._threads:
-            thread.join(_SECONDS_TO_END)
+            thread.join(max(0.0, deadline - time.monotonic()))
+        atexit.unregister(self.end)
 
     def _tend(self) -> None:
-        """Keep one worker at work, and replace it when it dies. Each piece that is taken gives one outcome."""
+        """Keep one worker at work, and replace it when it dies."""
         worker: _Worker | None = None
         while (errand := self._todo.get()) is not None:  # end() puts the None
-            outcome: bytes | _Death | Exception
             try:
                 if worker is not None and worker.is_gone():  # died between two pieces: neither is to blame
                     self._dismiss(worker)
                     worker = None
                 worker = worker or self._start()
-                outcome = worker.do(errand.message)
-            except (EOFError, OSError) as error:
-                outcome = _Death(self._dismiss(worker) if worker else f"not even started ({error})")
+                outcome = self._done(errand, worker)
+            except _WorkerDied as died:
+                how = str(died) if worker is None else self._dismiss(worker)
                 worker = None
+                errand.deaths += 1
+                if errand.deaths < MOST_DEATHS and not self._ended.is_set():
+                    _log.warning("a worker died over %s, which is run again: %s", errand.name, how)
+                    self._todo.put(errand)
+                    continue
+                outcome = EngineFailure(
+                    f"{errand.deaths} workers died over {errand.name}, the last {how}; {self._remedy}"
+                )
             except Exception as error:
-                outcome = error
-            if self._ended.is_set():
-                break
+                outcome = EngineFailure(f"{errand.name} could not be run ({error}); {self._remedy}")
+                outcome.__cause__ = error
             self._outcomes.put((errand, outcome))
         if worker is not None:
             self._dismiss(worker)
+
+    def _done(self, errand: _Errand[P], worker: _Worker) -> _Outcome:
+        """What comes of a piece: its result, or what was raised instead."""
+        succeeded, content, where = pickle.loads(worker.do(errand.message))
+        if succeeded:
+            return _Finished(content)
+        if isinstance(content, MemoryError):
+            return EngineFailure(f"a worker ran out of memory over {errand.name}; {self._remedy}")
+        content.add_note(f"Raised in a worker process, over {errand.name}:\n{where}")
+        assert isinstance(content, Exception)
+        return content
 
     def _start(self) -> _Worker:
         """A new worker. Where the fork server has just died, it takes a moment until another one can be begun."""
@@ -212,7 +220,10 @@ class _Crew(Generic[P]):
                 return self._start_once()
             if self._ended.wait(_SECONDS_BETWEEN_STARTS):
                 break
-        return self._start_once()
+        try:
+            return self._start_once()
+        except (EOFError, OSError) as error:
+            raise _WorkerDied(f"not even started ({error})") from error
 
     def _start_once(self) -> _Worker:
         with self._starting:
@@ -244,10 +255,19 @@ class _Worker:
             raise
         finally:
             theirs.close()  # with this end open here, the pipe would not end when the worker does
+        # Nor would it where a piece has left a child behind, which has a copy of the other end.
+        self._line = socket.socket(fileno=os.dup(self._pipe.fileno())) if hasattr(socket, "AF_UNIX") else None
+        threading.Thread(target=self._hang_up_when_it_dies, name="watches a worker", daemon=True).start()
 
     def do(self, message: bytes) -> bytes:
-        """Send a piece of work and wait for the whole of its result; an error if the worker dies first."""
-        self._pipe.send_bytes(message)
+        """Send a piece of work and wait for the whole of its result."""
+        try:
+            self._pipe.send_bytes(message)
+            return self._received()
+        except (EOFError, OSError) as error:
+            raise _WorkerDied from error
+
+    def _received(self) -> bytes:
         reply: bytes = self._pipe.recv_bytes()
         return reply
 
@@ -259,10 +279,12 @@ class _Worker:
     def kill(self) -> None:
         """End the process at once; whoever waits for its result gets the end of the pipe."""
         self._process.kill()
+        self._hang_up()  # which ends it, too, should the system no longer know it as ours
 
     def end(self) -> str:
         """Be rid of the process and the pipe, and say how the process ended."""
-        self._pipe.close()  # a worker ends when its pipe does
+        self._hang_up()
+        self._pipe.close()
         self._process.join(_SECONDS_TO_END)
         code = self._process.exitcode
         if code is None:
@@ -270,8 +292,23 @@ class _Worker:
             return "stuck, and its pipe closed"
         if code >= 0:
             return f"ended by itself, with status {code}"
-        name = signal.Signals(-code).name
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:  # most of the real-time signals have none
+            name = f"signal {-code}"
         return f"killed by {name}" + (", as the system does when memory runs out" if name == "SIGKILL" else "")
+
+    def _hang_up_when_it_dies(self) -> None:
+        wait([self._process.sentinel])  # until the process ends, and every one does in the end
+        self._hang_up()
+        if self._line is not None:
+            self._line.close()
+
+    def _hang_up(self) -> None:
+        """End the pipe for both sides, whoever else holds a copy of it; what has arrived can still be read."""
+        if self._line is not None:
+            with suppress(OSError):  # it has ended already
+                self._line.shutdown(socket.SHUT_RDWR)
 
 
 def _serve(pipe: Connection) -> None:
@@ -289,11 +326,13 @@ def _serve(pipe: Connection) -> None:
 
 def _listen(pipe: Connection, inbox: queue.SimpleQueue[bytes]) -> None:
     """Take in messages even while a piece is being worked on, so that the end of the pipe ends that work."""
-    while True:
-        try:
+    try:
+        while True:
             inbox.put(pipe.recv_bytes())
-        except (EOFError, OSError):  # the process that wanted the results is gone, or wants no more
-            os._exit(0)
+    except (EOFError, OSError):  # the process that wanted the results is gone, or wants no more
+        os._exit(0)
+    except BaseException:  # no memory for the message: to go on would be to wait for ever
+        os._exit(1)
 
 
 def _reply(message: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import socket
@@ -93,12 +94,40 @@ def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name,
             until(lambda process=process: descendants(process.pid), "the first process that it begins")
             time.sleep(seconds)
             begun = descendants(process.pid)
-            subprocess.run(["kill", "-INT", "--", f"-{process.pid}"], timeout=60, check=True)
+            os.killpg(process.pid, signal.SIGINT)
             _, complained = process.communicate(timeout=60)
         assert process.returncode == 130
         assert complained.startswith("linkedbandits: interrupted; ")
         assert complained.count("\n") == 1
         until(lambda begun=begun: all_gone(begun), "its workers to be gone")
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_a_command_at_once(folder):
+    with started(*COMMAND, "lidar", "--size", "300", "--cycles", "5000") as process:
+        begun = until(lambda: workers_of(process.pid), "a worker")
+        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, signal.SIGTERM)
+        _, complained = process.communicate(timeout=60)
+    # The first may have done its work before the second came.
+    assert (process.returncode, complained.split(";")[0]) in {
+        (130, "linkedbandits: interrupted"),
+        (143, "linkedbandits: ended at once"),
+    }
+    until(lambda: all_gone(begun), "its workers to be gone")
+
+
+@pytest.mark.slow
+def test_what_runs_in_the_background_of_a_script_hears_no_ctrl_c(folder):
+    """A shell without job control has such commands ignore it; they are meant to go on."""
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *COMMAND, *LONG["simulate"][0]]
+    with started(*command) as process:
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=3)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 143
 
 
 @pytest.mark.slow
@@ -126,7 +155,7 @@ def test_a_worker_that_is_killed_is_said_and_replaced(name, word, folder):
     with started(*COMMAND, *arguments) as process:
         worker = until(lambda: workers_of(process.pid), "a worker")[0]
         time.sleep(0.3)
-        subprocess.run(["kill", "-KILL", str(worker)], timeout=60, check=True)
+        os.kill(worker, signal.SIGKILL)
         said = process.stderr.readline()
         if name == "lidar":
             _, complained = process.communicate(timeout=60)
@@ -140,9 +169,12 @@ def workers_of(process: int) -> list[int]:
     return [child for child in descendants(process) if parent_of(child) not in {process, None}]
 
 
-@pytest.fixture
-def serving(folder):
-    with started(*COMMAND, "serve", "--port", "0", "--store", "experiments.sqlite3") as process:
+@pytest.fixture(params=["uvloop", "asyncio"])
+def serving(folder, request):
+    """With the loop that the extra brings, and with that of systems which do not have it."""
+    without = "" if request.param == "uvloop" else "import sys; sys.modules['uvloop'] = None; "
+    serve = [sys.executable, "-c", without + "from linkedbandits.__main__ import main; main()", "serve"]
+    with started(*serve, "--port", "0", "--store", "experiments.sqlite3") as process:
         yield process, process.stdout.readline().split()[2].rstrip("/")
 
 
@@ -178,7 +210,7 @@ def test_a_second_signal_ends_a_service_at_once(serving, number):
         process.send_signal(number)
         _, complained = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert complained.endswith("linkedbandits: ended at once; what was finished before is kept\n")
+    assert complained.endswith("linkedbandits: ended at once; a study keeps what it had finished\n")
 
 
 @contextmanager

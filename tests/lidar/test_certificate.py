@@ -145,6 +145,17 @@ def test_a_window_with_all_depths_in_it_is_no_proof_of_a_return():
     assert proof.holds(*counts_of(sensor, 4.5, 3.0, 300), np.array([4.5]), np.log(20)).all()
 
 
+@pytest.mark.parametrize("depth", [0.2, 4.5, 8.8])
+def test_the_mean_likelihood_has_every_bin_once_and_none_beyond_the_range(depth):
+    """With all depths in the window, the mean alone decides: it has to reach what is needed."""
+    tried, fired = counts_of(Sensor(bins=9, fwhm=10.0, ambient=0.45), depth, 3.0, 300)
+    proof = certificate(10.0, 0.05, 0.05, STRONGEST, 5.0)
+    value, _ = bounds_everywhere(proof, tried, fired)
+    mean = logsumexp(value.reshape(9, -1) + proof.log_weight) - np.log(9)
+    assert proof.holds(tried, fired, np.array([4.5]), mean - 1e-9).all()
+    assert not proof.holds(tried, fired, np.array([4.5]), mean + 1e-9).any()
+
+
 @pytest.mark.parametrize("signal", [0.01, 0.02, 0.035, 0.05, 0.07])
 def test_dim_returns_are_certain_in_the_end(signal):
     """About the weakest signal expected, and below it. With one cell for all these no counts were enough."""

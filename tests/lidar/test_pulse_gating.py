@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from lidar.photon_counts import counts_of
 from linkedbandits.lidar import PulseGating, Sensor
+from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.gate_policy import GateState
 from linkedbandits.model import Counts
 from linkedbandits.simulation import simulate_lanes
@@ -51,6 +53,40 @@ def test_without_ambient_light_a_few_photons_settle_the_depth():
     assert outcomes.confident.all()
     assert np.abs(found - depth).max() < 1
     assert outcomes.plays.mean() < 150
+
+
+def test_a_bin_is_out_where_it_is_less_likely_by_what_delta_asks_for():
+    sensor = Sensor(bins=40, ambient=2.0)
+    policy = PulseGating(sensor.fwhm, sensor.background, delta=0.05)
+    samples, successes = counts_of(sensor, np.linspace(5, 35, 8), 0.5, 60)
+    state = policy.start(8, 40, np.zeros(8, dtype=np.uint64))
+    policy.observe(state, Counts(samples, successes))
+    likeliest = policy.model.log_likelihood(samples, successes, np.float64).max(axis=(1, 2))
+    behind = likeliest.max(axis=1, keepdims=True) - likeliest
+    clear = np.abs(behind - np.log(20)) > 1e-3  # the policy counts in short numbers
+    assert (state.still_in == (behind < np.log(20)))[clear].all()
+    assert (state.still_in.any(axis=1) & ~state.still_in.all(axis=1)).all()
+
+
+def test_the_bin_that_is_named_is_that_of_the_depth_found():
+    outcomes, found = run(Sensor(bins=40, ambient=1.0), np.linspace(5.05, 35.95, 30), 0.5, delta=0.05)
+    assert outcomes.confident.all()
+    assert outcomes.top[:, 0].tolist() == np.floor(found).tolist()
+
+
+def test_the_proof_is_tried_only_where_it_may_soon_succeed(monkeypatch):
+    """It takes most of the time, and pixels would try it after every block. They do about three times."""
+    tried = []
+
+    def counted(proof, samples, *rest):
+        tried.append(len(samples))
+        return holds(proof, samples, *rest)
+
+    holds = Certificate.holds
+    monkeypatch.setattr(Certificate, "holds", counted)
+    outcomes, _ = run(Sensor(bins=50, ambient=5.0), np.full(60, 32.3), 0.5, delta=0.05)
+    assert outcomes.confident.all()
+    assert 60 < sum(tried) < 5 * 60
 
 
 @pytest.mark.parametrize("signal", [0.05, 0.1, 0.2])

@@ -83,7 +83,7 @@ def test_an_expression_gets_these_mistakes(expression, expected):
         "x = folder / 'name'",
         "_log.warning('%s', a + 1)",
         "x = zip(a, b, strict=True)",
-        "x = a.reshape(-1)",
+        "x = a.reshape(b, -1)",
         "class A:\n    def __init__(self):\n        self.a = a",
     ],
 )
@@ -182,7 +182,7 @@ def small_tree(folder):
     (folder / "test_sums.py").write_text(
         "import linkedbandits.sums\n\ndef test_it():\n    assert linkedbandits.sums.total(2, 1) == 3\n"
     )
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True, timeout=60)
     return folder
 
 
@@ -254,6 +254,6 @@ def test_a_reader_sees_the_line_before_and_after(tmp_path):
 
 def test_the_command_lists_the_sample():
     command = [sys.executable, "-m", "tools.mutants", "--list", "--part", "stopping", "--sample", "10"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
     assert told.stdout.startswith("stopping: 10 of ")
     assert told.stdout.count("\n  stopping/") == 10

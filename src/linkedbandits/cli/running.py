@@ -11,7 +11,7 @@ from rich.console import Console
 
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.signals import take_back_signals, what_is_kept
+from linkedbandits.signals import what_is_kept
 from linkedbandits.study.chunks import Chunk
 from linkedbandits.study.engines import Engine
 
@@ -34,11 +34,7 @@ def find_engine(name: str, workers: int | None, scheduler: str | None) -> Engine
 
 @contextmanager
 def kept_in(folder: Path) -> Iterator[None]:
-    """Within this, a study's folder is worked on: an interruption says so, and comes but once."""
-    from linkedbandits.study.tables import need_polars
-
-    need_polars()
-    take_back_signals()
+    """Within this, a study's folder is worked on: an interruption says so."""
     with what_is_kept(f"what is finished is kept in {folder}, and the same command goes on from there"):
         yield
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
 from collections.abc import Callable
 from typing import Annotated
 
@@ -12,7 +11,7 @@ import typer
 
 from linkedbandits.cli import service_options as opt
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.signals import STOP_SIGNALS
+from linkedbandits.signals import leave_signals_to_the_server
 
 
 def serve(
@@ -59,9 +58,7 @@ def serve(
         )
         on_ready = _announce_and_play(store) if demo else _announce(store)
         server = make_server(opened, settings, host, port, on_ready)
-        for number in STOP_SIGNALS:
-            # The server stops on these, and passes them on when it has stopped: there is nothing left to do then.
-            signal.signal(number, lambda *_: None)
+        leave_signals_to_the_server()
         server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
 

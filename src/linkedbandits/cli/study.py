@@ -15,6 +15,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.report import report_console
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
     from linkedbandits.study import Results, Study
@@ -68,7 +69,8 @@ def study(
 def _show(folder: Path, as_json: bool) -> None:
     from linkedbandits.study import open_results
 
-    _report(open_results(folder), as_json)
+    with what_is_kept("nothing of the results was changed"):
+        _report(open_results(folder), as_json)
 
 
 def _report(results: Results, as_json: bool) -> None:
