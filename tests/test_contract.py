@@ -280,7 +280,6 @@ def said_of(value):
         ({"answer": lambda self, state: state.arm[:, None] + 4 * (state.step[:, None] == 8)}, "one of the arms 0 to 3"),
         ({"goal": a_goal(k=2)}, "answer() must be an array of arms, (lanes, k) = (3, 2)"),
         ({"goal": a_goal(k=2), "answer": lambda self, state: state.arm[:, None].repeat(2, axis=1)}, "must differ"),
-        ({"goal": a_goal(budget=79)}, "no run may pass the budget of its goal, 79 plays"),
         ({"fitted_to": lambda self, linkage, parallel: Sound(samples=20)}, "a policy of the same class"),
     ],
     ids=said_of,
@@ -288,6 +287,14 @@ def said_of(value):
 def test_a_declaration_that_does_not_hold_is_caught(members, said):
     with pytest.raises(PolicyCheckFailed, match=re.escape(said)):
         check_policy(few(**members))
+
+
+def test_a_budget_that_is_declared_has_to_be_kept_to_the_play():
+    """Where nothing succeeds, eighty samples of each of several arms in order take eighty plays."""
+    with pytest.raises(PolicyCheckFailed, match="no run may pass the budget of its goal, 79 plays; one took 80"):
+        check_policy(few(goal=a_goal(budget=79)), means=(0.0, 0.0, 0.0))
+    with pytest.raises(PolicyCheckFailed, match="no run may pass the budget of its goal, 80 plays; one took 1"):
+        check_policy(few(goal=a_goal(budget=80)), means=(0.0, 0.0, 0.0))  # where arms do succeed
 
 
 def test_an_answer_at_any_time_has_to_be_one():
