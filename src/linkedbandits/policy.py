@@ -110,7 +110,7 @@ class Policy(Protocol[StateT]):
 
     A policy has to have a ``name``, to say what it ``asks``, and to write the methods and properties without a default:
     ``status_at_stop``, ``error_bound``, ``start``, ``request`` and ``observe``. The others have defaults that suit a
-    policy which looks for the single best arm. Write your own where yours can more.
+    policy which looks for the single best arm. Write your own where yours can do more.
     """
 
     name: ClassVar[str]
