@@ -237,7 +237,7 @@ def test_told_how_many_may_be_out_a_policy_keeps_them_busy(policy, linkage):
     """With six out all the time, most plays belong to the current request; without being told, they may be spare."""
     if not LINKAGES[linkage].allows(policy.asks):
         return
-    means = [0.2, 0.5, 0.4, 0.1] if getattr(policy, "neighbours", 0) else [0.2, 0.5, 0.4]  # or all would be right
+    means = [0.2, 0.5, 0.4, 0.1] if policy.goal.neighbours else [0.2, 0.5, 0.4]  # or all would be right
     exp = lb.Experiment(range(len(means)), policy, linkage=linkage, parallel=6)
     coins = CoinFlipper(means, 5)
     out = ask(exp, 6)

@@ -58,7 +58,7 @@ class Part:
     otherwise: str = ""
 
 
-ANY_POLICY = "tests/test_contract.py tests/test_simulation.py tests/test_experiment.py"
+ANY_POLICY = "tests/test_policy.py tests/test_contract.py tests/test_simulation.py tests/test_experiment.py"
 
 PARTS: dict[str, Part] = {
     "policies": Part("policies", f"tests/policies tests/stopping src/linkedbandits/policies {ANY_POLICY}"),
@@ -92,6 +92,7 @@ PARTS: dict[str, Part] = {
 # Where a module is tested by files of other names than its own.
 MIRRORS: dict[str, str] = {
     "policies/evidence_race.py": "tests/policies/test_linked_elimination.py",
+    "policies/in_batches.py": "tests/test_policy.py",
     "policies/stopping_mode.py": "tests/policies/test_uniform_sampling.py",
     "policies/without_guarantee.py": "tests/policies/test_linked_halving.py",
     "policies/__init__.py": "tests/policies/test_policies_by_name.py",

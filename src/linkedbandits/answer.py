@@ -1,4 +1,4 @@
-"""Which arms a run names: its policy's answer, or the best guess where there is none yet."""
+"""Which arms a run names where its policy has not decided yet."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k:
 
 def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes: IntArray) -> IntArray:
     """The arms to name where a policy has not stopped, (lanes, k): its own if it always has some, else the leading."""
-    if getattr(policy, "answers_at_any_time", False):
-        return answer_of(state)
-    return leading_arms(samples, successes, state.still_in, getattr(policy, "k", 1))
-
-
-def answer_of(state: LaneState) -> IntArray:
-    """The arms that a policy answers with, (lanes, k), best first."""
-    top: IntArray | None = getattr(state, "top", None)
-    return state.arm[:, np.newaxis] if top is None else top
+    if policy.answers_at_any_time:
+        return policy.answer(state)
+    return leading_arms(samples, successes, state.still_in, policy.goal.k)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.answer import answer_of
 from linkedbandits.answers import GIVEN_UP, NO_HIT, WAITING, Answers
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import (
@@ -30,7 +29,7 @@ from linkedbandits.lane import Lane
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
-from linkedbandits.policy import AnyPolicy, check_linkage, fitted
+from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
 from linkedbandits.saving import seal, unseal
 from linkedbandits.tickets import Estimate, Play, Receipt, Ticket
 from linkedbandits.tuple_table import TupleTable
@@ -78,11 +77,11 @@ class Experiment:
         if parallel is not None:
             check_whole("parallel", parallel)
         self._parallel = parallel
-        self._policy = policy = fitted(policy, self._linkage, parallel)
+        self._policy = policy = policy.fitted_to(self._linkage, parallel)
         check_whole("seed", seed, least=0)
         self._seed = seed
         # A policy with a budget of its own is held to it, however many plays are out at once.
-        self._max_plays = min(check_max_plays(max_plays), getattr(policy, "plays", None) or COUNT_LIMIT)
+        self._max_plays = min(check_max_plays(max_plays), policy.goal.budget or COUNT_LIMIT)
 
         self._lane = Lane(policy, self._linkage, len(self._labels), seed)
         self._answers = Answers()
@@ -214,8 +213,8 @@ class Experiment:
 
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
-        weigh = getattr(self._policy, "log10_evidence", None)
-        return None if weigh is None else weigh(self._lane.state)[0].tolist()
+        evidence = self._policy.log10_evidence(self._lane.state)
+        return None if evidence is None else evidence[0].tolist()
 
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
@@ -238,6 +237,8 @@ class Experiment:
 
         A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
         """
+        if policy is not None:
+            check_is_policy(policy)
         version, content = unseal(text)
         try:
             if version == 1:
@@ -256,7 +257,7 @@ class Experiment:
     ) -> Experiment:
         if policy is None:
             policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
-        policy = fitted(policy, linkage or find_linkage(content["linkage"]), content["parallel"])
+        policy = policy.fitted_to(linkage or find_linkage(content["linkage"]), content["parallel"])
         if describe_policy(policy) != content["policy"]:
             raise DamagedSave(f"the experiment was saved with {content['policy']}, not {describe_policy(policy)}")
         exp = cls(
@@ -283,7 +284,7 @@ class Experiment:
             if lane.stopped:
                 status = self._policy.status_at_stop
                 bound = self._policy.error_bound if status == "confident" else None
-                self._verdict = self._verdict_of(answer_of(lane.state)[0], status, bound)
+                self._verdict = self._verdict_of(self._policy.answer(lane.state)[0], status, bound)
                 return
             for play, claimed in lane.begin_next():
                 self._tickets[play] = Ticket(self._tickets[play].arms, "current", claimed)

@@ -4,19 +4,24 @@ A policy is a frozen dataclass of its parameters. Everything that changes during
 dataclass of arrays with the lane axis first, so that a run can be shown, saved, resumed, and thinned as lanes
 finish. A policy is deterministic given what it saw; one that draws derives its draws from the lane's seed and the
 step it is at.
+
+A policy inherits from :class:`Policy`. There it finds all that the rest of the library asks of a policy: what it has
+to write itself, and what has a default. Nothing is read from a policy or its state that is not declared here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from abc import abstractmethod
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.checks import check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import BoolArray, Counts, IntArray, Request, Status
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status
 
 SeedArray = npt.NDArray[np.uint64]
 
@@ -71,49 +76,137 @@ def open_lanes(lanes: int, arms: int) -> dict[str, Any]:
     }
 
 
-class Policy(Protocol[StateT]):
-    """The protocol of all policies; ``linkedbandits.testing.check_policy`` checks one against it.
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a policy looks for: which answers are right, how often it may be wrong, and what it may spend.
 
-    A policy that keeps ``state.arm`` up to date from its first counts on may say so with a class variable
-    ``answers_at_any_time = True``: where a budget ends its run, that answer is named, not the best empirical mean.
+    >>> Goal(delta=0.05, k=3)
+    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None)
+    """
+
+    delta: float | None = None
+    """How often the answer may be wrong; None where the policy is not told."""
+    k: int = 1
+    """How many arms the answer has: the k best are looked for."""
+    tolerance: float = 0.0
+    """How far below the k-th best mean an arm may be and still be a right answer."""
+    neighbours: int = 0
+    """How many places an arm may be away from a right answer and still be one itself."""
+    budget: int | None = None
+    """The plays that the policy takes at most; None where it has no limit of its own."""
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            check_probability("delta", self.delta)
+        check_whole("k", self.k)
+        check_not_negative("tolerance", self.tolerance)
+        check_whole("neighbours", self.neighbours, least=0)
+        if self.budget is not None:
+            check_whole("budget", self.budget)
+
+
+class Policy(Protocol[StateT]):
+    """What all policies inherit from; ``linkedbandits.testing.check_policy`` checks one against it.
+
+    A policy has to have a ``name``, to say what it ``asks``, and to write the methods and properties without a default:
+    ``status_at_stop``, ``error_bound``, ``start``, ``request`` and ``observe``. The others have defaults that suit a
+    policy which looks for the single best arm. Write your own where yours can do more.
     """
 
     name: ClassVar[str]
     """What the command line and saved experiments call it, in kebab case."""
     asks: ClassVar[Asks]
     """The kind of requests it makes."""
+    answers_at_any_time: ClassVar[bool] = False
+    """Is its answer up to date from the first counts on?
+
+    Then that answer is named where a budget ends a run, otherwise the arms with the highest empirical means.
+    """
 
     @property
+    @abstractmethod
     def status_at_stop(self) -> Status:
         """``"confident"`` if it stops by a rule of confidence, ``"budget"`` if it just uses what it was given."""
         ...
 
     @property
+    @abstractmethod
     def error_bound(self) -> float | None:
         """The proved bound on the probability of a wrong answer at its stop, or None without a proof."""
         ...
 
+    @abstractmethod
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> StateT:
         """The state before anything was played. ``seeds`` has one number a lane, for policies that draw."""
         ...
 
+    @abstractmethod
     def request(self, state: StateT) -> Request:
         """What it wants next, in every lane; the state does not change."""
         ...
 
+    @abstractmethod
     def observe(self, state: StateT, counts: Counts) -> None:
         """Take in what the request brought, and decide."""
         ...
 
+    @property
+    def goal(self) -> Goal:
+        """What it looks for. By default: the best arm, without being told how often it may be wrong."""
+        return Goal()
+
+    def answer(self, state: StateT) -> IntArray:
+        """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
+        return state.arm[:, np.newaxis]
+
+    def log10_evidence(self, state: StateT) -> FloatArray | None:
+        """Evidence against every arm as a power of ten, (lanes, arms); an arm is dropped at 1/delta.
+
+        None, the default, where the policy keeps none.
+        """
+        return None
+
+    def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
+        """The policy as it runs under ``linkage``, with ``parallel`` plays out at once, or None if that is not said.
+
+        Everything that runs a policy calls this first, and runs what it returns. By default the policy itself. One that
+        weighs what samples cost takes the linkage's price here; one that asks little at a time asks for ``parallel``.
+        """
+        return self
+
 
 AnyPolicy = Policy[Any]
-PolicyT = TypeVar("PolicyT", bound=AnyPolicy)
+
+WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
+"""What every policy writes itself."""
+INHERITED = ("answers_at_any_time", "goal", "answer", "log10_evidence", "fitted_to")
+"""What has a default in :class:`Policy`."""
+
+
+def check_is_policy(policy: AnyPolicy) -> None:
+    """Refuse what is no policy, and a policy that lacks a part."""
+    if isinstance(policy, type) or not _has(policy, "observe"):
+        raise InvalidParameter(f"{policy!r} is no policy; pass one such as UniformSampling(delta=0.05)")
+    lacking = [name for name in WRITTEN if not _has(policy, name)]
+    not_inherited = [name for name in INHERITED if not _has(policy, name)]
+    if lacking or not_inherited:
+        kind = type(policy).__name__
+        remedies = [f"write {', '.join(lacking)}"] if lacking else []
+        if not_inherited:
+            remedies.append(f"inherit from linkedbandits.policy.Policy, as class {kind}(Policy[...])")
+        raise InvalidParameter(
+            f"{kind} is not a whole policy: it lacks {', '.join(lacking + not_inherited)}; {', and '.join(remedies)}"
+        )
+    if not is_dataclass(policy):
+        raise InvalidParameter(
+            f"{type(policy).__name__} is no dataclass, so its parameters could not be saved; "
+            "write @dataclass(frozen=True) above it"
+        )
 
 
 def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
     """Refuse what is no policy, and a policy whose requests cannot be played under the linkage."""
-    if not hasattr(policy, "asks") or isinstance(policy, type):
-        raise InvalidParameter(f"{policy!r} is no policy; pass one such as UniformSampling(delta=0.05)")
+    check_is_policy(policy)
     if not linkage.allows(policy.asks):
         raise LinkageMismatch(
             f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; "
@@ -125,14 +218,51 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         )
 
 
-def fitted(policy: PolicyT, linkage: Linkage, parallel: int | None) -> PolicyT:
-    """The policy as it runs under a linkage with so many plays out at once.
+def parameter_names(cls: type) -> list[str]:
+    """The parameters that make a policy what it is; not what it is given by the linkage it runs under."""
+    return [field.name for field in fields(cls) if field.metadata.get("saved", True)]
 
-    One that weighs what samples cost has a field ``price`` for the linkage's. One that asks little at a time has a
-    field ``parallel``, the least that is worth asking; the others ask for plenty anyway.
+
+def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
+    """The parameters with which the same policy can be made again.
+
+    A parameter that came later is left out while it has its default: so what was saved before still describes the same.
     """
-    given: dict[str, Any] = {"price": linkage.price}
-    if parallel is not None:
-        given["parallel"] = parallel
-    wanted = {field.name for field in fields(policy)}  # type: ignore[arg-type]
-    return replace(policy, **{name: value for name, value in given.items() if name in wanted})  # type: ignore[type-var]
+    cls: Any = type(policy)
+    values = {name: getattr(policy, name) for name in parameter_names(cls)}
+    for field in fields(cls):
+        if field.metadata.get("saved") == "if set" and values[field.name] == field.default:
+            del values[field.name]
+    return values
+
+
+DECLARED_AS = {"delta": "delta", "k": "k", "epsilon": "tolerance", "neighbours": "neighbours", "plays": "budget"}
+"""Parameters that mean the same in every policy, and the part of the goal that has to say so."""
+
+
+def undeclared_parameters(policy: AnyPolicy) -> dict[str, str]:
+    """The parameters that mean something to the rest of the library, and differ from what the goal says of them.
+
+    By name, with the part of the goal that they belong to. ``check_policy`` refuses them: nothing else would read them.
+    """
+    goal = policy.goal
+    names = [name for name in parameter_names(type(policy)) if name in DECLARED_AS]
+    return {name: DECLARED_AS[name] for name in names if getattr(policy, name) != getattr(goal, DECLARED_AS[name])}
+
+
+def unfitted_parameters(policy: AnyPolicy, linkage: Linkage, parallel: int) -> list[str]:
+    """The parameters ``price`` and ``parallel`` that the policy has, and does not take in when it is fitted."""
+    fitted: Any = policy.fitted_to(linkage, parallel)
+    given = {"price": linkage.price, "parallel": parallel}
+    names = [field.name for field in fields(fitted) if field.name in given]
+    return [name for name in names if getattr(fitted, name) != given[name]]
+
+
+def undeclared_top(policy: AnyPolicy, state: LaneState) -> bool:
+    """Has the state an array ``top`` of arms that the policy does not answer with?"""
+    return _has(state, "top") and not np.array_equal(getattr(state, "top"), policy.answer(state))  # noqa: B009
+
+
+def _has(thing: object, name: str) -> bool:
+    """Is there such an attribute? A property is not asked for its value, which it may fail to give."""
+    return hasattr(type(thing), name) or name in getattr(thing, "__dict__", ())

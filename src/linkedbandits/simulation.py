@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.answer import answer_of, best_guess
+from linkedbandits.answer import best_guess
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage, fulfil
@@ -24,7 +24,7 @@ from linkedbandits.model import (
     check_means,
     check_request,
 )
-from linkedbandits.policy import AnyPolicy, LaneState, check_linkage, fitted
+from linkedbandits.policy import AnyPolicy, LaneState, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips
@@ -109,9 +109,10 @@ def simulate(
 
 def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
     """Outcomes of lanes that all had these means, as the trials of one simulation."""
-    tolerance = float(getattr(policy, "epsilon", 0.0))
-    neighbours = int(getattr(policy, "neighbours", 0))
-    return Runs(means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, tolerance, neighbours)
+    goal = policy.goal
+    return Runs(
+        means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, goal.tolerance, goal.neighbours
+    )
 
 
 def simulate_lanes(
@@ -147,9 +148,9 @@ def simulate_lanes(
         raise InvalidParameter(f"memory_limit={memory_limit!r} is not a number of bytes; try {WORKING_MEMORY}")
     link = find_linkage(linkage)
     check_linkage(policy, link)
-    policy = fitted(policy, link, parallel)
+    policy = policy.fitted_to(link, parallel)
     try:
-        outcomes = Outcomes.blank(lanes, arms, getattr(policy, "k", 1))
+        outcomes = Outcomes.blank(lanes, arms, policy.goal.k)
     except MemoryError:
         gigabytes = 2 * lanes * arms * 8 / 1e9
         raise InvalidParameter(
@@ -229,7 +230,7 @@ def _run_lanes(
         if watch is not None:
             watch(tally.lane, tally.plays, np.count_nonzero(state.still_in, axis=1))
         if state.stopped.any():
-            write_down(state.stopped, answer_of(state), policy.status_at_stop == "confident")
+            write_down(state.stopped, policy.answer(state), policy.status_at_stop == "confident")
         out_of_plays = tally.plays >= max_plays
         if out_of_plays.any():
             write_down(out_of_plays, leading(), confident=False)

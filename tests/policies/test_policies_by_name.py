@@ -26,6 +26,36 @@ def test_a_description_makes_the_same_policy_again_even_through_json(policy):
     assert make_policy(description["name"], description["parameters"]) == policy
 
 
+SAVED = [
+    ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.0, "parallel": 1}),
+    ("linked-elimination", {"delta": 0.1, "k": 2, "epsilon": 0.0, "parallel": 1}),
+    ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.1, "parallel": 1}),
+    ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.0, "neighbours": 1, "parallel": 1}),
+    ("linked-track-and-stop", {"delta": 0.1, "parallel": 1}),
+    ("linked-halving", {"plays": 60}),
+    ("linked-halving", {"plays": 60, "neighbours": 1}),
+    ("cascade-bai", {"delta": 0.1, "k": 1, "factor": 4.0, "parallel": 1}),
+    ("cascade-bai", {"delta": 0.1, "k": 2, "factor": 4.0, "parallel": 1}),
+    ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "proved", "parallel": 1}),
+    ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "plain", "parallel": 1}),
+    ("maximal-sampling", {"delta": None, "plays": 60, "calibration": "proved", "parallel": 1}),
+    ("uniform-sampling", {"delta": 0.1, "samples": None, "calibration": "proved", "parallel": 1}),
+    ("uniform-sampling", {"delta": None, "samples": 40, "calibration": "proved", "parallel": 1}),
+    ("median-elimination", {"epsilon": 0.5, "delta": 0.1}),
+    ("linked-ege", {"delta": 0.1, "gap": 0.3, "median": "reuse"}),
+    ("linked-ege", {"delta": 0.1, "gap": None, "median": "reuse"}),
+    ("linked-ege", {"delta": 0.1, "gap": 0.3, "median": "fresh"}),
+    ("lil-ucb", {"delta": 0.1, "parallel": 1}),
+    ("suffix-ucb", {"delta": 0.1, "calibration": "proved", "parallel": 1}),
+]
+"""As experiments and studies have them that were saved before policies had a base class; the order counts, too."""
+
+
+def test_descriptions_are_what_they_were():
+    described = [describe_policy(policy) for policy in EVERY_POLICY]
+    assert json.dumps(described) == json.dumps([{"name": name, "parameters": given} for name, given in SAVED])
+
+
 def test_a_parameter_that_came_later_is_described_only_where_it_is_set():
     """Experiments and studies that were saved without it have the same description as before."""
     assert describe_policy(lb.LinkedHalving(plays=5))["parameters"] == {"plays": 5}

@@ -11,6 +11,7 @@ import pytest
 import linkedbandits as lb
 from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.linkage import find_linkage
+from linkedbandits.policies import describe_policy
 from linkedbandits.streams import LaneStreams
 from linkedbandits.theory import load, lower, play_cost
 from linkedbandits.world import CoinFlips
@@ -80,26 +81,22 @@ def test_needs_cost_what_the_theory_says(linkage):
 CORRECT = [lb.LinkedEGE(delta=0.1, median="fresh")] + [
     policy
     for policy in EVERY_POLICY
-    if policy.error_bound is not None and not any(getattr(policy, told, 0) for told in ("gap", "epsilon", "neighbours"))
+    if policy.error_bound is not None
+    and not (policy.goal.tolerance or policy.goal.neighbours or describe_policy(policy)["parameters"].get("gap"))
 ]
 
 
 INSTANCES = [[0.2, 0.6, 0.5], [1.0, 0.0], [0.1, 0.05, 0.04, 0.03]]
 
 
-def wanted(policy: Any) -> int:
-    """How many of the best arms it looks for."""
-    return int(getattr(policy, "k", 1))
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("policy", "linkage", "means"),
-    [(*played, means) for played in playable(CORRECT) for means in INSTANCES if wanted(played[0]) < len(means)],
+    [(*played, means) for played in playable(CORRECT) for means in INSTANCES if played[0].goal.k < len(means)],
     ids=policy_id,
 )
 def test_no_correct_policy_beats_the_lower_bound(policy, linkage, means):
     """Mean plays of 100 trials, plus 5 standard errors."""
     runs = lb.simulate(means, policy, linkage=linkage, trials=100, seed=13)
     allowance = 5 * runs.plays.std() / 10
-    assert lower(means, policy.error_bound, linkage, wanted(policy)) <= runs.plays.mean() + allowance
+    assert lower(means, policy.error_bound, linkage, policy.goal.k) <= runs.plays.mean() + allowance

@@ -15,7 +15,7 @@ import numpy as np
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Needs, best_arm, empirical_means
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import LaneState, Policy, SeedArray, open_lanes
 from linkedbandits.stopping.looks import batch
 
 
@@ -29,7 +29,7 @@ class EvenGatesState(LaneState):
 
 
 @dataclass(frozen=True)
-class EvenGates(WithoutGuarantee):
+class EvenGates(WithoutGuarantee, Policy[EvenGatesState]):
     """Sample all bins alike. It does not stop by itself: give it a budget."""
 
     name: ClassVar[str] = "even-gates"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from linkedbandits.lidar.returns import ReturnModel, return_model
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.linkage import Asks
 from linkedbandits.model import BoolArray, Counts, IntArray, Repeats
-from linkedbandits.policy import LaneState
+from linkedbandits.policy import LaneState, Policy
 
 
 @dataclass
@@ -33,8 +33,11 @@ class GateState(LaneState):
         self.successes = self.successes + counts.successes
 
 
+GateStateT = TypeVar("GateStateT", bound=GateState)
+
+
 @dataclass(frozen=True)
-class GatePolicy:
+class GatePolicy(Policy[GateStateT]):
     """A known pulse of width ``fwhm`` (in bins) over a known ``background`` (photons a bin), and an unknown signal.
 
     ``weakest`` and ``strongest`` say what signals, in photons a cycle, to be prepared for.
@@ -64,7 +67,7 @@ class GatePolicy:
         """What a return looks like."""
         return return_model(self.fwhm, max(self.background, LEAST_BACKGROUND), self.weakest, self.strongest)
 
-    def request(self, state: GateState) -> Repeats:
+    def request(self, state: GateStateT) -> Repeats:
         """The gate that was chosen when the last counts came in."""
         order = np.argsort(~state.gate, axis=1, kind="stable")
         order = np.where(np.take_along_axis(state.gate, order, axis=1), order, -1)

@@ -20,11 +20,11 @@ from linkedbandits.lidar.gating import best_gate, outlook
 from linkedbandits.lidar.returns import Floats, few_at_a_time
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import Counts, Status
-from linkedbandits.policy import SeedArray, open_lanes
+from linkedbandits.policy import Goal, SeedArray, open_lanes
 
 
 @dataclass(frozen=True, kw_only=True)
-class PulseGating(GatePolicy):
+class PulseGating(GatePolicy[GateState]):
     """Find the depth of a return to within ``tolerance`` bins; wrong with probability at most ``delta``.
 
     The answer is the depth that :meth:`ReturnModel.estimate` gives for the counts, and ``arm`` is the bin it lies in;
@@ -65,6 +65,11 @@ class PulseGating(GatePolicy):
     def error_bound(self) -> float | None:
         """``delta``, proved."""
         return self.delta
+
+    @property
+    def goal(self) -> Goal:
+        """The bin of the depth; wrong with probability at most ``delta``, if that is given."""
+        return Goal(delta=self.delta)
 
     @property
     def certificate(self) -> Certificate:

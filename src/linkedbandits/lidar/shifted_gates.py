@@ -25,7 +25,7 @@ from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Repeats, best_arm, empirical_means
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 
 
 @dataclass
@@ -38,7 +38,7 @@ class ShiftedGatesState(LaneState):
 
 
 @dataclass(frozen=True)
-class ShiftedGates(WithoutGuarantee):
+class ShiftedGates(WithoutGuarantee, Policy[ShiftedGatesState]):
     """Open ``plays`` windows, in rounds of ``shifts``, and name the bin that fired most often when it was tried.
 
     With fewer windows than that, they are one round, and shifted farther. A window's bins follow their own order but
@@ -64,6 +64,11 @@ class ShiftedGates(WithoutGuarantee):
     def cost(self) -> float:
         """Laser cycles that a window takes, on average over a round."""
         return 1 + 1 / self.round
+
+    @property
+    def goal(self) -> Goal:
+        """The best bin, with ``plays`` windows."""
+        return Goal(budget=self.plays)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ShiftedGatesState:
         """No window so far."""

@@ -33,7 +33,7 @@ class ThompsonState(GateState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThompsonGating(WithoutGuarantee, GatePolicy):
+class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
     """Gates at depths drawn from the posterior. It does not stop by itself: give it a budget.
 
     The authors draw anew for every cycle. So does this for the first four hundred; then a draw serves 0.5 % of the

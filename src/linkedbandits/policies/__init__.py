@@ -16,7 +16,7 @@ from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
 from linkedbandits.policies.suffix_ucb import SuffixUCB
 from linkedbandits.policies.uniform_sampling import UniformSampling
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
 
 __all__ = [
     "POLICIES",
@@ -82,21 +82,7 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
 def describe_policy(policy: AnyPolicy) -> dict[str, Any]:
     """Name and parameters, so that :func:`make_policy` makes the same policy.
 
-    A parameter that came later is left out while it has its default: so what was saved before still describes the same.
-
     >>> describe_policy(LinkedEGE(delta=0.1))
     {'name': 'linked-ege', 'parameters': {'delta': 0.1, 'gap': None, 'median': 'reuse'}}
     """
-    cls: Any = type(policy)
-    values = {name: getattr(policy, name) for name in parameter_names(cls)}
-    left_out = [
-        field.name
-        for field in fields(cls)
-        if field.metadata.get("saved") == "if set" and values[field.name] == field.default
-    ]
-    return {"name": policy.name, "parameters": {name: values[name] for name in values if name not in left_out}}
-
-
-def parameter_names(cls: type) -> list[str]:
-    """The parameters that make a policy what it is; not what it is given by the linkage it runs under."""
-    return [field.name for field in fields(cls) if field.metadata.get("saved", True)]
+    return {"name": policy.name, "parameters": saved_parameters(policy)}

@@ -35,7 +35,8 @@ from linkedbandits.model import (
     Status,
     empirical_means,
 )
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.looks import batch
 
 PRINTED_FACTOR = 4.0
@@ -55,7 +56,7 @@ class CascadeBAIState(LaneState):
 
 
 @dataclass(frozen=True)
-class CascadeBAI:
+class CascadeBAI(InBatches[CascadeBAIState]):
     """Find the ``k`` best arms with lists of k; wrong with probability at most ``delta``.
 
     ``top`` has them, ranked by estimate. With ``k=1`` a list is a single arm: nothing is linked.
@@ -94,6 +95,11 @@ class CascadeBAI:
     def error_bound(self) -> float | None:
         """``delta``, for the claim that these are the k best, with the printed radius or a wider one."""
         return self.delta if self.factor >= PRINTED_FACTOR else None
+
+    @property
+    def goal(self) -> Goal:
+        """The k best arms, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta, k=self.k)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> CascadeBAIState:
         """All arms survive, nothing observed."""
@@ -135,6 +141,10 @@ class CascadeBAI:
         state.accepted = np.where(state.stopped[:, np.newaxis], state.still_in, state.accepted)
         state.top = np.argsort(np.where(state.still_in, -means, np.inf), axis=1, kind="stable")[:, : self.k]
         state.arm = state.top[:, 0].copy()
+
+    def answer(self, state: CascadeBAIState) -> IntArray:
+        """The k arms that lead, ranked by estimate."""
+        return state.top
 
     def radius(self, samples: IntArray, arms: int) -> FloatArray:
         """C(T); infinite for an arm not yet observed.

@@ -27,18 +27,19 @@ is still in has all the others that are within so many places. The best arm is o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Price
+from linkedbandits.linkage import Linkage, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status
+from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.prediction import PRIOR, predict
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
@@ -87,15 +88,17 @@ class RaceState(LaneState):
     near_refuted: BoolArray
 
 
-class EvidenceRace(ABC):
-    """A policy but for its allocation of samples; see the module's text."""
+class EvidenceRace(InBatches[RaceState]):
+    """A policy but for its allocation of samples; see the module's text.
+
+    It looks for the one best arm and has no tolerance, unless a policy has parameters for that.
+    """
 
     delta: float
-    k: int
-    epsilon: float
-    neighbours: int
+    k: int = 1
+    epsilon: float = 0.0
+    neighbours: int = 0
     price: Price
-    parallel: int
 
     @property
     def status_at_stop(self) -> Status:
@@ -106,6 +109,15 @@ class EvidenceRace(ABC):
     def error_bound(self) -> float | None:
         """``delta``, proved."""
         return self.delta
+
+    @property
+    def goal(self) -> Goal:
+        """The k best arms within the tolerances, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta, k=self.k, tolerance=self.epsilon, neighbours=self.neighbours)
+
+    def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
+        """With the price that samples have under the linkage, and asking for at least ``parallel`` at a time."""
+        return replace(super().fitted_to(linkage, parallel), price=linkage.price)  # type: ignore[type-var]
 
     @abstractmethod
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
@@ -163,6 +175,10 @@ class EvidenceRace(ABC):
             return
         if block < EARLY_BLOCKS or block % LOOKS == 0:
             self._plan(state)
+
+    def answer(self, state: RaceState) -> IntArray:
+        """The k arms that are left, ranked by prediction."""
+        return state.top
 
     def log10_evidence(self, state: RaceState) -> FloatArray:
         """What speaks against "this arm is one of the k best", (lanes, arms); at 1/delta an arm is dropped.

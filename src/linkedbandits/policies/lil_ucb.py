@@ -14,7 +14,8 @@ import numpy as np
 from linkedbandits.checks import check_delta
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, empirical_means
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import VARIANCE_PROXY
 from linkedbandits.stopping.looks import batch
 
@@ -31,7 +32,7 @@ class LilUCBState(LaneState):
 
 
 @dataclass(frozen=True)
-class LilUCB:
+class LilUCB(InBatches[LilUCBState]):
     """Sample the arm with the highest bound; stop when one arm has most of the samples.
 
     These are the heuristic constants of the original publication (eps = 0, beta = 1/2, lambda = 1 + 10/n, level
@@ -61,6 +62,11 @@ class LilUCB:
     def error_bound(self) -> float | None:
         """None: the heuristic constants have no proof."""
         return None
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LilUCBState:
         """Nothing sampled yet."""

@@ -29,7 +29,7 @@ from linkedbandits.model import (
 )
 from linkedbandits.policies.median_elimination import better_half, stage_samples
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 
 
 @dataclass
@@ -47,7 +47,7 @@ class LinkedEGEState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedEGE:
+class LinkedEGE(Policy[LinkedEGEState]):
     """Drop arms in rounds of exponentially finer resolution.
 
     ``gap`` is the difference between the two best means, if you know it (the input Delta of the paper's box): the
@@ -87,6 +87,11 @@ class LinkedEGE:
     def error_bound(self) -> float | None:
         """``delta`` for the proved accounting, given a right gap or none."""
         return self.delta if self.median == "fresh" else None
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta)
 
     @property
     def rounds(self) -> float:

@@ -41,7 +41,7 @@ from linkedbandits.model import (
 from linkedbandits.policies.median_elimination import better_half
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 
 
 @dataclass
@@ -59,7 +59,7 @@ class LinkedHalvingState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedHalving(WithoutGuarantee):
+class LinkedHalving(WithoutGuarantee, Policy[LinkedHalvingState]):
     """Take exactly ``plays`` plays, then name the arm with the highest empirical mean among the last survivors.
 
     Nothing is proved about its error; :func:`error_curve` measures it. An experiment with several plays out at once may
@@ -84,6 +84,11 @@ class LinkedHalving(WithoutGuarantee):
     def __post_init__(self) -> None:
         check_whole("plays", self.plays)
         check_whole("neighbours", self.neighbours, least=0)
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, or one at most ``neighbours`` places away, with ``plays`` plays."""
+        return Goal(neighbours=self.neighbours, budget=self.plays)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedHalvingState:
         """All plays are left, all arms in."""

@@ -49,9 +49,6 @@ class LinkedTrackAndStop(EvidenceRace):
     delta: float
     parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
-    k: int = field(default=1, init=False, repr=False, metadata={"saved": False})
-    epsilon: float = field(default=0.0, init=False, repr=False, metadata={"saved": False})
-    neighbours: int = field(default=0, init=False, repr=False, metadata={"saved": False})
 
     name: ClassVar[str] = "linked-track-and-stop"
     asks: ClassVar[Asks] = "needs"

@@ -19,8 +19,9 @@ from linkedbandits.model import (
     best_arm,
     empirical_means,
 )
+from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.stopping_mode import EffortOrConfidence
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
 
@@ -35,7 +36,7 @@ class MaximalSamplingState(LaneState):
 
 
 @dataclass(frozen=True)
-class MaximalSampling(EffortOrConfidence):
+class MaximalSampling(EffortOrConfidence, InBatches[MaximalSamplingState]):
     """Play ``{a_1, ..., a_n}`` over and over.
 
     Give ``plays`` for the algorithm as in its box (T plays, then the arm with the highest empirical mean), or
@@ -56,7 +57,12 @@ class MaximalSampling(EffortOrConfidence):
     asks: ClassVar[Asks] = "ordered tuples"
 
     def __post_init__(self) -> None:
-        self.check_stopping("plays")
+        self.check_stopping("plays", self.plays)
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, with ``plays`` plays or wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta, budget=self.plays)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> MaximalSamplingState:
         """Initialize: all counts 0."""

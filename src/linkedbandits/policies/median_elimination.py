@@ -24,7 +24,7 @@ from linkedbandits.model import (
     empirical_means,
 )
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 
 
 @dataclass
@@ -35,7 +35,7 @@ class MedianEliminationState(LaneState):
 
 
 @dataclass(frozen=True)
-class MedianElimination:
+class MedianElimination(Policy[MedianEliminationState]):
     """With probability at least 1 - ``delta`` the answer's mean is within ``epsilon`` of the best.
 
     It names the best arm itself only if ``epsilon`` is not above the gap to the second best.
@@ -64,6 +64,11 @@ class MedianElimination:
     def error_bound(self) -> float | None:
         """``delta``, for the claim that the arm is within epsilon of the best."""
         return self.delta
+
+    @property
+    def goal(self) -> Goal:
+        """An arm within ``epsilon`` of the best, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta, tolerance=self.epsilon)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> MedianEliminationState:
         """All arms are candidates."""

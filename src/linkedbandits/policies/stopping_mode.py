@@ -14,9 +14,8 @@ class EffortOrConfidence:
     delta: float | None
     calibration: Calibration
 
-    def check_stopping(self, effort: str) -> None:
-        """Refuse neither or both of ``delta`` and the ``effort``, and a value of either that makes no sense."""
-        amount = getattr(self, effort)
+    def check_stopping(self, effort: str, amount: int | None) -> None:
+        """Refuse neither or both of ``delta`` and the ``amount`` of effort, and a value that makes no sense."""
         if (self.delta is None) == (amount is None):
             had = "neither" if amount is None else f"delta and {effort}"
             raise InvalidParameter(f"{type(self).__name__} takes either delta or {effort}; got {had}")

@@ -13,7 +13,8 @@ import numpy as np
 
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Repeats, Status, empirical_means
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import batch
 
@@ -27,7 +28,7 @@ class SuffixUCBState(LaneState):
 
 
 @dataclass(frozen=True)
-class SuffixUCB:
+class SuffixUCB(InBatches[SuffixUCBState]):
     """Optimism over suffixes, stopped by the LIL rule.
 
     A suffix whose first arm has been seen more than twenty times is played in batches of a twentieth of that.
@@ -56,6 +57,11 @@ class SuffixUCB:
     def error_bound(self) -> float | None:
         """``delta`` with the proved calibration: the intervals hold however the samples were chosen."""
         return LilRule(self.delta, self.calibration).error_bound
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> SuffixUCBState:
         """Nothing sampled yet."""

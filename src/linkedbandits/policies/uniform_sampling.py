@@ -21,8 +21,9 @@ from linkedbandits.model import (
     best_arm,
     empirical_means,
 )
+from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.stopping_mode import EffortOrConfidence
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import next_look
 
@@ -41,7 +42,7 @@ class UniformSamplingState(LaneState):
 
 
 @dataclass(frozen=True)
-class UniformSampling(EffortOrConfidence):
+class UniformSampling(EffortOrConfidence, InBatches[UniformSamplingState]):
     """Sample all arms equally.
 
     Give ``samples`` for the algorithm as in its box (t samples of each, then the arm with the highest empirical
@@ -63,7 +64,12 @@ class UniformSampling(EffortOrConfidence):
     asks: ClassVar[Asks] = "needs"
 
     def __post_init__(self) -> None:
-        self.check_stopping("samples")
+        self.check_stopping("samples", self.samples)
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm; wrong with probability at most ``delta``, if that is given."""
+        return Goal(delta=self.delta)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> UniformSamplingState:
         """Nothing sampled yet."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
 from linkedbandits.errors import LinkedBanditError
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, Goal
 from linkedbandits.service.records import Setup
-from linkedbandits.simulation import simulate
+from linkedbandits.simulation import simulate_lanes
 from linkedbandits.theory.lower_bound import lower
 from linkedbandits.tickets import Estimate
 
@@ -46,22 +45,27 @@ def look_ahead(
     estimates: Sequence[Estimate], policy: AnyPolicy, setup: Setup, plays: int, deadline: float = math.inf
 ) -> Outlook:
     """The outlook of an experiment that has used ``plays`` plays; ``deadline`` is on the monotonic clock."""
-    delta = getattr(policy, "delta", None)
-    if delta is None or policy.status_at_stop != "confident":
+    goal = policy.goal
+    if goal.delta is None or policy.status_at_stop != "confident":
         return NOTHING_KNOWN
     # Half a success and half a failure more than were seen: an arm that never succeeded yet is not hopeless.
     means = np.array([(estimate.successes + 0.5) / (estimate.samples + 1) for estimate in estimates])
-    bound = None if _tolerant(policy) else lower(means, delta, setup.linkage, getattr(policy, "k", 1))
+    bound = None if _tolerant(goal) else lower(means, goal.delta, setup.linkage, goal.k)
     if bound is not None and not math.isfinite(bound):
         return NOTHING_KNOWN  # a tie: no number of plays would do
+
+    def look_at_the_clock(*_: object) -> None:
+        if monotonic() > deadline:
+            raise _TimeIsUp("the simulation takes too long")
+
     try:
-        runs = simulate(
-            means,
-            _hurried(policy, deadline),
+        runs = simulate_lanes(
+            np.broadcast_to(means, (TRIALS, means.size)),
+            policy,
             linkage=setup.linkage,
-            trials=TRIALS,
             max_plays=setup.max_plays,
             parallel=setup.parallel,
+            watch=look_at_the_clock,
         )
     except _TimeIsUp:
         return Outlook(bound)
@@ -70,28 +74,13 @@ def look_ahead(
     return Outlook(bound, float(np.median(longer)) if longer.size else None)
 
 
-def _tolerant(policy: AnyPolicy) -> bool:
-    """Is it content with less than the best arm? Then it may need fewer plays than any policy that is not."""
-    return getattr(policy, "epsilon", 0.0) > 0 or getattr(policy, "neighbours", 0) > 0
+def _tolerant(goal: Goal) -> bool:
+    """Is less than the best arm enough? Then a policy may need fewer plays than any that looks for the best."""
+    return goal.tolerance > 0 or goal.neighbours > 0
 
 
 class _TimeIsUp(LinkedBanditError):
     """Raised inside a simulation, and caught around it."""
-
-
-def _hurried(policy: AnyPolicy, deadline: float) -> AnyPolicy:
-    """The same policy, except that it ends the simulation when the time is up."""
-    plain: Any = type(policy)
-
-    def observe(self: Any, state: Any, counts: Any) -> None:
-        if monotonic() > deadline:
-            raise _TimeIsUp("the simulation takes too long")
-        plain.observe(self, state, counts)
-
-    hurried = type(plain.__name__, (plain,), {"observe": observe})
-    given: Any = policy
-    made: AnyPolicy = hurried(**{field.name: getattr(policy, field.name) for field in fields(given)})
-    return made
 
 
 @dataclass

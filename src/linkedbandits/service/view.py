@@ -72,7 +72,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "status": record.status,
         "linkage": record.setup.linkage,
         "policy": describe_policy(standing.policy),
-        "delta": getattr(standing.policy, "delta", None),
+        "delta": standing.policy.goal.delta,
         "created_at": record.created_at,
         "head": record.head,
         "plays": standing.plays,

@@ -45,13 +45,6 @@ class Bets:
     rival: FloatArray
     sure: FloatArray
 
-    def log_factor(self, successes: FloatArray, challenger_successes: FloatArray) -> FloatArray:
-        """What the capital is multiplied by, as a logarithm."""
-        value = self.own * successes
-        value += self.rival * challenger_successes
-        value += self.sure
-        return value
-
 
 def place_bets(
     prediction: FloatArray,
@@ -65,7 +58,7 @@ def place_bets(
     Predictions must satisfy p_i < p_c + shift, and lie strictly between 0 and 1.
 
     >>> bets = place_bets(np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([1.0]))
-    >>> float(np.exp(bets.log_factor(np.array([0.0]), np.array([1.0])))[0].round(6))  # the challenger alone succeeds
+    >>> float(np.exp(bets.rival + bets.sure)[0].round(6))  # the challenger alone succeeds
     1.52381
     """
     if shift == 0:

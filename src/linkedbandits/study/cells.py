@@ -58,7 +58,7 @@ class Cell:
     @property
     def delta(self) -> float | None:
         """How often the policy may be wrong, if it is told."""
-        return getattr(self.policy, "delta", None)
+        return self.policy.goal.delta
 
     @cached_property
     def key(self) -> str:

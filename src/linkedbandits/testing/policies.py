@@ -3,37 +3,101 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
-from linkedbandits.errors import InvalidNeeds, LinkedBanditError, TooManyInFlight
+from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.experiment import Experiment
-from linkedbandits.linkage import LINKAGES, Linkage, fulfil
-from linkedbandits.model import Counts, FloatArray, Request
-from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, check_request
+from linkedbandits.policy import (
+    AnyPolicy,
+    Goal,
+    LaneState,
+    SeedArray,
+    check_is_policy,
+    undeclared_parameters,
+    undeclared_top,
+    unfitted_parameters,
+)
+from linkedbandits.runs import Runs
 from linkedbandits.simulation import simulate
 from linkedbandits.streams import LaneStreams
 from linkedbandits.tickets import Play
 from linkedbandits.world import CoinFlips
 
 Trace = list[tuple[tuple[object, ...], object]]
+Report = Callable[[str], None]
+
+MEANS = (0.15, 0.6, 0.3, 0.3)
+EDGE_CASES = ([0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.2, 0.1], [0.1, 0.2, 0.9, 0.9])
+OUT_AT_ONCE = 5
+"""Plays out at once, where a policy is told how many."""
 
 
 class PolicyCheckFailed(LinkedBanditError, AssertionError):
     """A policy breaks the contract; the message says which part of it."""
 
 
+@dataclass(frozen=True)
+class PolicyFindings:
+    """What :func:`check_policy` found of a policy that keeps the contract; as text, a few sentences.
+
+    ``checks`` are the promises that were checked, each with the linkage it was checked under. Of ``runs`` simulated
+    runs, ``ended`` ended by the policy's own rule, the others at ``max_plays``.
+    """
+
+    policy: str
+    goal: Goal
+    error_bound: float | None
+    keeps_evidence: bool
+    heeds_parallel: bool
+    linkages: tuple[str, ...]
+    checks: tuple[str, ...]
+    runs: int
+    ended: int
+    max_plays: int
+
+    def __str__(self) -> str:
+        goal, bound = self.goal, self.error_bound
+        wanted = "the best arm" if goal.k == 1 else f"the {goal.k} best arms"
+        within = [f"{goal.tolerance:g} of the mean"] if goal.tolerance else []
+        within += [f"{goal.neighbours} places"] if goal.neighbours else []
+        given = [] if goal.delta is None else [f"delta={goal.delta:g}"]
+        given += [] if goal.budget is None else [f"a budget of {goal.budget:,} plays"]
+        evidence = "keeps evidence" if self.keeps_evidence else "keeps no evidence"
+        heeds = "asks for more at a time" if self.heeds_parallel else "asks the same"
+        return "\n".join(
+            [
+                f"{self.policy} keeps the contract: {len(self.checks)} checks, under {', '.join(self.linkages)}.",
+                f"It looks for {wanted}{' within ' + ' and '.join(within) if within else ''}, "
+                f"given {' and '.join(given) or 'neither delta nor a budget'}; "
+                + ("nothing is proved." if bound is None else f"proved: wrong with probability at most {bound:g}."),
+                f"It {evidence}; told how many plays will be out, it {heeds}.",
+                f"Of {self.runs:,} runs {self.ended:,} ended by its own rule"
+                + ("." if self.ended == self.runs else f", the others after {self.max_plays:,} plays."),
+            ]
+        )
+
+
 def check_policy(
     policy: AnyPolicy,
     *,
-    means: Sequence[float] = (0.15, 0.6, 0.3, 0.3),
+    means: Sequence[float] = MEANS,
     seed: int = 0,
     max_plays: int = 20_000,
-) -> None:
+    report: Report | None = None,
+) -> PolicyFindings:
     """Hold a policy to the contract, under every linkage that allows what it asks for.
 
+    - It is whole, and what it declares makes sense. Parameters whose names mean the same in every policy (``delta``,
+      ``k``, ``epsilon``, ``neighbours``, ``plays``, ``parallel``, ``price``) are declared: nothing else reads them.
+    - Its answer has the k arms that it declares; evidence, if it keeps any, is there at any moment.
     - The same seed gives the same trace, in simulation and live.
     - A request changes nothing, and neither does asking without telling.
     - The state survives JSON, at any moment, and so does a live experiment with plays in flight.
@@ -41,100 +105,267 @@ def check_policy(
     - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
     - Requests are whole, not negative, and never for nothing.
 
+    ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
     Raises PolicyCheckFailed at the first violation.
 
     >>> import linkedbandits as lb
-    >>> check_policy(lb.UniformSampling(samples=20))
+    >>> print(check_policy(lb.LinkedHalving(plays=60)))
+    LinkedHalving(plays=60, neighbours=0) keeps the contract: 22 checks, under ordered, free, single.
+    It looks for the best arm, given a budget of 60 plays; nothing is proved.
+    It keeps no evidence; told how many plays will be out, it asks the same.
+    Of 315 runs 315 ended by its own rule.
     """
+    say = report or (lambda _: None)
     try:
-        _check_under_every_linkage(policy, means, seed, max_plays)
-    except InvalidNeeds as error:
-        raise PolicyCheckFailed(f"{policy!r}: {error}") from error
+        found = _examine(policy, means, seed, max_plays, say)
+    except PolicyCheckFailed as error:
+        say(f"broken: {error}")
+        raise
+    say(str(found))
+    return found
 
 
-def _check_under_every_linkage(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: int) -> None:
+@dataclass
+class _Case:
+    """A policy under one linkage, and what was found of it there."""
+
+    policy: AnyPolicy
+    linkage: Linkage
+    means: Sequence[float]
+    seed: int
+    max_plays: int
+    keeps_evidence: bool = False
+    runs: int = 0
+    ended: int = 0
+
+    def __post_init__(self) -> None:
+        self.goal = self.policy.goal
+        self.fitted: AnyPolicy = self.policy.fitted_to(self.linkage, None)
+
+    def require(self, holds: bool, promise: str) -> None:
+        if not holds:
+            raise PolicyCheckFailed(f"{self.policy!r} under linkage {self.linkage.name!r}: {promise}")
+
+    def simulate(self, means: Sequence[float], trials: int, parallel: int | None = None) -> Runs:
+        runs = simulate(
+            means,
+            self.policy,
+            linkage=self.linkage,
+            trials=trials,
+            seed=self.seed,
+            max_plays=self.max_plays,
+            parallel=parallel,
+        )
+        self.runs += trials
+        self.ended += int((runs.confident | (runs.plays < self.max_plays)).sum())
+        return runs
+
+    def steps(self, lanes: int = 3, most: int = 40) -> Iterator[tuple[LaneState, Request, Counts]]:
+        """The states before each request, the request, and the counts that answer it, until a lane stops.
+
+        It is one state, that changes: after the last step it has observed the last counts.
+        """
+        means: FloatArray = np.array(self.means)
+        world = CoinFlips(np.broadcast_to(means, (lanes, means.size)), LaneStreams(self.seed, means.size, range(lanes)))
+        state = self.fitted.start(lanes, means.size, self.policy_seeds(lanes))
+        limit = np.full(lanes, 2**60)
+        for _ in range(most):
+            if state.stopped.any():
+                return
+            request = self.fitted.request(state)
+            check_request(request)
+            counts = fulfil(request, limit, means.size, self.linkage, world).counts
+            yield state, request, counts
+            self.fitted.observe(state, counts)
+
+    def policy_seeds(self, lanes: int) -> SeedArray:
+        return LaneStreams(self.seed, len(self.means), range(lanes)).policy_seeds()
+
+
+def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: int, say: Report) -> PolicyFindings:
+    checks = ["what it declares makes sense"]
+    _check_declarations(policy)
+    say(checks[0])
+    least = max(policy.goal.k, 2 * policy.goal.neighbours + 1) + 1
+    if len(means) < least:
+        raise InvalidParameter(f"means={means!r} leaves {policy!r} nothing to decide; give at least {least} means")
     linkages = [linkage for linkage in LINKAGES.values() if linkage.allows(policy.asks)]
-    if not linkages:
-        raise PolicyCheckFailed(f"no linkage allows what the policy asks for, {policy.asks!r}")
-    for linkage in linkages:
-        _check_same_seed_same_runs(policy, linkage, means, seed, max_plays)
-        _check_requests_change_nothing(policy, linkage, means, seed)
-        _check_lanes_are_independent(policy, linkage, means, seed)
-        _check_live_trace_survives_json(policy, linkage, means, seed)
-        _check_every_run_ends(policy, linkage, seed, max_plays)
-
-
-def _require(holds: bool, policy: AnyPolicy, linkage: Linkage, promise: str) -> None:
-    if not holds:
-        raise PolicyCheckFailed(f"{policy!r} under linkage {linkage.name!r}: {promise}")
-
-
-def _check_same_seed_same_runs(
-    policy: AnyPolicy, linkage: Linkage, means: Sequence[float], seed: int, max_plays: int
-) -> None:
-    first, second = (
-        simulate(means, policy, linkage=linkage, trials=20, seed=seed, max_plays=max_plays) for _ in range(2)
+    cases = [_Case(policy, linkage, means, seed, max_plays) for linkage in linkages]
+    for case in cases:
+        for promise, check in _PROMISES.items():
+            try:
+                check(case)
+            except InvalidNeeds as error:
+                raise PolicyCheckFailed(f"{policy!r}: {error}") from error
+            checks.append(f"{case.linkage.name}: {promise}")
+            say(checks[-1])
+    return PolicyFindings(
+        policy=repr(policy),
+        goal=policy.goal,
+        error_bound=policy.error_bound,
+        keeps_evidence=any(case.keeps_evidence for case in cases),
+        heeds_parallel=any(policy.fitted_to(case.linkage, OUT_AT_ONCE) != case.fitted for case in cases),
+        linkages=tuple(linkage.name for linkage in linkages),
+        checks=tuple(checks),
+        runs=sum(case.runs for case in cases),
+        ended=sum(case.ended for case in cases),
+        max_plays=max_plays,
     )
-    same = np.array_equal(first.arm, second.arm) and np.array_equal(first.samples, second.samples)
-    _require(same, policy, linkage, "the same seed must give the same runs")
 
 
-def _check_requests_change_nothing(policy: AnyPolicy, linkage: Linkage, means: Sequence[float], seed: int) -> None:
-    for state, request, _ in _steps(policy, linkage, np.array(means), lanes=3, seed=seed):
-        before = state.to_json()
-        again = policy.request(state)
-        _require(_same_request(request, again), policy, linkage, "request() must give the same twice in a row")
-        _require(state.to_json() == before, policy, linkage, "request() must not change the state")
-        read = type(state).from_json(json.loads(json.dumps(before)))
-        _require(read.to_json() == before, policy, linkage, "the state must survive JSON")
-        _require(
-            _same_request(request, policy.request(read)), policy, linkage, "a state read from JSON must ask the same"
+def _check_declarations(policy: AnyPolicy) -> None:
+    """Whole, with values of the right kind, and without a parameter that only looks declared."""
+
+    def require(holds: bool, promise: str) -> None:
+        if not holds:
+            raise PolicyCheckFailed(f"{policy!r}: {promise}")
+
+    try:
+        check_is_policy(policy)
+        goal, bound = policy.goal, policy.error_bound
+    except InvalidParameter as error:
+        raise PolicyCheckFailed(f"{policy!r}: {error}") from error
+    require(
+        isinstance(policy.name, str) and bool(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", policy.name)),
+        f"name={policy.name!r} must be text in kebab case, such as 'every-other'",
+    )
+    require(
+        any(linkage.allows(policy.asks) for linkage in LINKAGES.values()),
+        f"no linkage allows what the policy asks for, {policy.asks!r}; choose one of {', '.join(get_args(Asks))}",
+    )
+    require(
+        isinstance(policy.answers_at_any_time, bool),
+        f"answers_at_any_time={policy.answers_at_any_time!r} must be True or False",
+    )
+    require(
+        policy.status_at_stop in get_args(Status),
+        f"status_at_stop={policy.status_at_stop!r} must be one of {', '.join(get_args(Status))}",
+    )
+    require(isinstance(goal, Goal), f"goal={goal!r} must be a linkedbandits.policy.Goal")
+    for parameter, part in undeclared_parameters(policy).items():
+        require(False, f"the parameter {parameter} must be declared; return Goal({part}=self.{parameter}) as its goal")
+    if bound is not None:
+        require(isinstance(bound, float) and 0 < bound < 1, f"error_bound={bound!r} must be None, or between 0 and 1")
+        require(
+            goal.delta is not None and bound <= goal.delta,
+            f"error_bound={bound!r} must be at most the delta of its goal, which is {goal.delta!r}",
         )
 
 
-def _check_lanes_are_independent(policy: AnyPolicy, linkage: Linkage, means: Sequence[float], seed: int) -> None:
-    seeds = _policy_seeds(seed, len(means), lanes=3)
-    alone = policy.start(1, len(means), seeds[1:2])
-    for _, request, counts in _steps(policy, linkage, np.array(means), lanes=3, seed=seed):
+def _check_same_seed_same_runs(case: _Case) -> None:
+    first, second = (case.simulate(case.means, trials=20) for _ in range(2))
+    same = np.array_equal(first.arm, second.arm) and np.array_equal(first.samples, second.samples)
+    case.require(same, "the same seed must give the same runs")
+
+
+def _check_requests_change_nothing(case: _Case) -> None:
+    for state, request, _ in case.steps():
+        before = state.to_json()
+        again = case.fitted.request(state)
+        case.require(_same_request(request, again), "request() must give the same twice in a row")
+        case.require(state.to_json() == before, "request() must not change the state")
+        read = type(state).from_json(json.loads(json.dumps(before)))
+        case.require(read.to_json() == before, "the state must survive JSON")
+        case.require(_same_request(request, case.fitted.request(read)), "a state read from JSON must ask the same")
+
+
+def _check_answer_and_evidence(case: _Case) -> None:
+    state: LaneState | None = None
+    for step, (state, *_) in enumerate(case.steps()):
+        if step == 0:
+            case.keeps_evidence = case.fitted.log10_evidence(state) is not None
+        _check_answer_and_evidence_of(case, state, observed=step > 0)
+    if state is None:
+        raise PolicyCheckFailed(f"{case.policy!r}: start() must not have stopped before anything was played")
+    _check_answer_and_evidence_of(case, state, observed=True)
+
+
+def _check_answer_and_evidence_of(case: _Case, state: LaneState, observed: bool) -> None:
+    before = state.to_json()
+    answer, evidence = case.fitted.answer(state), case.fitted.log10_evidence(state)
+    case.require(state.to_json() == before, "answer() and log10_evidence() must not change the state")
+    wanted = (state.stopped.size, case.goal.k)
+    case.require(
+        isinstance(answer, np.ndarray) and answer.shape == wanted and answer.dtype.kind in "iu",
+        f"answer() must be an array of arms, (lanes, k) = {wanted}; got {answer!r}",
+    )
+    case.require(not undeclared_top(case.fitted, state), "the state has an array top, so answer() must return that")
+    final = state.stopped | (observed and case.fitted.answers_at_any_time)
+    _check_named(case, answer[final], state.still_in.shape[1])
+    case.require(np.array_equal(answer[final, 0], state.arm[final]), "the first arm of the answer must be state.arm")
+    case.require((evidence is not None) == case.keeps_evidence, "log10_evidence() must be None always or never")
+    if evidence is not None:
+        _check_evidence(case, evidence, state.still_in)
+
+
+def _check_evidence(case: _Case, evidence: FloatArray, still_in: BoolArray) -> None:
+    shape, delta = still_in.shape, case.goal.delta
+    case.require(
+        isinstance(evidence, np.ndarray) and evidence.shape == shape and not bool(np.isnan(evidence).any()),
+        f"log10_evidence() must be numbers, (lanes, arms) = {shape}; got {evidence!r}",
+    )
+    if delta is None:
+        raise PolicyCheckFailed(f"{case.policy!r}: evidence is compared with 1/delta, so its goal must have a delta")
+    enough = evidence >= -np.log10(delta) + 1e-9
+    case.require(not (enough & still_in).any(), "an arm whose evidence has reached 1/delta must be out")
+
+
+def _check_named(case: _Case, answer: IntArray, arms: int) -> None:
+    named = bool(((answer >= 0) & (answer < arms)).all())
+    case.require(named, f"the answer must be one of the arms 0 to {arms - 1}, or k of them")
+    case.require(bool((np.diff(np.sort(answer, axis=1), axis=1) > 0).all()), "the k arms of the answer must differ")
+
+
+def _check_fitted(case: _Case) -> None:
+    for parallel in (None, OUT_AT_ONCE):
+        fitted = case.policy.fitted_to(case.linkage, parallel)
+        case.require(type(fitted) is type(case.policy), "fitted_to() must return a policy of the same class")
+        case.require(fitted.goal == case.goal, "fitted_to() must not change the goal")
+        again = fitted.fitted_to(case.linkage, parallel)
+        case.require(again == fitted, "fitted_to() must change nothing the second time")
+    for parameter in unfitted_parameters(case.policy, case.linkage, OUT_AT_ONCE):
+        case.require(False, f"the parameter {parameter} must be taken in by fitted_to(): nothing else sets it")
+    runs = case.simulate(case.means, trials=5, parallel=OUT_AT_ONCE)
+    _check_ends(case, runs, len(case.means))
+
+
+def _check_lanes_are_independent(case: _Case) -> None:
+    seeds = case.policy_seeds(lanes=3)
+    alone = case.fitted.start(1, len(case.means), seeds[1:2])
+    for _, request, counts in case.steps():
         if alone.stopped[0]:
             break
-        own = policy.request(alone)
+        own = case.fitted.request(alone)
         same = _same_request(own, request.take(np.array([1])))
-        _require(same, policy, linkage, "a lane must ask the same alone as beside others")
-        policy.observe(alone, counts.take(np.array([1])))
+        case.require(same, "a lane must ask the same alone as beside others")
+        case.fitted.observe(alone, counts.take(np.array([1])))
 
 
-def _check_live_trace_survives_json(policy: AnyPolicy, linkage: Linkage, means: Sequence[float], seed: int) -> None:
+def _check_live_trace_survives_json(case: _Case) -> None:
     """Play by play with two plays in flight; a copy is saved and read back, and made to ask, on the way."""
-    straight = _live_trace(policy, linkage, means, seed, between=lambda exp: exp)
-    again = _live_trace(policy, linkage, means, seed, between=lambda exp: exp)
-    _require(straight == again, policy, linkage, "the same answers must give the same plays")
+    straight = _live_trace(case, between=lambda exp: exp)
+    again = _live_trace(case, between=lambda exp: exp)
+    case.require(straight == again, "the same answers must give the same plays")
 
     def save_and_read(exp: Experiment) -> Experiment:
         text = exp.to_json()
-        return Experiment.from_json(text, policy=policy)
+        return Experiment.from_json(text, policy=case.policy)
 
-    resumed = _live_trace(policy, linkage, means, seed, between=save_and_read)
-    _require(straight == resumed, policy, linkage, "a saved experiment must go on exactly where it stopped")
+    resumed = _live_trace(case, between=save_and_read)
+    case.require(straight == resumed, "a saved experiment must go on exactly where it stopped")
 
-    exp = Experiment(range(len(means)), policy, linkage=linkage, seed=seed)
+    exp = Experiment(range(len(case.means)), case.policy, linkage=case.linkage, seed=case.seed)
     before = exp._lane.state.to_json()
     with suppress(TooManyInFlight):  # a policy with a small budget hands out no more than that
         for _ in range(50):
             exp.ask()
-    _require(exp._lane.state.to_json() == before, policy, linkage, "asking without telling must not change the state")
+    case.require(exp._lane.state.to_json() == before, "asking without telling must not change the state")
 
 
-def _live_trace(
-    policy: AnyPolicy,
-    linkage: Linkage,
-    means: Sequence[float],
-    seed: int,
-    between: Callable[[Experiment], Experiment],
-    plays: int = 200,
-) -> Trace:
-    flips = np.random.default_rng(seed)
-    exp = Experiment(range(len(means)), policy, linkage=linkage, seed=seed)
+def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays: int = 200) -> Trace:
+    means = case.means
+    flips = np.random.default_rng(case.seed)
+    exp = Experiment(range(len(means)), case.policy, linkage=case.linkage, seed=case.seed)
     trace: Trace = []
     waiting: list[Play] = []
     for _ in range(plays):
@@ -143,7 +374,7 @@ def _live_trace(
         with suppress(TooManyInFlight):
             waiting.append(exp.ask())
         exp = between(exp)
-        if len(waiting) == 2 or exp.plays + exp.in_flight == getattr(policy, "plays", None):
+        if len(waiting) == 2 or exp.plays + exp.in_flight == case.goal.budget:
             play = waiting.pop(0)
             heads = flips.random(len(means)) < means
             hit = next((arm for arm in play.arms if heads[arm]), None)  # type: ignore[call-overload]
@@ -153,39 +384,33 @@ def _live_trace(
     return trace
 
 
-def _check_every_run_ends(policy: AnyPolicy, linkage: Linkage, seed: int, max_plays: int) -> None:
-    for means in ([0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.2, 0.1], [0.1, 0.2, 0.9, 0.9]):
-        if len(means) <= max(getattr(policy, "k", 1), 2 * getattr(policy, "neighbours", 0) + 1):
-            continue  # nothing to decide
-        runs = simulate(means, policy, linkage=linkage, trials=10, seed=seed, max_plays=max_plays)
-        _require(bool((runs.plays <= max_plays).all()), policy, linkage, f"no run may pass max_plays={max_plays}")
-        _require(bool((runs.plays > 0).all()), policy, linkage, "every run must play")
-        named = bool(((runs.top >= 0) & (runs.top < len(means))).all())
-        _require(named, policy, linkage, f"the answer must be one of the arms 0 to {len(means) - 1}")
+def _check_every_run_ends(case: _Case) -> None:
+    for means in EDGE_CASES:
+        if len(means) > max(case.goal.k, 2 * case.goal.neighbours + 1):  # or there would be nothing to decide
+            _check_ends(case, case.simulate(means, trials=10), len(means))
 
 
-def _steps(
-    policy: AnyPolicy, linkage: Linkage, means: FloatArray, lanes: int, seed: int, most: int = 40
-) -> Iterator[tuple[LaneState, Request, Counts]]:
-    """The states before each request, the request, and the counts that answer it, until a lane stops."""
-    streams = LaneStreams(seed, means.size, range(lanes))
-    world = CoinFlips(np.broadcast_to(means, (lanes, means.size)), streams)
-    state = policy.start(lanes, means.size, _policy_seeds(seed, means.size, lanes))
-    limit = np.full(lanes, 2**60)
-    for _ in range(most):
-        if state.stopped.any():
-            return
-        request = policy.request(state)
-        counts = fulfil(request, limit, means.size, linkage, world).counts
-        yield state, request, counts
-        policy.observe(state, counts)
-
-
-def _policy_seeds(seed: int, arms: int, lanes: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    return LaneStreams(seed, arms, range(lanes)).policy_seeds()
+def _check_ends(case: _Case, runs: Runs, arms: int) -> None:
+    limit, budget = case.max_plays, case.goal.budget
+    case.require(bool((runs.plays <= limit).all()), f"no run may pass max_plays={limit}")
+    case.require(bool((runs.plays > 0).all()), "every run must play")
+    within = budget is None or bool((runs.plays <= budget).all())
+    case.require(within, f"no run may pass the budget of its goal, {budget} plays; one took {runs.plays.max()}")
+    _check_named(case, runs.top, arms)
 
 
 def _same_request(one: Request, other: Request) -> bool:
     return type(one) is type(other) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in type(one).__dataclass_fields__
     )
+
+
+_PROMISES: dict[str, Callable[[_Case], None]] = {
+    "its answer and its evidence are what it declares": _check_answer_and_evidence,
+    "the same seed gives the same runs": _check_same_seed_same_runs,
+    "a request changes nothing, and a state survives JSON": _check_requests_change_nothing,
+    "a lane does not depend on the lanes beside it": _check_lanes_are_independent,
+    "it keeps to what it declares when it is told how many plays will be out": _check_fitted,
+    "a live experiment goes on exactly where it was saved": _check_live_trace_survives_json,
+    "every run ends and names its arms, with ties and with means of 0 and 1": _check_every_run_ends,
+}
