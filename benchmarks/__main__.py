@@ -48,9 +48,9 @@ def run_sections() -> None:
     if unknown:
         sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(SECTIONS)}")
     for name in names:
-        print(f"\n== {name} ==", flush=True)
         module, function = SECTIONS[name].split(":")
         with what_is_kept(f"figures printed so far stand; go on with: make bench SECTION={name}"):
+            print(f"\n== {name} ==", flush=True)
             getattr(import_module(f"benchmarks.{module}"), function)()
 
 
