@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits.bounds import CharacteristicTime
 from linkedbandits.figures.style import Look, looks, new_figure, save
 from linkedbandits.model import FloatArray
-from linkedbandits.theory import CharacteristicTime
 
 
 def draw_proportions(path: Path, means: FloatArray, time: CharacteristicTime, measured: dict[str, FloatArray]) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.records import Setup
 from linkedbandits.simulation import simulate
-from linkedbandits.theory.lower_bound import lower
 from linkedbandits.tickets import Estimate
 
 TRIALS = 24

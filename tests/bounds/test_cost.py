@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.theory import expected_plays, load, play_cost
-from theory.instances import one_mean
+from bounds.instances import one_mean
+from linkedbandits.bounds import expected_plays, load, play_cost
 
 arms_and_needs = st.lists(st.tuples(one_mean, st.integers(0, 60)), min_size=2, max_size=6).map(
     lambda rows: ([mean for mean, _ in rows], [need for _, need in rows])

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 
+from linkedbandits.bounds.allocation import Allocation
+from linkedbandits.bounds.divergence import pooled_kl
+from linkedbandits.bounds.pricing import quote
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.theory.allocation import Allocation
-from linkedbandits.theory.divergence import pooled_kl
-from linkedbandits.theory.pricing import quote
 
 __all__ = ["allocate_by_programme"]
 

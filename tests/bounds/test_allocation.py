@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkedbandits.theory.pricing import quote
-from linkedbandits.theory.programme import allocate_by_programme
-from linkedbandits.theory.search import allocate_by_search
-from theory.instances import EDGES, LINKAGES, evidence, random_means
+from bounds.instances import EDGES, LINKAGES, evidence, random_means
+from linkedbandits.bounds.pricing import quote
+from linkedbandits.bounds.programme import allocate_by_programme
+from linkedbandits.bounds.search import allocate_by_search
 
 
 @pytest.mark.slow

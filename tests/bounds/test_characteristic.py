@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.theory import characteristic_time, load
-from theory.instances import EDGES, LINKAGES, no_tie
+from bounds.instances import EDGES, LINKAGES, no_tie
+from linkedbandits.bounds import characteristic_time, load
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_bad_input_names_the_value_and_the_remedy():
 MILLION = """
 import resource
 import numpy as np
-from linkedbandits.theory import characteristic_time
+from linkedbandits.bounds import characteristic_time
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 means = np.random.default_rng(3).random(10**6) * 0.9

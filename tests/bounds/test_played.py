@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from bounds.instances import LINKAGES
 from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.bounds import load, lower, play_cost
 from linkedbandits.linkage import find_linkage
 from linkedbandits.streams import LaneStreams
-from linkedbandits.theory import load, lower, play_cost
 from linkedbandits.world import CoinFlips
-from theory.instances import LINKAGES
 
 MEANS = np.array([0.35, 0.6, 0.25, 0.15])
 

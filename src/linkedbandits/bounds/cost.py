@@ -7,10 +7,10 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.pricing import linkage_name, quote
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
-from linkedbandits.theory.pricing import linkage_name, quote
 
 __all__ = ["PlayCost", "load", "play_cost"]
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.allocation import Allocation
+from linkedbandits.bounds.divergence import kl
+from linkedbandits.bounds.pricing import linkage_name
+from linkedbandits.bounds.search import allocate_by_search
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import FloatArray, IntArray, check_means
-from linkedbandits.theory.allocation import Allocation
-from linkedbandits.theory.divergence import kl
-from linkedbandits.theory.pricing import linkage_name
-from linkedbandits.theory.search import allocate_by_search
 
 __all__ = ["CharacteristicTime", "characteristic_time"]
 
@@ -100,6 +100,6 @@ def _allocate(means: FloatArray, best: IntArray, linkage: str) -> Allocation:
     if best.size == 1:
         return allocate_by_search(means, int(best[0]), linkage)
     # Imported here, because scipy.optimize takes longer to import than the rest of the library together.
-    from linkedbandits.theory.programme import allocate_by_programme  # few need the solver
+    from linkedbandits.bounds.programme import allocate_by_programme  # few need the solver
 
     return allocate_by_programme(means, best, linkage)

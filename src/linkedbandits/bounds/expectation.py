@@ -13,10 +13,10 @@ from math import ceil, floor, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.pricing import quote
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
-from linkedbandits.theory.pricing import quote
 
 __all__ = ["ExpectedPlays", "expected_plays"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkedbandits.bounds.allocation import Allocation
+from linkedbandits.bounds.convex_search import minimise_convex
+from linkedbandits.bounds.divergence import kl
+from linkedbandits.bounds.pricing import quote
+from linkedbandits.bounds.rivals import Rivals
 from linkedbandits.model import FloatArray
-from linkedbandits.theory.allocation import Allocation
-from linkedbandits.theory.convex_search import minimise_convex
-from linkedbandits.theory.divergence import kl
-from linkedbandits.theory.pricing import quote
-from linkedbandits.theory.rivals import Rivals
 
 __all__ = ["allocate_by_search"]
 

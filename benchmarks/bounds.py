@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from linkedbandits import scenarios
-from linkedbandits.theory import characteristic_time
+from linkedbandits.bounds import characteristic_time
 
 FEW, MANY = 1_000, 1_000_000
 

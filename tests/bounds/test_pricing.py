@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bounds.instances import LINKAGES, one_mean
+from linkedbandits.bounds.pricing import linkage_name, quote
 from linkedbandits.errors import UnknownName
 from linkedbandits.linkage import Single
-from linkedbandits.theory.pricing import linkage_name, quote
-from theory.instances import LINKAGES, one_mean
 
 arms_and_samples = st.lists(st.tuples(one_mean, st.floats(0, 100)), min_size=2, max_size=7).map(
     lambda rows: (np.array([mean for mean, _ in rows]), np.array([samples for _, samples in rows]))
