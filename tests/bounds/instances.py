@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from linkedbandits.bounds.divergence import kl
 from linkedbandits.model import FloatArray
 
-LINKAGES = ("ordered", "free", "single")
-
 EDGES = [
     [1.0, 0.0, 0.0],
     [0.0, 0.3, 0.0],

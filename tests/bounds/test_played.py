@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from bounds.instances import LINKAGES
 from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.bounds import load, lower, play_cost
-from linkedbandits.linkage import find_linkage
+from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.streams import LaneStreams
 from linkedbandits.world import CoinFlips
 
@@ -63,7 +62,7 @@ def test_playing_every_arm_in_every_play_reaches_the_limit(linkage):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 def test_needs_cost_what_the_theory_says(linkage):
     """1000 trials of a sum of independent hits: 5 standard errors around the limits of the expectation."""
     needs = [900, 500, 1200, 800]
