@@ -38,8 +38,8 @@ from linkedbandits.model import (
 )
 from linkedbandits.world import World
 
-Asks = Literal["needs", "ordered tuples", "tuples"]
-"""What a policy may ask for: needs alone, tuples in the fixed order of the arms, or tuples in any order."""
+Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
+"""What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
 
 
 Price = Callable[[FloatArray, FloatArray], FloatArray]
@@ -87,11 +87,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Fulfilment:
-    """What a request brought: the counts, the plays it took, and in which lanes it was fulfilled in full."""
+    """What a request brought: the counts, the plays it took, and in which lanes it was fulfilled in full.
+
+    ``spare`` are samples beyond what was asked for, which the same plays brought and no policy may see.
+    """
 
     counts: Counts
     plays: IntArray
     met: BoolArray
+    spare: Counts | None = None
 
     def combine(self, later: Fulfilment) -> Fulfilment:
         """Add up with what followed in the same lanes."""
@@ -152,7 +156,7 @@ class Ordered:
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and tuples that follow the order."""
-        return asks in ("needs", "ordered tuples")
+        return asks in ("needs", "suffixes", "ordered tuples")
 
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
@@ -231,7 +235,7 @@ class Free:
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and any tuple."""
-        return asks in ("needs", "ordered tuples", "tuples")
+        return asks in ("needs", "suffixes", "ordered tuples", "tuples")
 
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
@@ -490,6 +494,16 @@ def find_linkage(name: str | Linkage) -> Linkage:
         if name == known:
             return linkage
     raise UnknownName(f"unknown linkage {name!r}; choose one of {', '.join(LINKAGES)}")
+
+
+def linkages_for(asks: Asks) -> str:
+    """The linkages that allow such requests, in words.
+
+    >>> linkages_for("tuples")
+    "'free'"
+    """
+    names = [repr(name) for name, linkage in LINKAGES.items() if linkage.allows(asks)]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
-from linkedbandits.linkage import Asks, Linkage
+from linkedbandits.linkage import Asks, Linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, IntArray, Request, Status
 
 SeedArray = npt.NDArray[np.uint64]
@@ -116,12 +116,8 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         raise InvalidParameter(f"{policy!r} is no policy; pass one such as UniformSampling(delta=0.05)")
     if not linkage.allows(policy.asks):
         raise LinkageMismatch(
-            f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; "
-            + (
-                "use linkage 'free'"
-                if policy.asks == "tuples"
-                else "use linkage 'ordered' or 'free', or a policy that asks for needs, such as UniformSampling"
-            )
+            f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; use "
+            f"linkage {linkages_for(policy.asks)}, or a policy that asks for needs, such as UniformSampling"
         )
 
 
