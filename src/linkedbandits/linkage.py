@@ -374,6 +374,136 @@ class Single:
         return Fulfilment(Counts(samples, world.successes(samples)), samples.sum(axis=1), met)
 
 
+class Suffix:
+    """A play is all arms from some arm on: what a gate that opens once and stays open can do.
+
+    Every play opens at the first arm whose need is not met. No rule takes these samples in fewer plays
+    (``docs/what-a-play-is-worth.md``, section 5). What later arms bring beyond their needs meanwhile is spare.
+    """
+
+    name = "suffix"
+    words = "from some arm on, in order"
+    in_order = True
+
+    def allows(self, asks: Asks) -> bool:
+        """Needs, and suffixes."""
+        return asks in ("needs", "suffixes")
+
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """Every play ends at a hit or comes to the last arm: the hits before it, and the plays that reach it."""
+        reach, _ = _reach(needs, means)
+        return np.asarray((means[..., :-1] * reach[..., :-1]).sum(axis=-1) + reach[..., -1])
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """A sample of an arm that is opened at costs the chance that the play ends before the next such arm."""
+        reach, opened = _reach(samples, means)
+        ends = means * reach
+        ends[-1] = reach[-1]
+        first = np.flatnonzero(opened)
+        prices = np.zeros_like(means)
+        of_opened = np.add.reduceat(ends, first)
+        prices[first] = np.divide(of_opened, samples[first], out=np.zeros_like(of_opened), where=samples[first] > 0)
+        return Quote(float(ends.sum()), prices)
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """The variables behind the plays are those that reach each arm: its samples, and all that passed the last."""
+        each, arms = np.arange(means.size), means.size
+        reach, behind = each + arms + 1, each[1:]
+        weight = np.append(means[:-1], 1.0)
+        return _rows(
+            2 * arms,
+            2 * arms + 1,
+            (each, each, 1.0),
+            (each, reach, -1.0),
+            (arms + behind - 1, reach[:-1], 1 - means[:-1]),
+            (arms + behind - 1, reach[1:], -1.0),
+            (2 * arms - 1, reach, weight),
+            (2 * arms - 1, arms, -1.0),
+        )
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """What chance adds to the plays that reach an arm: half a mean deviation of the hits of every arm before it.
+
+        ``excess`` is how far the reach of an arm exceeds its first order, at most and on average.
+        """
+        wanted = needs.astype(np.float64)
+        reach, _ = _reach(wanted, means)
+        needed = np.flatnonzero(needs)
+        added, excess = 0.0, 0.0
+        for arm in range(int(needed[-1]) if needed.size else 0):
+            miss = 1 - float(means[arm])
+            deviation = sqrt(float(means[arm]) * miss * (float(reach[arm]) + excess)) / 2
+            added += deviation
+            excess = miss * excess + deviation
+        return float(self.price(wanted, means)) + added
+
+    def plan(self, needs: IntArray) -> Plan:
+        """Open at the first arm with a need, until it is met."""
+        first = (needs > 0).argmax(axis=1)
+        order = first[:, np.newaxis] + np.arange(needs.shape[1] - int(first.min()))
+        order[order >= needs.shape[1]] = -1
+        return Plan(order, needs[np.arange(first.size), first], whole=True)
+
+    def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
+        """Arm by arm: what passes the one before, and as many plays opened here as are still missing.
+
+        Plays are opened at one arm after the other, so a limit cuts off the last of them.
+        """
+        samples, successes = np.zeros_like(needs), np.zeros_like(needs)
+        spare, spare_successes = np.zeros_like(needs), np.zeros_like(needs)
+        left = limit.copy()
+        passed = np.zeros_like(limit)
+        for arm in range(needs.shape[1]):
+            opened = np.minimum(np.maximum(needs[:, arm] - passed, 0), left)
+            left -= opened
+            reached = passed + opened
+            if not reached.any():
+                continue
+            here = np.full(limit.size, arm)
+            samples[:, arm] = np.minimum(reached, needs[:, arm])
+            spare[:, arm] = reached - samples[:, arm]
+            successes[:, arm] = world.successes_of(here, samples[:, arm])
+            if spare[:, arm].any():
+                spare_successes[:, arm] = world.successes_of(here, spare[:, arm])
+            passed = reached - successes[:, arm] - spare_successes[:, arm]
+        met = np.asarray((samples == needs).all(axis=1))
+        return Fulfilment(Counts(samples, successes), limit - left, met, spare=Counts(spare, spare_successes))
+
+
+_THIN = 1e-100
+"""Products of (1 - mu) are taken over pieces of the arms, so that none gets smaller than this."""
+_PIECE = 1024
+
+
+def _reach(samples: FloatArray, means: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """For each arm the fewest plays that have to reach it, on average, and whether some have to be opened there.
+
+    r[i] = max(t[i], (1 - mu[i-1]) r[i-1]). Over the chance to come so far from the arm where a piece begins that is a
+    running maximum, so that a piece takes a few operations on arrays.
+    """
+    reach = np.empty_like(samples)
+    opened = np.empty(samples.shape, dtype=np.bool_)
+    passed = np.full(samples.shape[:-1], -1.0)  # below any samples: plays that reach the first arm are opened there
+    start = 0
+    while start < means.shape[-1]:
+        coming = np.cumprod(1 - means[..., start : start + _PIECE], axis=-1)
+        thin = (coming < _THIN).reshape(-1, coming.shape[-1]).any(axis=0)
+        size = int(thin.argmax()) + 1 if thin.any() else thin.size
+        piece = np.s_[..., start : start + size]
+        scaled = samples[piece].copy()
+        scaled[..., 1:] /= coming[..., : size - 1]
+        opened[piece][..., 0] = scaled[..., 0] > passed
+        np.maximum(scaled[..., 0], passed, out=scaled[..., 0])
+        highest = np.maximum.accumulate(scaled, axis=-1)
+        opened[piece][..., 1:] = scaled[..., 1:] > highest[..., :-1]
+        highest[..., 1:] *= coming[..., : size - 1]
+        reach[piece] = np.where(opened[piece], samples[piece], highest)
+        start += size
+        passed = reach[..., start - 1] * (1 - means[..., start - 1])
+    return reach, opened
+
+
 def _met_after(samples: FloatArray, means: FloatArray) -> FloatArray:
     """Plays in order after which each arm has its samples, if hits come as expected: its own and the hits before it."""
     hits = means * samples
@@ -474,7 +604,7 @@ def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world
     return replace(step, counts=replace(step.counts, plays=step.plays))
 
 
-LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single())}
+LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single(), Suffix())}
 
 
 _PARTS = (*Linkage.__annotations__, *(part for part in vars(Linkage) if not part.startswith("_")))
@@ -511,6 +641,8 @@ def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> t
 
     >>> next_play([2, 0, 5], "ordered"), next_play([2, 0, 5], "free"), next_play([2, 0, 5], "single")
     ((0, 2), (2, 0), (0,))
+    >>> next_play([0, 2, 0, 5], "suffix")
+    (1, 2, 3)
     """
     needs = check_needs(remaining)
     if not needs.any():
