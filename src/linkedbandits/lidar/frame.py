@@ -12,7 +12,7 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
+from linkedbandits.lidar.acquisitions import Acquisition, Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.lidar.scene import Scene
@@ -155,6 +155,7 @@ def capture(
            [2.5, 2.5, 2.5]])
     """
     check_whole("workers", workers)
+    acquisition = acquisition_name(acquisition)
     find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
