@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,26 @@ def limits(linkage: str) -> np.ndarray:
         return np.ones((1, arms))
     if linkage == "ordered":
         return np.tril(np.tile(MEANS, (arms, 1)), -1) + np.eye(arms)
+    if linkage == "suffix":
+        return suffix_limits()
     sets = [list(chosen) for size in range(1, arms + 1) for chosen in combinations(range(arms), size)]
     prices = np.zeros((len(sets), arms))
     for row, chosen in zip(prices, sets, strict=True):
         row[chosen] = MEANS[chosen] / (1 - np.prod(1 - MEANS[chosen]))
     return prices
+
+
+def suffix_limits() -> np.ndarray:
+    """For every set of arms that plays are opened at: of each the chance to end before the next, of the last one 1."""
+    arms = MEANS.size
+    rows = []
+    for size in range(1, arms + 1):
+        for opened in combinations(range(arms), size):
+            row = np.zeros(arms)
+            for first, following in pairwise([*opened, arms]):
+                row[first] = 1 - np.prod(1 - MEANS[first:following]) if following < arms else 1
+            rows.append(row)
+    return np.array(rows)
 
 
 @pytest.mark.statistical
@@ -53,7 +68,7 @@ def test_no_policy_samples_outside_what_the_linkage_can_do(policy, linkage):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("linkage", ["ordered", "free"])
+@pytest.mark.parametrize("linkage", ["ordered", "free", "suffix"])
 def test_playing_every_arm_in_every_play_reaches_the_limit(linkage):
     """The last arm's limit is met with equality: 100,000 plays put 5 standard errors below 0.02."""
     runs = lb.simulate(MEANS, lb.MaximalSampling(plays=1000), linkage=linkage, trials=100, seed=12)

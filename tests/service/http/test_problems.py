@@ -54,6 +54,11 @@ def test_an_experiment_that_does_not_exist(service):
         ({"policy": {"name": "linked-elimination", "parameters": {"zeta": 2}}}, "invalid-parameter", "'zeta'"),
         ({"policy": {"name": "linked-elimination", "parameters": {"k": 2}}}, "invalid-parameter", "delta"),
         ({"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}}, "linkage-mismatch", "free"),
+        (
+            {"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}, "linkage": "suffix"},
+            "linkage-mismatch",
+            "use linkage 'free'",
+        ),
     ],
     ids=str,
 )
