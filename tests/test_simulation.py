@@ -171,7 +171,7 @@ def test_ten_billion_plays_cost_what_ten_do():
         ({"max_plays": 0}, lb.InvalidParameter, "max_plays=0"),
         ({"max_plays": 2.5}, lb.InvalidParameter, "max_plays=2.5"),
         ({"memory_limit": 0}, lb.InvalidParameter, "memory_limit=0"),
-        ({"policy": lb.SuffixUCB(0.1), "linkage": "single"}, lb.LinkageMismatch, "use linkage 'ordered' or 'free'"),
+        ({"policy": lb.SuffixUCB(0.1), "linkage": "single"}, lb.LinkageMismatch, "use linkage 'ordered', 'free'"),
     ],
 )
 def test_bad_input_is_named_with_the_remedy(change, error, said):
