@@ -177,6 +177,17 @@ def test_suffix_plays_are_drawn_by_their_exact_law():
     assert ((seen - expected) ** 2 / expected).sum() < chi2.isf(1e-6, df=len(law) - 1)
 
 
+def test_plays_from_some_arm_on_speak_for_the_arms_that_are_needed_alone():
+    """Of needs 2, 1, 0 the second play speaks for arm 0 only; arm 1, not reached by the first, is then opened at."""
+    live = NeedsInProgress(np.array([2, 1, 0]), Suffix())
+    first, speaks_for = live.hand_out(), live.claimed
+    assert (first.tolist(), speaks_for.tolist()) == ([0, 1, 2], [0, 1])
+    assert (live.hand_out().tolist(), live.claimed.tolist()) == ([0, 1, 2], [0])
+    assert live.hand_out() is None
+    live.bring_claimed(speaks_for, first, 1, True)
+    assert (live.hand_out().tolist(), live.claimed.tolist()) == ([1, 2], [1])
+
+
 def test_suffix_plans_fill_up_the_rows_of_lanes_that_open_late():
     plan = Suffix().plan(np.array([[0, 0, 4], [0, 7, 0]]))
     assert plan.order.tolist() == [[2, -1], [1, 2]]

@@ -76,8 +76,8 @@ class CostRows:
 class Plan:
     """Try the arms of ``order[lane]`` whose need is not yet met, for ``plays[lane]`` plays; then plan again.
 
-    Where ``whole`` is set all arms of ``order[lane]`` are tried, for as long as the first one's need is not met: what
-    the others bring beyond their needs is spare. ``-1`` after the last arm fills up a row.
+    Where ``whole`` is set all arms of ``order[lane]`` are tried: what they bring beyond their needs is spare. ``-1``
+    after the last arm fills up a row.
     """
 
     order: IntArray

@@ -119,9 +119,7 @@ class NeedsInProgress:
         return True
 
     def _planned_arms(self) -> IntArray:
-        """The arms of the plan that are needed; none where the plan is over."""
-        if self._whole and self._free[self._order[0]] == 0:
-            return self._order[:0]
+        """The arms of the plan that are needed."""
         return np.asarray(self._order[self._free[self._order] > 0])
 
     def spare_play(self) -> IntArray:

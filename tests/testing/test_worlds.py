@@ -16,6 +16,7 @@ from linkedbandits.linkage import LINKAGES, Asks
 from linkedbandits.model import Counts, Needs
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, open_lanes
+from linkedbandits.streams import block_lanes
 from linkedbandits.testing import ReplayedRewards
 
 REWARDS = [[0, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]]
@@ -99,6 +100,16 @@ def test_lanes_that_are_done_are_thinned_out_of_any_world():
     )
     assert runs.confident.tolist() == [False, True, False]
     assert runs.arm[1] == 0
+
+
+def test_a_world_has_all_its_lanes_side_by_side_whatever_the_memory_limit():
+    lanes = 2 * block_lanes(2) + 1
+    rewards = np.zeros((lanes, 2, 3), dtype=int)
+    rewards[::2, 0] = 1
+    runs = lb.simulate(
+        [0.5, 0.0], lb.UniformSampling(samples=3), world=ReplayedRewards(rewards), trials=lanes, memory_limit=1
+    )
+    assert runs.plays.tolist() == [6 if lane % 2 == 0 else 3 for lane in range(lanes)]
 
 
 def test_tuples_are_played_one_after_the_other():
