@@ -63,7 +63,10 @@ ANY_POLICY = "tests/test_contract.py tests/test_simulation.py tests/test_experim
 PARTS: dict[str, Part] = {
     "policies": Part("policies", f"tests/policies tests/stopping src/linkedbandits/policies {ANY_POLICY}"),
     "stopping": Part("stopping", f"tests/stopping tests/policies tests/bounds/test_published.py {ANY_POLICY}"),
-    "linkage": Part("linkage.py", f"tests/test_linkage.py tests/bounds tests/policies {ANY_POLICY}"),
+    "linkage": Part(
+        "linkage.py",
+        "tests/test_linkage.py tests/test_linkage_prices.py tests/testing tests/bounds tests/policies " + ANY_POLICY,
+    ),
     "bounds": Part(
         "bounds",
         "tests/bounds src/linkedbandits/bounds tests/cli/test_bounds.py tests/policies/test_linked_track_and_stop.py",
