@@ -12,7 +12,7 @@ SECTIONS = {
     "simulation": "simulation_cost:main",
     "ask-tell": "ask_tell:main",
     "sorting": "sorting:main",
-    "theory": "theory:main",
+    "bounds": "bounds:main",
     "scale": "scale:main",
     "economy": "economy:main",
     "linkages": "economy:other_linkages",

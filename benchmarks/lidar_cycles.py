@@ -22,7 +22,7 @@ LEVEL = 0.95
 MOST_CYCLES = 30_000
 PATIENCE = 10
 """Give up on an estimator at so many times the cycles that the first estimator needed."""
-NON_ADAPTIVE = ("synchronous", "suffix", "free", "shifted")
+NON_ADAPTIVE = ("synchronous", "even", "free", "shifted")
 NAMED = ("elimination", "halving")
 """Those that name a bin by themselves, without a model of the pulse: they alone have the column ``answer``."""
 RUN_ANEW = (*NAMED, "shifted")
@@ -60,7 +60,7 @@ def budgets(ratio: float) -> list[int]:
 
 
 def looks(cell: Cell, acquisition: str) -> Iterator[Look]:
-    if acquisition in ("suffix", "free"):
+    if acquisition in ("even", "free"):
         return equal_needs(cell, find_acquisition(acquisition, cell.task).linkage)
     if acquisition in RUN_ANEW:
         return budget_by_budget(cell, acquisition)

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import lidar_grid_page
 from benchmarks.lidar_cycles import Cell, cycles_to_level
 from benchmarks.lidar_grid_page import Measured
-from linkedbandits.lidar import ACQUISITIONS
+from linkedbandits.lidar import ACQUISITIONS, acquisition_name
 from linkedbandits.workers import run_pieces
 
 FILE = Path(__file__).with_name("lidar-grid.jsonl")
@@ -55,7 +55,7 @@ def read() -> Measured:
     for line in FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []:
         piece = json.loads(line)
         cycles = {key: np.inf if value is None else value for key, value in piece["cycles"].items()}
-        done.setdefault(Cell(**piece["cell"]), {})[piece["acquisition"]] = cycles
+        done.setdefault(Cell(**piece["cell"]), {})[acquisition_name(piece["acquisition"])] = cycles
     return done
 
 

@@ -41,22 +41,41 @@ def suffix_sample(arms: int, samples: int, tapes: Tapes) -> tuple[int, list[int]
     return plays, used
 
 
-def fewest_plays(needs: list[int], tapes: Tapes) -> int:
-    """The least number of ordered plays that sample every arm at least as often as needed, over all rules."""
+def opened_at_the_first_unmet(needs: list[int], tapes: Tapes) -> tuple[int, list[int]]:
+    """Every play is all arms from the first with an unmet need on. Returns the plays and each arm's samples."""
+    used = [0] * len(needs)
+    plays = 0
+    while any(seen < need for seen, need in zip(used, needs, strict=True)):
+        first = next(arm for arm in range(len(needs)) if used[arm] < needs[arm])
+        play(tuple(range(first, len(needs))), tapes, used)
+        plays += 1
+    return plays, used
+
+
+def subsequences(arms: int) -> list[tuple[int, ...]]:
+    """All that a play may be under ``ordered``."""
+    return [choice for size in range(1, arms + 1) for choice in combinations(range(arms), size)]
+
+
+def suffixes(arms: int) -> list[tuple[int, ...]]:
+    """All that a play may be under ``suffix``."""
+    return [tuple(range(first, arms)) for first in range(arms)]
+
+
+def fewest_plays(needs: list[int], tapes: Tapes, choices: list[tuple[int, ...]]) -> int:
+    """The least number of plays out of these that sample every arm at least as often as needed, over all rules."""
     states = {(0,) * len(needs)}
     plays = 0
     while not any(all(u >= m for u, m in zip(state, needs, strict=True)) for state in states):
-        states = {after for state in states for after in _every_next(state, needs, tapes)}
+        states = {after for state in states for after in _every_next(state, tapes, choices)}
         plays += 1
     return plays
 
 
-def _every_next(state: tuple[int, ...], needs: list[int], tapes: Tapes) -> Iterator[tuple[int, ...]]:
-    arms = range(len(needs))
-    for size in range(1, len(needs) + 1):
-        for choice in combinations(arms, size):
-            used = list(state)
-            if any(used[arm] >= len(tapes[arm]) for arm in choice):
-                continue
-            play(choice, tapes, used)
-            yield tuple(used)
+def _every_next(state: tuple[int, ...], tapes: Tapes, choices: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    for choice in choices:
+        used = list(state)
+        if any(used[arm] >= len(tapes[arm]) for arm in choice):
+            continue
+        play(choice, tapes, used)
+        yield tuple(used)

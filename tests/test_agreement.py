@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from scipy.stats import fisher_exact, ks_2samp
 
 import linkedbandits as lb
+from brute_force import play
 from coin_flips import run_live
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.testing import ReplayedRewards
 
 ALARM = 1e-4
 """False-alarm probability of each comparison; at most 1 % for all of them together."""
@@ -41,6 +44,38 @@ def cases():
         for linkage in LINKAGES.values():
             if linkage.allows(policy.asks):
                 yield pytest.param(policy, linkage.name, trials, id=f"{policy!r}-{linkage.name}")
+
+
+def replayed_live(policy, linkage, tapes, max_plays) -> lb.Experiment:
+    """One whole experiment, one play at a time, on given rewards."""
+    exp = lb.Experiment(range(len(tapes)), policy, linkage=linkage, max_plays=max_plays)
+    used = [0] * len(tapes)
+    while not exp.done:
+        asked = exp.ask()
+        exp.tell(asked.id, play(asked.arms, tapes, used))
+    return exp
+
+
+@pytest.mark.parametrize(
+    ("policy", "linkage"),
+    [
+        pytest.param(policy, linkage.name, id=f"{policy!r}-{linkage.name}")
+        for policy, _ in CASES
+        for linkage in LINKAGES.values()
+        if linkage.allows(policy.asks)
+    ],
+)
+def test_on_the_same_rewards_they_are_the_same(policy, linkage):
+    """Play by play or in counts: the same plays, the same samples of every arm, the same answer, at any budget."""
+    for seed, most_plays in enumerate([7, 60, 250]):
+        rewards = (np.random.default_rng(seed).random((3, 4 * most_plays)).T < [0.2, 0.6, 0.4]).T.astype(int)
+        exp = replayed_live(policy, linkage, rewards.tolist(), most_plays)
+        world = ReplayedRewards(rewards)
+        runs = lb.simulate(MEANS, policy, linkage=linkage, world=world, trials=1, max_plays=most_plays)
+        verdict = exp.recommend()
+        assert (verdict.plays, verdict.status == "confident") == (runs.plays[0], runs.confident[0])
+        assert [estimate.samples for estimate in exp.estimates()] == runs.samples[0].tolist()
+        assert list(verdict.top or (verdict.arm,)) == runs.top[0].tolist()
 
 
 @pytest.mark.statistical

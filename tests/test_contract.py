@@ -10,6 +10,7 @@ import pytest
 
 import linkedbandits as lb
 from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import IntArray, Needs
 from linkedbandits.policies import POLICIES
 from linkedbandits.policies.uniform_sampling import UniformSamplingState
@@ -205,14 +206,14 @@ def test_a_policy_that_declares_nothing_can_keep_it():
     found = check_policy(Few(), report=(said := []).append)
     assert found.goal == Goal()
     assert (found.error_bound, found.keeps_evidence, found.heeds_parallel) == (None, False, False)
-    assert found.linkages == ("ordered", "free", "single")
-    assert found.ended == found.runs == 3 * (2 * 20 + 5 + 6 * 10)
+    assert found.linkages == tuple(LINKAGES)
+    assert found.ended == found.runs == len(LINKAGES) * (2 * 20 + 5 + 6 * 10)
     assert said == [*found.checks, str(found)]
     assert str(found).splitlines() == [
         "Few() keeps the contract: 22 checks, under ordered, free, single.",
         "It looks for the best arm, given neither delta nor a budget; nothing is proved.",
         "It keeps no evidence; told how many plays will be out, it asks the same.",
-        "Of 315 runs 315 ended by its own rule.",
+        "Of 420 runs 420 ended by its own rule.",
     ]
 
 
@@ -220,7 +221,8 @@ def test_it_says_what_it_has_found_of_one_that_declares_much():
     policy = lb.LinkedElimination(0.1, k=2, epsilon=0.2)
     found = check_policy(policy, max_plays=50)
     assert found.goal == policy.goal
-    assert 0 < found.ended < found.runs == 3 * (2 * 20 + 5 + 3 * 10)  # three of the edge cases have more than two arms
+    # Three of the edge cases have more than two arms.
+    assert 0 < found.ended < found.runs == len(LINKAGES) * (2 * 20 + 5 + 3 * 10)
     assert str(found).splitlines()[1:] == [
         "It looks for the 2 best arms within 0.2 of the mean, given delta=0.1; "
         "proved: wrong with probability at most 0.1.",
@@ -265,7 +267,7 @@ def said_of(value):
     [
         ({"name": "Not Kebab"}, "name='Not Kebab' must be text in kebab case"),
         ({"name": 7}, "name=7 must be text"),
-        ({"asks": "miracles"}, "'miracles'; choose one of needs, ordered tuples, tuples"),
+        ({"asks": "miracles"}, "'miracles'; choose one of needs, suffixes, ordered tuples, tuples"),
         ({"answers_at_any_time": "yes"}, "answers_at_any_time='yes' must be True or False"),
         ({"status_at_stop": "sure"}, "status_at_stop='sure' must be one of confident, budget"),
         ({"error_bound": 1.5, "goal": a_goal(delta=0.1)}, "error_bound=1.5 must be None, or between 0 and 1"),

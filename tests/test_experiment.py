@@ -607,6 +607,23 @@ TestLiveUse = LiveUse.TestCase
 TestLiveUse.settings = settings(max_examples=60, stateful_step_count=60)
 
 
+@pytest.mark.parametrize("policy", [lb.LilUCB(delta=0.3), lb.LinkedElimination(delta=0.1), lb.SuffixUCB(delta=0.3)])
+def test_from_some_arm_on_every_play_goes_on_to_the_last_arm_however_many_are_out(policy):
+    """Plays beyond what is needed, too, and those of a copy that was saved on the way."""
+    exp = lb.Experiment(range(4), policy, linkage="suffix")
+    coins, out = CoinFlipper([0.3, 0.2, 0.5, 0.1], seed=2), []
+    for step in range(300):
+        out.append(exp.ask())
+        assert out[-1].arms == tuple(range(out[-1].arms[0], 4))
+        if len(out) > 12:
+            play = out.pop(step % 7)
+            exp.tell(play.id, coins.answer(play))
+        if step % 50 == 0:
+            exp = lb.Experiment.from_json(exp.to_json())
+        if exp.done:
+            break
+
+
 class Ledger(lb.UniformSampling):
     """Four requests of fifteen samples each, and a record of all that the policy was shown."""
 

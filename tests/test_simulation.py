@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from every_policy import EVERY_POLICY, policy_id, some_linkage
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
@@ -122,7 +123,7 @@ def test_a_million_trials_stay_under_two_gigabytes():
     assert kilobytes < 2 * 2**20
 
 
-@given(st.integers(1, 300), st.sampled_from(["ordered", "free", "single"]))
+@given(st.integers(1, 300), st.sampled_from(list(LINKAGES)))
 def test_no_run_passes_its_budget(budget, linkage):
     runs = lb.simulate([0.5, 0.5, 0.2], lb.UniformSampling(samples=60), linkage=linkage, trials=20, max_plays=budget)
     assert (runs.plays <= budget).all()
@@ -171,7 +172,7 @@ def test_ten_billion_plays_cost_what_ten_do():
         ({"max_plays": 0}, lb.InvalidParameter, "max_plays=0"),
         ({"max_plays": 2.5}, lb.InvalidParameter, "max_plays=2.5"),
         ({"memory_limit": 0}, lb.InvalidParameter, "memory_limit=0"),
-        ({"policy": lb.SuffixUCB(0.1), "linkage": "single"}, lb.LinkageMismatch, "use linkage 'ordered' or 'free'"),
+        ({"policy": lb.SuffixUCB(0.1), "linkage": "single"}, lb.LinkageMismatch, "use linkage 'ordered', 'free'"),
     ],
 )
 def test_bad_input_is_named_with_the_remedy(change, error, said):

@@ -62,12 +62,15 @@ ANY_POLICY = "tests/test_policy.py tests/test_contract.py tests/test_simulation.
 
 PARTS: dict[str, Part] = {
     "policies": Part("policies", f"tests/policies tests/stopping src/linkedbandits/policies {ANY_POLICY}"),
-    "stopping": Part("stopping", f"tests/stopping tests/policies tests/theory/test_published.py {ANY_POLICY}"),
-    "linkage": Part("linkage.py", f"tests/test_linkage.py tests/theory tests/policies {ANY_POLICY}"),
-    "theory": Part(
-        "theory",
-        "tests/theory src/linkedbandits/theory tests/cli/test_bounds.py tests/policies/test_linked_track_and_stop.py",
-        otherwise="tests/theory/test_allocation.py tests/theory/test_characteristic.py",
+    "stopping": Part("stopping", f"tests/stopping tests/policies tests/bounds/test_published.py {ANY_POLICY}"),
+    "linkage": Part(
+        "linkage.py",
+        "tests/test_linkage.py tests/test_linkage_prices.py tests/testing tests/bounds tests/policies " + ANY_POLICY,
+    ),
+    "bounds": Part(
+        "bounds",
+        "tests/bounds src/linkedbandits/bounds tests/cli/test_bounds.py tests/policies/test_linked_track_and_stop.py",
+        otherwise="tests/bounds/test_allocation.py tests/bounds/test_characteristic.py",
     ),
     "live": Part(
         "experiment.py lane.py live.py spares.py tickets.py answers.py saving.py experiment_content.py",
@@ -96,7 +99,7 @@ MIRRORS: dict[str, str] = {
     "policies/stopping_mode.py": "tests/policies/test_uniform_sampling.py",
     "policies/without_guarantee.py": "tests/policies/test_linked_halving.py",
     "policies/__init__.py": "tests/policies/test_policies_by_name.py",
-    "theory/ordered_against_free.py": "tests/theory/test_order.py",
+    "bounds/ordered_against_free.py": "tests/bounds/test_order.py",
     "service/sqlite_store.py": "tests/service/test_store.py",
     "service/postgres_store.py": "tests/service/test_store.py",
     "service/tables.py": "tests/service/test_store.py",

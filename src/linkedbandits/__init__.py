@@ -6,8 +6,7 @@
 0.0
 """
 
-from linkedbandits import scenarios
-from linkedbandits import theory as bounds
+from linkedbandits import bounds, scenarios
 from linkedbandits.errors import (
     AccessDenied,
     CannotRead,

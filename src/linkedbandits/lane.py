@@ -46,7 +46,7 @@ class Lane:
         """The next play of the current request, or a spare one."""
         arms = self.request.hand_out()
         if arms is not None:
-            return Ticket(arms, "current")
+            return Ticket(arms, "current", self.request.claimed)
         arms = self.request.spare_play()
         self.spares.put(play, arms)
         return Ticket(arms, "spare")

@@ -1,22 +1,30 @@
-"""What a play may be, and how a need becomes plays: the linkages ``ordered``, ``free`` and ``single``.
+"""What a play may be, how a need becomes plays, and what they cost: the linkages, each a class.
 
 A linkage knows nothing of statistics. It turns a request into plays in one of two ways that agree in law:
 
 - *live*, play by play: :meth:`Linkage.plan` says which arms to try, in which order, and for how many plays that
   holds; an arm whose need is met meanwhile is left out;
 - *at once*, for a world that answers in counts: :meth:`Linkage.fulfil`.
+
+It also says what samples t cost in plays, to first order: under every linkage that is the largest of some linear
+functions of t, each of which says that plays used for some purpose cannot also serve another. The proofs are in
+``docs/what-a-play-is-worth.md``.
+
+To add a linkage, write its class and list it in ``LINKAGES``: the command line, studies, the live service and its page
+take names and words from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil, sqrt
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, UnknownName
+from linkedbandits.errors import InvalidNeeds, InvalidParameter, UnknownName
 from linkedbandits.model import (
     COUNT_LIMIT,
     BoolArray,
@@ -30,29 +38,64 @@ from linkedbandits.model import (
 )
 from linkedbandits.world import World
 
-Asks = Literal["needs", "ordered tuples", "tuples"]
-"""What a policy may ask for: needs alone, tuples in the fixed order of the arms, or tuples in any order."""
+Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
+"""What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
 
 
 Price = Callable[[FloatArray, FloatArray], FloatArray]
-"""The plays that needs cost, to first order, if the arms have these means: (lanes, arms) twice to (lanes,)."""
+"""The plays that needs cost, to first order, if the arms have these means: (..., arms) twice to (...)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The plays that given samples cost, and their slopes: the price of one more sample of each arm.
+
+    ``plays`` is ``prices @ samples``; at any other samples t the plays are at least ``prices @ t``.
+    """
+
+    plays: float
+    prices: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class CostRows:
+    """The plays as a linear programme: rows r with r @ (samples of every arm, plays, more variables) <= 0.
+
+    All variables are at least 0. The fewest plays that meet the rows, for given samples, are what the samples cost, or
+    less: then the prices of a :class:`Quote` are a row that is missing. ``row``, ``column`` and ``value`` have one
+    entry for each coefficient that is not 0.
+    """
+
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+    shape: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Try the arms of ``order[lane]`` whose need is not yet met, for ``plays[lane]`` plays; then plan again."""
+    """Try the arms of ``order[lane]`` whose need is not yet met, for ``plays[lane]`` plays; then plan again.
+
+    Where ``whole`` is set all arms of ``order[lane]`` are tried: what they bring beyond their needs is spare. ``-1``
+    after the last arm fills up a row.
+    """
 
     order: IntArray
     plays: IntArray
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fulfilment:
-    """What a request brought: the counts, the plays it took, and in which lanes it was fulfilled in full."""
+    """What a request brought: the counts, the plays it took, and in which lanes it was fulfilled in full.
+
+    ``spare`` are samples beyond what was asked for, which the same plays brought and no policy may see.
+    """
 
     counts: Counts
     plays: IntArray
     met: BoolArray
+    spare: Counts | None = None
 
     def combine(self, later: Fulfilment) -> Fulfilment:
         """Add up with what followed in the same lanes."""
@@ -64,6 +107,11 @@ class Linkage(Protocol):
     """What a play may be."""
 
     name: str
+    """What the command line, files and the live service call it."""
+    words: str
+    """How a sentence goes on that begins with "Arms are tried"."""
+    in_order: bool
+    """Does every play try its arms in their fixed order?"""
 
     def allows(self, asks: Asks) -> bool:
         """Can such requests be played at all?"""
@@ -72,6 +120,18 @@ class Linkage(Protocol):
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
         """See :data:`Price`."""
+        ...
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """The price of any numbers of samples of each arm, with its slopes."""
+        ...
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """The same price for a linear programme."""
+        ...
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """Plays that the least expectation for these needs does not exceed; the price is what it is not below."""
         ...
 
     def plan(self, needs: IntArray) -> Plan:
@@ -91,19 +151,51 @@ class Ordered:
     """
 
     name = "ordered"
+    words = "in order"
+    in_order = True
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and tuples that follow the order."""
-        return asks in ("needs", "ordered tuples")
+        return asks in ("needs", "suffixes", "ordered tuples")
 
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
-        """The largest, over arms, of an arm's need and the hits expected before it."""
-        hits = means * needs
-        plays = np.cumsum(hits, axis=1)
-        plays -= hits
-        plays += needs
-        return np.asarray(plays.max(axis=1))
+        """The largest, over arms i, of t[i] + sum_{j<i} mu[j] t[j]: a play that ends before arm i cannot sample it."""
+        return np.asarray(_met_after(needs, means).max(axis=-1))
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """The dearest arm costs a play a sample, and those before it their hits."""
+        met_after = _met_after(samples, means)
+        last = int(met_after.argmax())
+        prices = np.zeros_like(means)
+        prices[:last] = means[:last]
+        prices[last] = 1
+        return Quote(float(met_after[last]), prices)
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """The variables behind the plays are those ended before each arm, which grow by its hits from arm to arm."""
+        each, arms = np.arange(means.size), means.size
+        ended, before_last = each + arms + 1, each[:-1]
+        return _rows(
+            2 * arms - 1,
+            2 * arms + 1,
+            (each, each, 1.0),
+            (each, ended, 1.0),
+            (each, arms, -1.0),
+            (arms + before_last, before_last, means[:-1]),
+            (arms + before_last, ended[:-1], 1.0),
+            (arms + before_last, ended[1:], -1.0),
+        )
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """Doob's maximal inequality: hits before an arm exceed their mean by at most 2 standard deviations, averaged.
+
+        Hits of the last needed arm come before nobody.
+        """
+        needed = np.flatnonzero(needs)
+        before = slice(0, needed[-1] if needed.size else 0)
+        variance = float((needs[before] * (means[before] * (1 - means[before]))).sum())
+        return float(self.price(needs.astype(np.float64), means)) + 2 * sqrt(variance)
 
     def plan(self, needs: IntArray) -> Plan:
         """All arms, in order, until every need is met."""
@@ -137,22 +229,46 @@ class Free:
     """
 
     name = "free"
+    words = "in any order"
+    in_order = False
     share_between_sorts = 0.25
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and any tuple."""
-        return asks in ("needs", "ordered tuples", "tuples")
+        return asks in ("needs", "suffixes", "ordered tuples", "tuples")
 
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
         """The largest, over prefixes by decreasing need, of the hits expected over the chance that a play has one."""
-        order = np.argsort(-needs, axis=1)
-        needs = np.take_along_axis(needs, order, axis=1)
-        means = np.take_along_axis(means, order, axis=1)
-        hits = np.cumsum(means * needs, axis=1)
-        chance = 1 - np.cumprod(1 - means, axis=1)
-        rates = np.divide(hits, chance, out=np.zeros_like(hits), where=chance > 0)
-        return np.asarray(np.maximum(rates.max(axis=1), needs[:, 0]))
+        order = np.argsort(-needs, axis=-1)
+        needs = np.take_along_axis(needs, order, axis=-1)
+        means = np.take_along_axis(means, order, axis=-1)
+        return np.asarray(_prefix_plays(needs, means, _chance_of_a_hit(means)).max(axis=-1))
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """Of the dearest prefix every arm costs its share of the hits."""
+        order = np.argsort(-samples, kind="stable")
+        sorted_means = means[order]
+        chance = _chance_of_a_hit(sorted_means)
+        plays = _prefix_plays(samples[order], sorted_means, chance)
+        last = int(plays.argmax())
+        prices = np.zeros_like(means)
+        prices[order[: last + 1]] = sorted_means[: last + 1] / chance[last] if last > 0 else 1
+        return Quote(float(plays[last]), prices)
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """A row for each set of arms would be exact: these are the sets of one arm, which cost a play a sample."""
+        each, arms = np.arange(means.size), means.size
+        return _rows(arms, arms + 1, (each, each, 1.0), (each, arms, -1.0))
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """Play tuples at random at the rates needed, then make up for what is missing arm by arm.
+
+        After ceil(price) of them arm i lacks half a mean absolute deviation of its binomial count, on average.
+        """
+        first = max(1, ceil(self.price(needs.astype(np.float64), means)))
+        missing = np.sqrt(needs * np.maximum(1 - needs / first, 0)).sum() / 2
+        return first + float(missing)
 
     def plan(self, needs: IntArray) -> Plan:
         """Longest remaining need first, for a share of that need; a single arm until its need is met."""
@@ -186,6 +302,31 @@ class Free:
             remaining = remaining - step.counts.samples
 
 
+def _chance_of_a_hit(means: FloatArray) -> FloatArray:
+    """For each prefix of the arms, the chance that a play of it has a hit: 1 - prod(1 - mu).
+
+    As a sum of the chances that the play ends at each arm, none negative, so that nothing cancels: every digit is right
+    to a few roundings. Subtracted from 1, as it is written, a small chance loses its digits: two arms of mean 1.6e-16
+    that need 96 samples each, which cost 96 plays, would be quoted 138.
+    """
+    ends = np.empty_like(means)
+    ends[..., 0] = 1
+    np.cumprod(1 - means[..., :-1], axis=-1, out=ends[..., 1:])
+    ends *= means
+    return np.cumsum(ends, axis=-1, out=ends)
+
+
+def _prefix_plays(needs: FloatArray, means: FloatArray, chance: FloatArray) -> FloatArray:
+    """What each prefix asks in plays: the hits expected of it over the chance of one.
+
+    One arm alone costs a play a sample, also where its mean of 0 leaves 0/0; a prefix of such arms costs its first.
+    """
+    plays = np.cumsum(means * needs, axis=-1)
+    np.divide(plays, chance, out=plays, where=chance > 0)
+    plays[..., 0] = needs[..., 0]
+    return plays
+
+
 def _by_decreasing(needs: IntArray, longest: int) -> IntArray:
     # Small numbers sort several times faster as 16-bit integers, and needs are mostly small near their end.
     narrow = needs.astype(np.int16) if longest < 2**15 else needs
@@ -196,6 +337,8 @@ class Single:
     """A play is one arm: the standard bandit. Arm after arm is played until its need is met."""
 
     name = "single"
+    words = "one at a time"
+    in_order = True
 
     def allows(self, asks: Asks) -> bool:
         """Needs alone: a tuple has more than one arm."""
@@ -204,7 +347,20 @@ class Single:
     @staticmethod
     def price(needs: FloatArray, means: FloatArray) -> FloatArray:
         """A play for every sample."""
-        return np.asarray(needs.sum(axis=1))
+        return np.asarray(needs.sum(axis=-1))
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """A play for every sample."""
+        return Quote(float(samples.sum()), np.ones_like(means))
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """A play for every sample."""
+        each, arms = np.arange(means.size), means.size
+        return _rows(1, arms + 1, (0, each, 1.0), (0, arms, -1.0))
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """The price is exact."""
+        return float(needs.sum(dtype=np.float64))
 
     def plan(self, needs: IntArray) -> Plan:
         """The first arm with a need, until it is met."""
@@ -216,6 +372,155 @@ class Single:
         samples = _first_samples(needs, limit) if may_pass(limit, needs).any() else needs
         met = np.asarray((samples == needs).all(axis=1))
         return Fulfilment(Counts(samples, world.successes(samples)), samples.sum(axis=1), met)
+
+
+class Suffix:
+    """A play is all arms from some arm on: what a gate that opens once and stays open can do.
+
+    Every play opens at the first arm whose need is not met. No rule takes these samples in fewer plays
+    (``docs/what-a-play-is-worth.md``, section 5). What later arms bring beyond their needs meanwhile is spare.
+    """
+
+    name = "suffix"
+    words = "from some arm on, in order"
+    in_order = True
+
+    def allows(self, asks: Asks) -> bool:
+        """Needs, and suffixes."""
+        return asks in ("needs", "suffixes")
+
+    @staticmethod
+    def price(needs: FloatArray, means: FloatArray) -> FloatArray:
+        """Every play ends at a hit or comes to the last arm: the hits before it, and the plays that reach it."""
+        reach, _ = _reach(needs, means)
+        return np.asarray((means[..., :-1] * reach[..., :-1]).sum(axis=-1) + reach[..., -1])
+
+    def quote(self, samples: FloatArray, means: FloatArray) -> Quote:
+        """A sample of an arm that is opened at costs the chance that the play ends before the next such arm."""
+        reach, opened = _reach(samples, means)
+        ends = means * reach
+        ends[-1] = reach[-1]
+        first = np.flatnonzero(opened)
+        prices = np.zeros_like(means)
+        of_opened = np.add.reduceat(ends, first)
+        prices[first] = np.divide(of_opened, samples[first], out=np.zeros_like(of_opened), where=samples[first] > 0)
+        return Quote(float(ends.sum()), prices)
+
+    def cost_rows(self, means: FloatArray) -> CostRows:
+        """The variables behind the plays are those that reach each arm: its samples, and all that passed the last."""
+        each, arms = np.arange(means.size), means.size
+        reach, behind = each + arms + 1, each[1:]
+        weight = np.append(means[:-1], 1.0)
+        return _rows(
+            2 * arms,
+            2 * arms + 1,
+            (each, each, 1.0),
+            (each, reach, -1.0),
+            (arms + behind - 1, reach[:-1], 1 - means[:-1]),
+            (arms + behind - 1, reach[1:], -1.0),
+            (2 * arms - 1, reach, weight),
+            (2 * arms - 1, arms, -1.0),
+        )
+
+    def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
+        """What chance adds to the plays that reach an arm: half a mean deviation of the hits of every arm before it.
+
+        ``excess`` is how far the reach of an arm exceeds its first order, at most and on average.
+        """
+        wanted = needs.astype(np.float64)
+        reach, _ = _reach(wanted, means)
+        needed = np.flatnonzero(needs)
+        added, excess = 0.0, 0.0
+        for arm in range(int(needed[-1]) if needed.size else 0):
+            miss = 1 - float(means[arm])
+            deviation = sqrt(float(means[arm]) * miss * (float(reach[arm]) + excess)) / 2
+            added += deviation
+            excess = miss * excess + deviation
+        return float(self.price(wanted, means)) + added
+
+    def plan(self, needs: IntArray) -> Plan:
+        """Open at the first arm with a need, until it is met."""
+        first = (needs > 0).argmax(axis=1)
+        order = first[:, np.newaxis] + np.arange(needs.shape[1] - int(first.min()))
+        order[order >= needs.shape[1]] = -1
+        return Plan(order, needs[np.arange(first.size), first], whole=True)
+
+    def fulfil(self, needs: IntArray, limit: IntArray, world: World) -> Fulfilment:
+        """Arm by arm: what passes the one before, and as many plays opened here as are still missing.
+
+        Plays are opened at one arm after the other, so a limit cuts off the last of them.
+        """
+        samples, successes = np.zeros_like(needs), np.zeros_like(needs)
+        spare, spare_successes = np.zeros_like(needs), np.zeros_like(needs)
+        left = limit.copy()
+        passed = np.zeros_like(limit)
+        for arm in range(needs.shape[1]):
+            opened = np.minimum(np.maximum(needs[:, arm] - passed, 0), left)
+            left -= opened
+            reached = passed + opened
+            if not reached.any():
+                continue
+            here = np.full(limit.size, arm)
+            samples[:, arm] = np.minimum(reached, needs[:, arm])
+            spare[:, arm] = reached - samples[:, arm]
+            successes[:, arm] = world.successes_of(here, samples[:, arm])
+            if spare[:, arm].any():
+                spare_successes[:, arm] = world.successes_of(here, spare[:, arm])
+            passed = reached - successes[:, arm] - spare_successes[:, arm]
+        met = np.asarray((samples == needs).all(axis=1))
+        return Fulfilment(Counts(samples, successes), limit - left, met, spare=Counts(spare, spare_successes))
+
+
+_THIN = 1e-100
+"""Products of (1 - mu) are taken over pieces of the arms, so that none gets smaller than this."""
+_PIECE = 1024
+
+
+def _reach(samples: FloatArray, means: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """For each arm the fewest plays that have to reach it, on average, and whether some have to be opened there.
+
+    r[i] = max(t[i], (1 - mu[i-1]) r[i-1]). Over the chance to come so far from the arm where a piece begins that is a
+    running maximum, so that a piece takes a few operations on arrays.
+    """
+    reach = np.empty_like(samples)
+    opened = np.empty(samples.shape, dtype=np.bool_)
+    passed = np.full(samples.shape[:-1], -1.0)  # below any samples: plays that reach the first arm are opened there
+    start = 0
+    while start < means.shape[-1]:
+        coming = np.cumprod(1 - means[..., start : start + _PIECE], axis=-1)
+        thin = (coming < _THIN).reshape(-1, coming.shape[-1]).any(axis=0)
+        size = int(thin.argmax()) + 1 if thin.any() else thin.size
+        piece = np.s_[..., start : start + size]
+        scaled = samples[piece].copy()
+        scaled[..., 1:] /= coming[..., : size - 1]
+        opened[piece][..., 0] = scaled[..., 0] > passed
+        np.maximum(scaled[..., 0], passed, out=scaled[..., 0])
+        highest = np.maximum.accumulate(scaled, axis=-1)
+        opened[piece][..., 1:] = scaled[..., 1:] > highest[..., :-1]
+        highest[..., 1:] *= coming[..., : size - 1]
+        reach[piece] = np.where(opened[piece], samples[piece], highest)
+        start += size
+        passed = reach[..., start - 1] * (1 - means[..., start - 1])
+    return reach, opened
+
+
+def _met_after(samples: FloatArray, means: FloatArray) -> FloatArray:
+    """Plays in order after which each arm has its samples, if hits come as expected: its own and the hits before it."""
+    hits = means * samples
+    plays = np.cumsum(hits, axis=-1)
+    plays -= hits
+    plays += samples
+    return plays
+
+
+Entries = tuple[IntArray | int, IntArray | int, FloatArray | float]
+
+
+def _rows(height: int, width: int, *entries: Entries) -> CostRows:
+    """Put together coefficients given as rows, columns and values, each an array or one number for all."""
+    parts = [np.broadcast_arrays(*entry) for entry in entries]
+    row, column, value = (np.concatenate([np.atleast_1d(part[place]) for part in parts]) for place in range(3))
+    return CostRows(row, column, value, (height, width))
 
 
 def may_pass(limit: IntArray, needs: IntArray) -> BoolArray:
@@ -299,12 +604,21 @@ def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world
     return replace(step, counts=replace(step.counts, plays=step.plays))
 
 
-LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single())}
+LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single(), Suffix())}
+
+
+_PARTS = (*Linkage.__annotations__, *(part for part in vars(Linkage) if not part.startswith("_")))
+"""All that a linkage has."""
 
 
 def find_linkage(name: str | Linkage) -> Linkage:
     """The linkage of that name; a linkage stands for itself."""
     if not isinstance(name, str) and hasattr(name, "fulfil"):
+        missing = [part for part in _PARTS if not hasattr(name, part)]
+        if missing:
+            raise InvalidParameter(
+                f"linkage {name!r} has no {', '.join(missing)}; linkedbandits.linkage.Linkage says what they are"
+            )
         return name
     for known, linkage in LINKAGES.items():
         if name == known:
@@ -312,14 +626,26 @@ def find_linkage(name: str | Linkage) -> Linkage:
     raise UnknownName(f"unknown linkage {name!r}; choose one of {', '.join(LINKAGES)}")
 
 
+def linkages_for(asks: Asks) -> str:
+    """The linkages that allow such requests, in words.
+
+    >>> linkages_for("tuples")
+    "'free'"
+    """
+    names = [repr(name) for name, linkage in LINKAGES.items() if linkage.allows(asks)]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> tuple[int, ...]:
     """The next play for what is still needed.
 
     >>> next_play([2, 0, 5], "ordered"), next_play([2, 0, 5], "free"), next_play([2, 0, 5], "single")
     ((0, 2), (2, 0), (0,))
+    >>> next_play([0, 2, 0, 5], "suffix")
+    (1, 2, 3)
     """
     needs = check_needs(remaining)
     if not needs.any():
         raise InvalidNeeds("every need is met; there is nothing left to play")
-    order = find_linkage(linkage).plan(needs[np.newaxis])
-    return tuple(int(arm) for arm in order.order[0] if needs[arm] > 0)
+    plan = find_linkage(linkage).plan(needs[np.newaxis])
+    return tuple(int(arm) for arm in plan.order[0] if plan.whole or needs[arm] > 0)

@@ -31,6 +31,11 @@ class InProgress(Protocol):
         """The arms of the next play, or None while everything needed is in flight."""
         ...
 
+    @property
+    def claimed(self) -> IntArray | None:
+        """Those of the arms just handed out that the play speaks for, or None if those are all."""
+        ...
+
     def spare_play(self) -> IntArray:
         """The arms of a play beyond what is needed: the best guess of what the next request will want."""
         ...
@@ -72,6 +77,8 @@ class NeedsInProgress:
         self._unmet = int(needs.sum(dtype=np.float64))  # exact as far as anybody could play, and cannot overflow
         self._order = np.empty(0, dtype=np.int64)
         self._plan_plays = 0
+        self._whole = False  # plays try all arms of the order, also those without a need
+        self._speaks_for = self._order  # the arms of the next play that are needed
         self._open = self._order  # the arms of the next play,
         self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
@@ -88,8 +95,13 @@ class NeedsInProgress:
             return None
         self._sure -= 1
         self._plan_plays -= 1
-        self._free[self._open] -= 1
+        self._free[self._speaks_for] -= 1
         return self._open
+
+    @property
+    def claimed(self) -> IntArray | None:
+        """The arms with a need, where a play has to try others as well: what those bring is spare."""
+        return None if self._speaks_for.size == self._open.size else self._speaks_for
 
     def _settle_next_play(self) -> bool:
         arms = self._planned_arms() if self._plan_plays else None
@@ -97,21 +109,25 @@ class NeedsInProgress:
             if not self._free.any():
                 return False
             plan = self._linkage.plan(self._free[np.newaxis])
-            self._order, self._plan_plays = plan.order[0], int(plan.plays[0])
+            self._order, self._plan_plays, self._whole = plan.order[0], int(plan.plays[0]), plan.whole
             arms = self._planned_arms()
-        if arms.size != self._open.size or (arms != self._open).any():
-            self._open = arms  # the same array tells the caller that it is the same play
+        opened = self._order if self._whole else arms
+        if opened.size != self._open.size or (opened != self._open).any():
+            self._open = opened  # the same array tells the caller that it is the same play
+        self._speaks_for = arms
         self._sure = min(int(self._free[arms].min()), self._plan_plays)
         return True
 
     def _planned_arms(self) -> IntArray:
+        """The arms of the plan that are needed."""
         return np.asarray(self._order[self._free[self._order] > 0])
 
     def spare_play(self) -> IntArray:
         """The plan for what has not come back yet."""
         if self._spare is None:
-            order: IntArray = self._linkage.plan(self._remaining[np.newaxis]).order[0]
-            self._spare = np.asarray(order[self._remaining[order] > 0])
+            plan = self._linkage.plan(self._remaining[np.newaxis])
+            order: IntArray = plan.order[0]
+            self._spare = order if plan.whole else np.asarray(order[self._remaining[order] > 0])
         return self._spare
 
     def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
@@ -162,6 +178,7 @@ class NeedsInProgress:
             "successes": self._successes.tolist(),
             "order": self._order.tolist(),
             "plan_plays": self._plan_plays,
+            "whole": self._whole,
         }
 
     @classmethod
@@ -174,6 +191,7 @@ class NeedsInProgress:
         read._unmet = int(read._remaining.sum(dtype=np.float64))
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
+        read._whole = data.get("whole", False)  # no linkage had such plans before there was the key
         return read
 
 
@@ -198,6 +216,10 @@ class RepeatsInProgress:
             return None
         self._free -= 1
         return self._order
+
+    @property
+    def claimed(self) -> None:
+        """Tuples count as a whole."""
 
     def spare_play(self) -> IntArray:
         """The same tuple once more."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
-from linkedbandits.linkage import Asks, Linkage
+from linkedbandits.linkage import Asks, Linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status
 
 SeedArray = npt.NDArray[np.uint64]
@@ -209,12 +209,8 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
     check_is_policy(policy)
     if not linkage.allows(policy.asks):
         raise LinkageMismatch(
-            f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; "
-            + (
-                "use linkage 'free'"
-                if policy.asks == "tuples"
-                else "use linkage 'ordered' or 'free', or a policy that asks for needs, such as UniformSampling"
-            )
+            f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; use "
+            f"linkage {linkages_for(policy.asks)}, or a policy that asks for needs, such as UniformSampling"
         )
 
 

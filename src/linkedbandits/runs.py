@@ -33,7 +33,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Runs:
-    """The trials of one simulation: answer, plays, samples of every arm, and how each ended.
+    """The trials of one simulation: answer, plays, samples of every arm (spare ones among them), and how each ended.
 
     ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how
     far below the k-th best mean an arm may be and still count as right. So are ``neighbours``: how many places an arm

@@ -27,7 +27,7 @@ from linkedbandits.model import (
 from linkedbandits.policy import AnyPolicy, LaneState, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
-from linkedbandits.world import CoinFlips
+from linkedbandits.world import CoinFlips, World
 
 WORKING_MEMORY = 8 * 2**20
 """Default bytes for the arrays of the lanes that run side by side: about what a core's cache holds."""
@@ -68,6 +68,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     linkage: str | Linkage = "ordered",
+    world: World | None = None,
     trials: int = 1000,
     seed: Seed = 0,
     max_plays: int | None = None,
@@ -80,6 +81,10 @@ def simulate(
     A run that has not stopped after ``max_plays`` plays ends there with status ``"budget"`` and names the arm with
     the highest empirical mean among those still in, or the one that its policy answers with at any time. Without
     ``max_plays`` that happens at 2**62 plays.
+
+    ``world`` answers in place of coins with these means: anything that keeps to :class:`linkedbandits.world.World` and
+    has a lane for every trial. The means are then what answers are judged by. A run uses its world up, and all lanes
+    run side by side.
 
     ``parallel`` simulates a policy that is told to keep so many plays out at once, and so asks for more at a time.
 
@@ -98,6 +103,7 @@ def simulate(
         np.broadcast_to(vector, (trials, vector.size)),
         policy,
         linkage=linkage,
+        world=world,
         seed=seed,
         max_plays=max_plays,
         parallel=parallel,
@@ -120,6 +126,7 @@ def simulate_lanes(
     policy: AnyPolicy,
     *,
     linkage: str | Linkage = "ordered",
+    world: World | None = None,
     first: int = 0,
     seed: Seed = 0,
     max_plays: int | None = None,
@@ -158,12 +165,14 @@ def simulate_lanes(
         ) from None
     block = block_lanes(arms)
     side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * arms * block)) * block
+    if world is not None:
+        side_by_side = lanes
     for start in range(0, lanes, side_by_side):
         rows = range(start, min(start + side_by_side, lanes))
         streams = LaneStreams(seed, arms, range(first + rows.start, first + rows.stop))
-        world = CoinFlips(means[rows.start : rows.stop], streams)
+        answering = CoinFlips(means[rows.start : rows.stop], streams) if world is None else world
         state = policy.start(len(rows), arms, streams.policy_seeds())
-        _run_lanes(rows, state, world, policy, link, limit, outcomes, progress, watch)
+        _run_lanes(rows, state, answering, policy, link, limit, outcomes, progress, watch)
     return outcomes
 
 
@@ -186,7 +195,7 @@ class _Tally:
 def _run_lanes(
     lanes: range,
     state: LaneState,
-    world: CoinFlips,
+    world: World,
     policy: AnyPolicy,
     linkage: Linkage,
     max_plays: int,
@@ -221,6 +230,9 @@ def _run_lanes(
         tally.plays += step.plays
         tally.samples += counts.samples
         tally.successes += counts.successes
+        if step.spare is not None:  # part of what was seen, and never shown to the policy
+            tally.samples += step.spare.samples
+            tally.successes += step.spare.successes
         if not step.met.all():
             write_down(~step.met, leading(), confident=False)
             counts = counts.take(step.met)

@@ -31,7 +31,8 @@ class Estimate:
 class Ticket(NamedTuple):
     """A play that is out, for the current request or spare.
 
-    ``claimed`` are the arms it speaks for, if it was spare and speaks for some of its arms only.
+    ``claimed`` are the arms it speaks for, if these are some of its arms only: of a play that was spare, or of one that
+    has to try more arms than are needed, those that are.
     """
 
     arms: IntArray

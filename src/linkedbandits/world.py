@@ -16,7 +16,11 @@ from linkedbandits.streams import LaneStreams
 
 
 class World(Protocol):
-    """What a linkage needs of whoever answers."""
+    """What a run needs of the side that answers: counts for all lanes at once, lanes first."""
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+        ...
 
     def successes(self, samples: IntArray) -> IntArray:
         """How often every arm succeeds in so many samples of it: (lanes, arms) to (lanes, arms)."""

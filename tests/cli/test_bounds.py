@@ -16,7 +16,14 @@ def test_the_tables_show_every_linkage_and_the_papers_theorems():
     assert (result.returncode, result.stderr) == (0, "")
     least = lb.bounds.lower(lb.scenarios.one_sparse(10), 0.1)
     assert f"{least:,.0f}" in result.stdout
-    for words in ("linkage free", "linkage single", "Theorem 4.1", "Corollary 5.1.1", "samples a play, ordered"):
+    for words in (
+        "linkage free",
+        "linkage single",
+        "linkage suffix",
+        "Theorem 4.1",
+        "Corollary 5.1.1",
+        "samples a play, ordered",
+    ):
         assert words in result.stdout
 
 

@@ -72,4 +72,4 @@ def test_runs_that_cannot_end_use_up_their_budget_and_say_so():
 
 def test_a_policy_that_the_linkage_does_not_allow_is_refused_with_the_remedy():
     said = refusal("compare", *EASY, "--linkage", "single", "--policy", "suffix-ucb")
-    assert said.startswith("SuffixUCB asks for ordered tuples, which linkage 'single' does not allow; use linkage")
+    assert said.startswith("SuffixUCB asks for suffixes, which linkage 'single' does not allow; use linkage")

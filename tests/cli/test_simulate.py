@@ -12,6 +12,7 @@ import pytest
 
 import linkedbandits as lb
 from command_line import COMMAND, environment, refusal, run, run_json
+from linkedbandits.linkage import LINKAGES
 from waiting import killed_in_the_end
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
@@ -45,6 +46,18 @@ def test_json_has_the_figures_of_the_runs():
     assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
     assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
     assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0, "parallel": 1}
+
+
+def test_plays_from_some_arm_on_are_simulated_by_name():
+    data = run_json("simulate", *EASY, "--seed", "4", "--linkage", "suffix")
+    runs = lb.simulate([0.2, 0.6, 0.3], lb.LinkedElimination(delta=0.1), linkage="suffix", trials=50, seed=4)
+    assert (data["linkage"], data["plays_mean"]) == ("suffix", runs.plays.mean())
+
+
+def test_the_help_and_a_refusal_name_every_linkage():
+    said = " ".join(run("simulate", "--help").stdout.replace("│", " ").split())
+    assert f"What a play may be: {', '.join(LINKAGES)}." in said
+    assert f"choose one of {', '.join(LINKAGES)}" in run("simulate", *EASY, "--linkage", "sideways").stderr
 
 
 def test_the_same_seed_gives_the_same_output_and_another_seed_another():

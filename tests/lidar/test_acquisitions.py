@@ -7,7 +7,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import ACQUISITIONS, Sensor, Task, find_acquisition
+from linkedbandits.lidar import ACQUISITIONS, Scene, Sensor, Task, capture, find_acquisition
 from linkedbandits.simulation import simulate_lanes
 
 
@@ -53,8 +53,18 @@ def test_a_right_depth_is_within_a_bin_or_half_the_width_of_a_wide_pulse(fwhm, t
     assert Task(Sensor(fwhm=fwhm), 0.5, 10).tolerance == tolerance
 
 
+def test_the_name_that_equal_samples_had_before_is_still_read():
+    task = Task(Sensor(bins=40), signal=1.0, cycles=30)
+    assert find_acquisition("suffix", task) == find_acquisition("even", task)
+    assert "suffix" not in ACQUISITIONS
+    wall = Scene("wall", np.full((2, 3), 2.5), np.ones((2, 3)))
+    old, new = (capture(wall, task, name, seed=3) for name in ("suffix", "even"))
+    assert old.acquisition == new.acquisition == "even"
+    assert np.array_equal(old.depth, new.depth, equal_nan=True)
+
+
 def test_an_unknown_acquisition_is_refused_with_those_that_there_are():
-    with pytest.raises(lb.UnknownName, match=r"synchronous, suffix, free.*pulse"):
+    with pytest.raises(lb.UnknownName, match=r"synchronous, even, free.*pulse"):
         find_acquisition("magic", Task(Sensor(), 0.5, 10))
 
 

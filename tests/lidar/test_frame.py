@@ -70,7 +70,7 @@ def test_a_scene_without_any_return_has_no_figures_but_its_cycles():
 
 def test_without_ambient_light_every_acquisition_is_right():
     task = Task(Sensor(bins=60, reach=6.0, ambient=0.0), signal=1.0, cycles=300)
-    for acquisition in ("synchronous", "suffix", "pulse"):
+    for acquisition in ("synchronous", "even", "pulse"):
         frame = capture(wall(np.linspace(1, 5, 30)), task, acquisition)
         assert frame.summary().within_tolerance == 1
 
@@ -105,7 +105,7 @@ def test_where_every_bin_always_fires_there_is_no_depth():
 
 def test_a_wide_pulse_has_a_share_within_one_bin_and_one_within_its_tolerance():
     task = Task(Sensor(bins=60, reach=6.0, fwhm=10.0, ambient=2.0), signal=1.0, cycles=60)
-    summary = capture(wall(np.linspace(1, 5, 60)), task, "suffix").summary()
+    summary = capture(wall(np.linspace(1, 5, 60)), task, "even").summary()
     assert summary.within_one_bin < summary.within_tolerance - 0.1
 
 
@@ -185,7 +185,7 @@ def test_a_pixel_brighter_than_was_prepared_for_is_placed_right_when_strongest_s
     assert untold.confident[white].all()
 
 
-@pytest.mark.parametrize("acquisition", ["synchronous", "suffix", "shifted", "halving", "thompson"])
+@pytest.mark.parametrize("acquisition", ["synchronous", "even", "shifted", "halving", "thompson"])
 def test_where_nothing_comes_back_the_model_says_so_after_any_acquisition(acquisition):
     """And the estimators without a model give a depth all the same: a false one."""
     task = Task(SENSOR, 1.0, cycles=1000)

@@ -137,7 +137,7 @@ def test_k_has_to_leave_an_arm_out():
         lb.simulate([0.1, 0.2, 0.3], CascadeBAI(delta=0.1, k=3), linkage="free", trials=1)
 
 
-@pytest.mark.parametrize("linkage", ["ordered", "single"])
+@pytest.mark.parametrize("linkage", ["ordered", "single", "suffix"])
 def test_it_is_for_free_lists(linkage):
     with pytest.raises(lb.LinkageMismatch, match="use linkage 'free'"):
         lb.simulate([0.1, 0.9], CascadeBAI(delta=0.1, k=1), linkage=linkage, trials=1)

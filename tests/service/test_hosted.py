@@ -11,6 +11,7 @@ from uninterrupted import SETUP, uninterrupted
 
 import linkedbandits as lb
 from coin_flips import CoinFlipper
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.sqlite_store import SqliteStore
@@ -46,7 +47,7 @@ def busy_experiment(store, snapshot_every: int, linkage: str = "free") -> str:
     return experiment
 
 
-@pytest.mark.parametrize("linkage", ["ordered", "free", "single"])
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 @pytest.mark.parametrize("snapshot_every", [1, 40, 10_000])
 def test_opened_again_it_is_the_same(store, monkeypatch, snapshot_every, linkage):
     monkeypatch.setattr("linkedbandits.answers.SEGMENT", 16)

@@ -31,7 +31,7 @@ class SharedDesks(RuleBasedStateMachine):
 
     @initialize(
         policy=st.sampled_from(POLICIES),
-        linkage=st.sampled_from(["ordered", "free"]),
+        linkage=st.sampled_from(["ordered", "free", "suffix"]),
         parallel=st.sampled_from([None, 6]),
         snapshot_every=st.sampled_from([1, 7, 1000]),
     )

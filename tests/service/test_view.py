@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.intervals import share_interval
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
 from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, view_of
@@ -40,12 +41,19 @@ def test_a_view_shows_the_experiment():
     assert (view["plays"], view["in_flight"], view["late"], view["done"]) == (exp.plays, exp.in_flight, 0, exp.done)
     assert view["verdict"] is None
     assert view["leading"]["arm"] == exp.recommend().arm
-    assert (view["delta"], view["linkage"]) == (0.05, "ordered")
+    assert (view["delta"], view["linkage"], view["linkage_words"]) == (0.05, "ordered", "in order")
     assert view["arms"]["label"] == list(ARMS)
     assert view["arms"]["mean"] == [estimate.mean for estimate in exp.estimates()]
     assert view["arms"]["log10_evidence"] == exp.evidence()
     assert view["outlook"] == {"lower_bound": 100.0, "estimate_total": 250.0, "estimate_left": 220.0}
     assert summary_of(read_standing(host(exp)))["arms"] == 3
+
+
+@pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAGES)
+def test_a_view_has_the_words_of_its_linkage(linkage):
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage=linkage)
+    view = view_of(read_standing(host(exp, linkage=linkage.name)), Outlook(None, None))
+    assert (view["linkage"], view["linkage_words"]) == (linkage.name, linkage.words)
 
 
 def test_a_finished_experiment_has_its_verdict_and_nothing_left():

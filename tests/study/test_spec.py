@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.study import load_study, read_study
 from small_study import small_study
 
@@ -23,6 +24,12 @@ def test_a_grid_is_every_instance_with_every_policy_linkage_and_delta():
     }
     assert {cell.trials for cell in study.cells} == {300}
     assert study.seed == 5
+
+
+def test_a_study_may_be_of_any_linkage():
+    names = ", ".join(f'"{name}"' for name in LINKAGES)
+    study = read_study(f"linkages = [{names}]\n" + INSTANCE + POLICY)
+    assert [cell.linkage for cell in study.cells] == list(LINKAGES)
 
 
 def test_a_policy_can_be_told_the_true_gap_of_each_instance():
@@ -100,7 +107,7 @@ REFUSED = [
     (INSTANCE + POLICY + "parameters = 3\n", r"policies\[1\]\.parameters = 3 is no table"),
     (
         'linkages = ["single"]\n' + INSTANCE + '[[policies]]\npolicy = "suffix-ucb"\n',
-        r"policies\[1\]\.linkages: suffix-ucb cannot be played under 'single'",
+        r"policies\[1\]\.linkages: suffix-ucb cannot be played under 'single'; .*: 'ordered', 'free' or 'suffix'",
     ),
     (INSTANCE + POLICY + POLICY, r"'linked-elimination' on 'one-sparse, 5 arms' .* is there 2 times"),
     (INSTANCE + INSTANCE.replace("5", "6") + POLICY + "label = 3\n", r"policies\[1\]\.label = 3 is no text"),

@@ -14,7 +14,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkedbandits import theory
+from linkedbandits.bounds import CharacteristicTime, PaperBounds, characteristic_time, lower, price_of_order
+from linkedbandits.bounds import paper as paper_bounds
 from linkedbandits.cli import figures
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
@@ -55,8 +56,8 @@ def bounds(
     """What no policy can beat on an instance, what the order costs, and what the paper's theorems say."""
     instance = opt.read_instance(scenario, arms, best, means)
     link = find_linkage(linkage).name
-    times = {name: theory.characteristic_time(instance.means, name, k) for name in LINKAGES}
-    paper = theory.paper(instance.means, delta)
+    times = {name: characteristic_time(instance.means, name, k) for name in LINKAGES}
+    paper = paper_bounds(instance.means, delta)
     if as_json:
         typer.echo(json.dumps(_as_data(instance, times, paper, delta, k)))
     else:
@@ -71,8 +72,8 @@ def bounds(
 
 def _as_data(
     instance: opt.Instance,
-    times: dict[str, theory.CharacteristicTime],
-    paper: theory.PaperBounds,
+    times: dict[str, CharacteristicTime],
+    paper: PaperBounds,
     delta: float,
     k: int,
 ) -> dict[str, Any]:
@@ -85,13 +86,13 @@ def _as_data(
             "linkages": {
                 name: {
                     "characteristic_time": time.value,
-                    "lower_bound": theory.lower(instance.means, delta, name, k),
+                    "lower_bound": lower(instance.means, delta, name, k),
                     "proportions": time.proportions.tolist(),
                     "reason": time.reason,
                 }
                 for name, time in times.items()
             },
-            "price_of_order": asdict(theory.price_of_order(instance.means, k)),
+            "price_of_order": asdict(price_of_order(instance.means, k)),
             "paper": asdict(paper),
         }
     )
@@ -118,8 +119,8 @@ def _plays(value: float) -> str:
 
 def _print(
     instance: opt.Instance,
-    times: dict[str, theory.CharacteristicTime],
-    paper: theory.PaperBounds,
+    times: dict[str, CharacteristicTime],
+    paper: PaperBounds,
     delta: float,
     linkage: str,
 ) -> None:
@@ -133,10 +134,10 @@ def _print(
     for heading in ("what no policy can beat", "characteristic time", "plays, at least"):
         table.add_column(heading, justify="left" if heading.startswith("what") else "right", no_wrap=True)
     for name, time in times.items():
-        least = theory.lower(instance.means, delta, name, time.k)
+        least = lower(instance.means, delta, name, time.k)
         table.add_row(f"linkage {name}", f"{time.value:,.4g}", _plays(least))
     console.print(table)
-    order = theory.price_of_order(instance.means, chosen.k)
+    order = price_of_order(instance.means, chosen.k)
     if math.isfinite(order.ratio):
         single = times["single"].value / times["ordered"].value
         console.print(
@@ -156,7 +157,7 @@ def _print(
     _print_proportions(console, instance.means, chosen)
 
 
-def _print_proportions(console: Console, means: FloatArray, time: theory.CharacteristicTime, most: int = 12) -> None:
+def _print_proportions(console: Console, means: FloatArray, time: CharacteristicTime, most: int = 12) -> None:
     if time.reason is not None:
         return
     shown = sorted(means.argsort()[::-1][:most].tolist())

@@ -37,7 +37,7 @@ from linkedbandits.lidar import (
 )
 from linkedbandits.lidar.picture import check_picture, draw_frames
 
-DEFAULT_METHODS = ("synchronous", "suffix", "pulse")
+DEFAULT_METHODS = ("synchronous", "even", "pulse")
 PICTURE = Path("lidar.png")
 MOST_CYCLES = 20_000
 """Where a pixel ends that was given delta alone: there may be nothing to be seen."""

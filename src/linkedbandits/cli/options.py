@@ -11,6 +11,7 @@ import typer
 
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.policies import make_policy, parameter_names, policy_class
 from linkedbandits.policy import AnyPolicy
@@ -25,7 +26,7 @@ Gap = Annotated[
     str,
     typer.Option(help="What policies that want the gap between the two best means are told: a number, true or none."),
 ]
-LinkageName = Annotated[str, typer.Option("--linkage", help="What a play may be: ordered, free or single.")]
+LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same figures.")]
 MaxPlays = Annotated[int | None, typer.Option(help="End a run that has not stopped after so many plays.")]

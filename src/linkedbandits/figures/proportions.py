@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits.bounds import CharacteristicTime
 from linkedbandits.figures.style import Look, looks, new_figure, save
+from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray
-from linkedbandits.theory import CharacteristicTime
 
 
 def draw_proportions(path: Path, means: FloatArray, time: CharacteristicTime, measured: dict[str, FloatArray]) -> None:
@@ -34,7 +35,7 @@ def plot_proportions(
         beside = arms + (number - (len(measured) - 1) / 2) * min(0.8 / len(measured), 0.18)
         size = 2.5 if many else 5
         axes.plot(beside, samples, look.marker, color=look.colour, markersize=size, label=name, zorder=2)
-    axes.set_xlabel("arm, in the order tried" if time.linkage == "ordered" else "arm")
+    axes.set_xlabel("arm, in the order tried" if find_linkage(time.linkage).in_order else "arm")
     axes.set_ylabel("samples a play")
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)

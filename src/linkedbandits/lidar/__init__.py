@@ -1,6 +1,6 @@
 """Single-photon depth sensing: time bins are arms, laser cycles are plays, pixels are lanes."""
 
-from linkedbandits.lidar.acquisitions import ACQUISITIONS, Acquisition, Task, find_acquisition
+from linkedbandits.lidar.acquisitions import ACQUISITIONS, Acquisition, Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.estimators import ESTIMATORS, find_estimator
 from linkedbandits.lidar.even_gates import EvenGates
 from linkedbandits.lidar.frame import Frame, Summary, capture
@@ -26,6 +26,7 @@ __all__ = [
     "Summary",
     "Task",
     "ThompsonGating",
+    "acquisition_name",
     "capture",
     "find_acquisition",
     "find_estimator",

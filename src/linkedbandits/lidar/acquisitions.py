@@ -4,7 +4,7 @@
 name       linkage what it does
 ========== ======= ==================================================================================================
 synchronous ordered  every bin, every cycle: the paper's MaximalSampling
-suffix     ordered  every bin equally often, with gates that open late: the paper's SuffixSample
+even       ordered  every bin equally often, with gates that open late: the paper's SuffixSample
 free       free     every bin equally often, if bins could be tried in any order: a bound, not a sensor
 shifted    free     windows that begin later and later and wrap: the field's asynchronous mode
 elimination ordered  LinkedElimination over bins, until those left are neighbours within the pulse
@@ -123,7 +123,7 @@ def _pulse(task: Task) -> Acquisition:
 
 ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
     "synchronous": lambda task: Acquisition(MaximalSampling(plays=task.cycles)),
-    "suffix": lambda task: Acquisition(EvenGates()),
+    "even": lambda task: Acquisition(EvenGates()),
     "free": lambda task: Acquisition(EvenGates(), "free"),
     "shifted": _shifted,
     "elimination": _elimination,
@@ -133,10 +133,19 @@ ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
 }
 
 
+ALIASES = {"suffix": "even"}
+"""Names that acquisitions had before. Equal samples are not what the linkage ``suffix`` is about."""
+
+
+def acquisition_name(name: str) -> str:
+    """The name that an acquisition has now."""
+    return ALIASES.get(name, name)
+
+
 def find_acquisition(name: str, task: Task) -> Acquisition:
     """The acquisition of that name, for this task."""
     try:
-        make = ACQUISITIONS[name]
+        make = ACQUISITIONS[acquisition_name(name)]
     except KeyError:
         raise UnknownName(f"unknown acquisition {name!r}; choose one of {', '.join(ACQUISITIONS)}") from None
     return make(task)

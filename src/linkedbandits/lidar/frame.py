@@ -12,11 +12,12 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
+from linkedbandits.lidar.acquisitions import Acquisition, Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.linkage import find_linkage
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.simulation import Outcomes, simulate_lanes
 from linkedbandits.streams import block_lanes
@@ -154,6 +155,7 @@ def capture(
            [2.5, 2.5, 2.5]])
     """
     check_whole("workers", workers)
+    acquisition = acquisition_name(acquisition)
     find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
@@ -265,6 +267,6 @@ def _seconds(made: Acquisition, sensor: Sensor, outcomes: Outcomes, chances: Flo
     """The time that the plays took; nan for plays in an order in which no time runs."""
     if made.shifts is not None:
         return sensor.elapsed_shifted(outcomes.plays, made.shifts, made.cost, chances)
-    if made.linkage == "free":
+    if not find_linkage(made.linkage).in_order:
         return np.full(outcomes.plays.size, np.nan)
     return sensor.elapsed(outcomes.plays.astype(np.float64), outcomes.successes)  # a play in order is a cycle

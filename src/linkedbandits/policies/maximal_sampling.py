@@ -54,7 +54,7 @@ class MaximalSampling(EffortOrConfidence, InBatches[MaximalSamplingState]):
     parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "maximal-sampling"
-    asks: ClassVar[Asks] = "ordered tuples"
+    asks: ClassVar[Asks] = "suffixes"
 
     def __post_init__(self) -> None:
         self.check_stopping("plays", self.plays)

@@ -43,7 +43,7 @@ class SuffixUCB(InBatches[SuffixUCBState]):
     parallel: int = field(default=1, kw_only=True, repr=False)
 
     name: ClassVar[str] = "suffix-ucb"
-    asks: ClassVar[Asks] = "ordered tuples"
+    asks: ClassVar[Asks] = "suffixes"
 
     def __post_init__(self) -> None:
         LilRule(self.delta, self.calibration)

@@ -14,11 +14,11 @@ from time import monotonic
 
 import numpy as np
 
+from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.policy import AnyPolicy, Goal
 from linkedbandits.service.records import Setup
 from linkedbandits.simulation import simulate_lanes
-from linkedbandits.theory.lower_bound import lower
 from linkedbandits.tickets import Estimate
 
 TRIALS = 24

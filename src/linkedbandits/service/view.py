@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray, IntArray, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
@@ -71,6 +72,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "name": record.name,
         "status": record.status,
         "linkage": record.setup.linkage,
+        "linkage_words": find_linkage(record.setup.linkage).words,
         "policy": describe_policy(standing.policy),
         "delta": standing.policy.goal.delta,
         "created_at": record.created_at,

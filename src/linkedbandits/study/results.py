@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkedbandits.bounds import lower
 from linkedbandits.errors import DamagedResults
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import FloatArray
 from linkedbandits.study.chunks import missing_ranges
 from linkedbandits.study.folder import ResultsFolder
 from linkedbandits.study.tables import need_polars
-from linkedbandits.theory import lower
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkedbandits.checks import check_delta, check_max_plays
 from linkedbandits.errors import InvalidStudy
-from linkedbandits.linkage import find_linkage
+from linkedbandits.linkage import find_linkage, linkages_for
 from linkedbandits.policies import make_policy, parameter_names, policy_class
 from linkedbandits.study.cells import Cell, Instance, Study
 from linkedbandits.study.instances import read_instances
@@ -109,10 +109,12 @@ def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyL
 def _check_linkages(line: _PolicyLine) -> None:
     for linkage in line.linkages:
         with line.keys.meaning("linkages"):
-            allowed = find_linkage(linkage).allows(policy_class(line.name).asks)
+            asks = policy_class(line.name).asks
+            allowed = find_linkage(linkage).allows(asks)
         if not allowed:
             raise line.keys.refuse(
-                "linkages", f"{line.name} cannot be played under {linkage!r}; give it linkages of its own"
+                "linkages",
+                f"{line.name} cannot be played under {linkage!r}; give it linkages of its own: {linkages_for(asks)}",
             )
 
 

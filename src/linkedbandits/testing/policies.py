@@ -113,7 +113,7 @@ def check_policy(
     LinkedHalving(plays=60, neighbours=0) keeps the contract: 22 checks, under ordered, free, single.
     It looks for the best arm, given a budget of 60 plays; nothing is proved.
     It keeps no evidence; told how many plays will be out, it asks the same.
-    Of 315 runs 315 ended by its own rule.
+    Of 420 runs 420 ended by its own rule.
     """
     say = report or (lambda _: None)
     try:

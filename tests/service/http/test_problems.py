@@ -7,6 +7,7 @@ import json
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.http.limits import LARGEST_BODY
 from linkedbandits.service.http.logs import JsonLines
 from linkedbandits.service.http.problems import problem_of, status_of
@@ -54,12 +55,22 @@ def test_an_experiment_that_does_not_exist(service):
         ({"policy": {"name": "linked-elimination", "parameters": {"zeta": 2}}}, "invalid-parameter", "'zeta'"),
         ({"policy": {"name": "linked-elimination", "parameters": {"k": 2}}}, "invalid-parameter", "delta"),
         ({"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}}, "linkage-mismatch", "free"),
+        (
+            {"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}, "linkage": "suffix"},
+            "linkage-mismatch",
+            "use linkage 'free'",
+        ),
     ],
     ids=str,
 )
 def test_a_set_up_that_makes_no_sense_says_why(service, change, problem_type, words):
     response = service.http.post("/v1/experiments", json=NEW | change)
     assert words in check_problem(response, 422, f"urn:linkedbandits:{problem_type}")["detail"]
+
+
+def test_the_schema_names_every_linkage(service):
+    schemas = service.http.get("/openapi.json").json()["components"]["schemas"]
+    assert schemas["NewExperiment"]["properties"]["linkage"]["enum"] == list(LINKAGES)
 
 
 def test_what_was_sent_is_not_repeated(service):

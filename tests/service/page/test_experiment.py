@@ -8,6 +8,7 @@ import pytest
 from live_service import play
 
 import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect
@@ -121,6 +122,13 @@ def test_a_policy_without_evidence_has_no_column_for_it(service, client, open_pa
     page = open_page(service.address_of(exp))
     expect(page.get_by_text("This policy keeps no evidence arm by arm.")).to_be_visible()
     expect(page.get_by_role("columnheader")).to_have_count(5)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAGES)
+def test_how_arms_are_tried_is_said_in_the_words_of_the_linkage(linkage, service, client, open_page):
+    exp = client.create("words", ["a", "b"], lb.UniformSampling(delta=0.05), linkage=linkage.name)
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_text(f"Which of 2 arms is best? Arms are tried {linkage.words}")).to_be_visible()
 
 
 def test_the_k_best_are_named_together(service, client, open_page):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from linkedbandits.bounds import characteristic_time
 from linkedbandits.study.figures import SamplesPanel, TracePanel, arms_still_in, samples_by_arm
-from linkedbandits.theory import characteristic_time
 
 
 def test_optimal_proportions_are_bars_and_policies_are_marks():

@@ -5,10 +5,11 @@ Text may not hold control characters: PostgreSQL cannot store a NUL, and nobody 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.http.limits import (
     LONGEST_KEY,
     LONGEST_LABEL,
@@ -54,6 +55,12 @@ class PolicyChoice(Received):
     parameters: dict[Name, Parameter] = Field(default={"delta": 0.05}, max_length=20)
 
 
+if TYPE_CHECKING:
+    LinkageName = str
+else:
+    LinkageName = Literal[tuple(LINKAGES)]  # so that the schema names those that there are
+
+
 class NewExperiment(Received):
     """An experiment to open."""
 
@@ -74,7 +81,7 @@ class NewExperiment(Received):
     name: Name
     arms: list[Label] = Field(min_length=2, max_length=MOST_ARMS)
     policy: PolicyChoice = PolicyChoice()
-    linkage: Literal["ordered", "free", "single"] = "ordered"
+    linkage: LinkageName = "ordered"
     seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
     max_plays: Count | None = Field(default=None, description="End with the leading arm after so many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")

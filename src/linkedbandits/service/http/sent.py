@@ -167,6 +167,7 @@ class View(BaseModel):
     name: str
     status: RunStatus
     linkage: str
+    linkage_words: str = Field(description='How a sentence goes on that begins with "Arms are tried".')
     policy: PolicyView
     delta: float | None
     created_at: float

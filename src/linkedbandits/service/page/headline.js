@@ -38,13 +38,11 @@ export class Headline {
   }
 }
 
-const LINKAGES = { ordered: "in order", free: "in any order", single: "one at a time" };
-
-function questionOf({ linkage, delta, policy }, { size }) {
+function questionOf({ linkage_words: tried, delta, policy }, { size }) {
   const k = policy.parameters.k ?? 1;
   const which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
-  return `${which} Arms are tried ${LINKAGES[linkage]}${level}.`;
+  return `${which} Arms are tried ${tried}${level}.`;
 }
 
 function wordsFor(view, arms) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from linkedbandits.bounds import characteristic_time
 from linkedbandits.errors import CannotWrite
 from linkedbandits.figures.style import save
 from linkedbandits.model import FloatArray
@@ -17,7 +18,6 @@ from linkedbandits.study.figures.panels import described, grouped
 from linkedbandits.study.figures.plays_by_arms import plays_by_arms
 from linkedbandits.study.figures.plays_by_delta import plays_by_delta
 from linkedbandits.study.figures.samples_by_arm import SamplesPanel, samples_by_arm
-from linkedbandits.theory import characteristic_time
 
 if TYPE_CHECKING:
     import polars as pl

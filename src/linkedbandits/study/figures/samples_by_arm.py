@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkedbandits.bounds import CharacteristicTime
 from linkedbandits.figures.proportions import plot_proportions
 from linkedbandits.figures.style import looks
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.panels import panel_figure
-from linkedbandits.theory import CharacteristicTime
 
 __all__ = ["SamplesPanel", "samples_by_arm"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkedbandits.bounds import characteristic_time
+from linkedbandits.bounds.divergence import pooled_kl
 from linkedbandits.model import FloatArray
-from linkedbandits.theory import characteristic_time
-from linkedbandits.theory.divergence import pooled_kl
 
 if TYPE_CHECKING:
     import polars as pl

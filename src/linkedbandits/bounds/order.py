@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.characteristic import characteristic_time
 from linkedbandits.model import check_means
-from linkedbandits.theory.characteristic import characteristic_time
 
 __all__ = ["PriceOfOrder", "price_of_order"]
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 
+from linkedbandits.bounds.allocation import Allocation
+from linkedbandits.bounds.divergence import pooled_kl
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.linkage import Linkage
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.theory.allocation import Allocation
-from linkedbandits.theory.divergence import pooled_kl
-from linkedbandits.theory.pricing import quote
 
 __all__ = ["allocate_by_programme"]
 
@@ -35,10 +35,11 @@ _LARGEST_COEFFICIENT = 1e11
 _FIRST_RATIOS = (0.25, 1.0, 4.0)
 
 
-def allocate_by_programme(means: FloatArray, best: IntArray, linkage: str, tolerance: float = 1e-8) -> Allocation:
+def allocate_by_programme(means: FloatArray, best: IntArray, linkage: Linkage, tolerance: float = 1e-8) -> Allocation:
     """Allocate samples so that each of the arms ``best``, all strictly above the others, is told from each other arm.
 
-    >>> found = allocate_by_programme(np.array([1.0, 0.0]), np.array([0]), "ordered")
+    >>> from linkedbandits.linkage import find_linkage
+    >>> found = allocate_by_programme(np.array([1.0, 0.0]), np.array([0]), find_linkage("ordered"))
     >>> round(found.plays, 6)
     1.442695
     """
@@ -46,8 +47,9 @@ def allocate_by_programme(means: FloatArray, best: IntArray, linkage: str, toler
     first = pairs.sufficient_samples()
     # Samples and plays are both counted in these plays: HiGHS takes coefficients below 1e-9 for 0, and in this unit
     # such a price belongs to an arm whose every possible sample together costs less than 1e-9 of the whole.
-    unit = quote(first, means, linkage).plays
-    costs = _cost_rows(means, linkage)
+    unit = linkage.quote(first, means).plays
+    rows = linkage.cost_rows(means)
+    costs = csr_array((rows.value, (rows.row, rows.column)), shape=rows.shape)
     conditions = [
         pairs.conditions(np.where(pairs.is_best, first, ratio * first), unit, costs.shape[1]) for ratio in _FIRST_RATIOS
     ]
@@ -56,7 +58,7 @@ def allocate_by_programme(means: FloatArray, best: IntArray, linkage: str, toler
         scaled, scaled_plays = _solve(costs, vstack(conditions), means.size)
         samples, at_least = unit * scaled, unit * scaled_plays
         evidence = pairs.evidence(samples)
-        quoted, weakest = quote(samples, means, linkage), float(evidence.min())
+        quoted, weakest = linkage.quote(samples, means), float(evidence.min())
         if weakest > 0 and quoted.plays / weakest < found.plays:
             found = Allocation(samples / weakest, quoted.plays / weakest, at_least)
         broken = evidence < 1 - _FEASIBILITY
@@ -114,25 +116,8 @@ class _Pairs:
         return pooled_kl(self.means[self.winners], self.means[self.losers], ratios)
 
 
-def _cost_rows(means: FloatArray, linkage: str) -> csr_array:
-    """Rows r with r @ (samples, plays, ...) <= 0 that make the plays cost what the linkage says.
-
-    For ``ordered`` the variables behind the plays are those ended before each arm. For ``free`` there is a row for
-    each set of arms: these are the sets of one arm, the others are added where an answer breaks them.
-    """
-    arms = means.size
-    if linkage == "single":
-        return _cost_row(np.ones(arms), arms + 1)
-    each = eye_array(arms)
-    minus_plays = csr_array(np.full((arms, 1), -1.0))
-    rows: csr_array = hstack([each, minus_plays], format="csr")
-    if linkage == "ordered":
-        ended = hstack([diags_array(means), csr_array((arms, 1)), each - eye_array(arms, k=1)], format="csr")
-        rows = vstack([hstack([rows, each]), ended[:-1]], format="csr")
-    return rows
-
-
 def _cost_row(prices: FloatArray, width: int) -> csr_array:
+    """The plays are at least what the samples come to at these prices."""
     row = np.zeros((1, width))
     row[0, : prices.size] = prices
     row[0, prices.size] = -1

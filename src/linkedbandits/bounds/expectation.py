@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.linkage import Ordered
 from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
-from linkedbandits.theory.pricing import quote
 
 __all__ = ["ExpectedPlays", "expected_plays"]
 
@@ -126,7 +126,7 @@ def _by_drawing(needs: IntArray, means: FloatArray, rng: np.random.Generator, dr
     left to chance.
     """
     wanted = needs.astype(np.float64)
-    first_order = quote(wanted, means, "ordered")
+    first_order = Ordered().quote(wanted, means)
     leading = int(np.flatnonzero(first_order.prices)[-1])
     excess = np.empty(draws)
     batch = max(1, _CELLS // needs.size)

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.allocation import Allocation
+from linkedbandits.bounds.divergence import kl
+from linkedbandits.bounds.search import allocate_by_search
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Linkage
+from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import FloatArray, IntArray, check_means
-from linkedbandits.theory.allocation import Allocation
-from linkedbandits.theory.divergence import kl
-from linkedbandits.theory.pricing import linkage_name
-from linkedbandits.theory.search import allocate_by_search
 
 __all__ = ["CharacteristicTime", "characteristic_time"]
 
@@ -65,7 +64,7 @@ def characteristic_time(means: npt.ArrayLike, linkage: str | Linkage = "ordered"
     (inf, (0, 2), 'arms 0 and 2 share the mean 0.2; no number of plays tells which is best')
     """
     vector = check_means(means)
-    name = linkage_name(linkage)
+    link = find_linkage(linkage)
     check_whole("k", k)
     if k >= vector.size:
         raise InvalidParameter(f"k={k} of {vector.size} arms leaves none out; choose k up to {vector.size - 1}")
@@ -75,12 +74,12 @@ def characteristic_time(means: npt.ArrayLike, linkage: str | Linkage = "ordered"
     best = np.flatnonzero(vector >= last_in)
     reason = _why_endless(vector, k, last_in, first_out)
     if reason is None:
-        found = _allocate(vector, best, name)
+        found = _allocate(vector, best, link)
         value, at_least, proportions = found.plays, found.at_least, found.samples / found.plays
     else:
         value, at_least, proportions = np.inf, np.inf, np.full(vector.size, np.nan)
     unique = last_in > first_out
-    return CharacteristicTime(value, proportions, tuple(best.tolist()), unique, reason, at_least, name, k)
+    return CharacteristicTime(value, proportions, tuple(best.tolist()), unique, reason, at_least, link.name, k)
 
 
 def _why_endless(means: FloatArray, k: int, last_in: float, first_out: float) -> str | None:
@@ -96,10 +95,10 @@ def _why_endless(means: FloatArray, k: int, last_in: float, first_out: float) ->
     return None
 
 
-def _allocate(means: FloatArray, best: IntArray, linkage: str) -> Allocation:
+def _allocate(means: FloatArray, best: IntArray, linkage: Linkage) -> Allocation:
     if best.size == 1:
         return allocate_by_search(means, int(best[0]), linkage)
     # Imported here, because scipy.optimize takes longer to import than the rest of the library together.
-    from linkedbandits.theory.programme import allocate_by_programme  # few need the solver
+    from linkedbandits.bounds.programme import allocate_by_programme  # few need the solver
 
     return allocate_by_programme(means, best, linkage)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.theory.convex_search import minimise_convex
+from linkedbandits.bounds.convex_search import minimise_convex
 
 
 @given(

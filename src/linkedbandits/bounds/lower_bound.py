@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from linkedbandits.bounds.characteristic import characteristic_time
+from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.checks import check_probability
 from linkedbandits.linkage import Linkage
-from linkedbandits.theory.characteristic import characteristic_time
-from linkedbandits.theory.divergence import kl_of_error
 
 __all__ = ["lower"]
 

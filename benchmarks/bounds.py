@@ -10,7 +10,8 @@ from time import perf_counter
 import numpy as np
 
 from linkedbandits import scenarios
-from linkedbandits.theory import characteristic_time
+from linkedbandits.bounds import characteristic_time
+from linkedbandits.linkage import LINKAGES
 
 FEW, MANY = 1_000, 1_000_000
 
@@ -45,7 +46,7 @@ def main() -> None:
     print(f"  {'instance':24} {'linkage':8} {'thousand':>9} {'million':>9} {'growth':>7} {'memory':>8}")
     for name, make in INSTANCES.items():
         few, many = make(FEW), make(MANY)
-        for linkage in ("ordered", "free", "single"):
+        for linkage in LINKAGES:
             short, long = seconds(few, linkage, repeats=21), seconds(many, linkage, repeats=1)
             growth, memory = long / short / (MANY / FEW), peak_megabytes(many, linkage)
             print(

@@ -1,6 +1,6 @@
 """How much the fixed order costs, explored: the paper's scenarios, random instances, and a search for the worst.
 
-    python -m linkedbandits.theory.ordered_against_free docs/figures/ordered-against-free.png
+    python -m linkedbandits.bounds.ordered_against_free docs/figures/ordered-against-free.png
 
 prints the table of :func:`explore` and draws the figure of the page "What a play is worth" (needs matplotlib).
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from linkedbandits.bounds.order import price_of_order
 from linkedbandits.model import FloatArray
 from linkedbandits.scenarios import decreasing, increasing, one_sparse
-from linkedbandits.theory.order import price_of_order
 
 __all__ = ["Family", "draw", "explore", "worst_with_best_mean"]
 
@@ -152,7 +152,7 @@ def draw(path: Path, families: list[Family], cells: int = 40) -> None:
 def main(arguments: list[str]) -> int:
     """Print the table and draw the figure to the path given."""
     if len(arguments) != 1:
-        print("usage: python -m linkedbandits.theory.ordered_against_free FIGURE.png", file=sys.stderr)
+        print("usage: python -m linkedbandits.bounds.ordered_against_free FIGURE.png", file=sys.stderr)
         return 2
     families = explore(np.random.default_rng(20190612))
     print(f"{'family':60} {'instances':>9} {'median':>7} {'largest':>8}")

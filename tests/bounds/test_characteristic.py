@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import linkedbandits as lb
-from linkedbandits.theory import characteristic_time, load
-from theory.instances import EDGES, LINKAGES, no_tie
+from bounds.instances import EDGES, no_tie
+from linkedbandits.bounds import characteristic_time, load
+from linkedbandits.bounds.divergence import kl
+from linkedbandits.linkage import LINKAGES
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,8 @@ from theory.instances import EDGES, LINKAGES, no_tie
         ([0, 1], "ordered", 0.5 / log(2)),
         ([1, 0], "free", 0.5 / log(2)),
         ([1, 0], "single", 1 / log(2)),
+        ([1, 0], "suffix", 1 / log(2)),
+        ([0, 1], "suffix", 0.5 / log(2)),
         # A small gap D with variance v: 1/s + 1/t = D^2/(2 v), so that s = t = 4 v/D^2 is best for one arm a play.
         ([0.5, 0.5 + 1e-6], "single", 2e12),
         # In order, max(s, t + s/2) with the best arm first: s = 1 + sqrt 2 of t = 1 + 1/sqrt 2.
@@ -43,7 +48,48 @@ def test_more_freedom_takes_no_more_plays_and_order_at_most_twice_as_many(means)
     assert ordered <= 2 * free * (1 + 1e-9)
 
 
-@given(no_tie, st.sampled_from(LINKAGES))
+def suffix_time_by_brute_force(means: np.ndarray, best: list[int]) -> float:
+    """The least plays over all shares of plays opened at each arm, with a condition at every of many pooled means.
+
+    Written with nothing of the library but the divergence: x_g plays are opened at g, arm i gets the sum over g <= i of
+    x_g prod_{g <= j < i} (1 - mu_j) samples, and t_a kl(mu_a, l) + t_b kl(mu_b, l) >= 1 for all l between the two.
+    """
+    arms = means.size
+    samples_of = np.array([[np.prod(1 - means[g:i]) if g <= i else 0.0 for g in range(arms)] for i in range(arms)])
+    rows = []
+    for winner in best:
+        for loser in set(range(arms)) - set(best):
+            pooled = np.linspace(means[loser], means[winner], 1202)[1:-1, np.newaxis]
+            rows.append(samples_of[winner] * kl(means[winner], pooled) + samples_of[loser] * kl(means[loser], pooled))
+    conditions = np.concatenate(rows)
+    return float(linprog(np.ones(arms), A_ub=-conditions, b_ub=-np.ones(conditions.shape[0])).fun)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_from_some_arm_on_it_is_what_a_brute_force_linear_programme_finds(k):
+    """A grid of 1,200 pooled means misses the least of each condition by some millionths."""
+    rng = np.random.default_rng([3, k])
+    for _ in range(12):
+        means = rng.uniform(0.03, 0.97, int(rng.integers(3, 6)))
+        time = characteristic_time(means, "suffix", k=k)
+        assert suffix_time_by_brute_force(means, list(time.best)) == pytest.approx(time.value, rel=1e-4)
+
+
+@given(no_tie)
+@settings(max_examples=60)
+def test_to_choose_every_arm_is_worth_more_than_to_choose_where_to_begin(means):
+    ordered, suffix, single = (characteristic_time(means, name).value for name in ("ordered", "suffix", "single"))
+    assert ordered <= suffix * (1 + 1e-8)
+    assert suffix <= single * (1 + 1e-8)
+
+
+def test_easy_arms_between_hard_ones_are_where_they_differ():
+    """The first and the last arm are hard to tell apart. In order the others are left out of most plays."""
+    means = [0.567, 0.355, 0.456, 0.599]
+    assert characteristic_time(means, "suffix").value > 1.15 * characteristic_time(means, "ordered").value
+
+
+@given(no_tie, st.sampled_from(list(LINKAGES)))
 @settings(max_examples=60)
 def test_the_proportions_use_up_every_play(means, linkage):
     time = characteristic_time(means, linkage)
@@ -63,14 +109,14 @@ def test_free_plays_do_not_care_for_the_order(means, random):
     assert characteristic_time(shuffled, "free").value == pytest.approx(value, rel=1e-8)
 
 
-@given(no_tie, st.sampled_from(LINKAGES), st.floats(0, 1))
+@given(no_tie, st.sampled_from(list(LINKAGES)), st.floats(0, 1))
 @settings(max_examples=60)
 def test_one_more_rival_never_helps(means, linkage, share):
     longer = np.append(means, share * np.sort(means)[-2])
     assert characteristic_time(longer, linkage).value >= characteristic_time(means, linkage).value * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 @pytest.mark.parametrize(
     ("means", "k", "best"),
     [
@@ -95,7 +141,7 @@ def test_a_tie_elsewhere_does_no_harm():
     assert characteristic_time([0.9, 0.9, 0.4, 0.4], k=2).value < np.inf
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 @pytest.mark.parametrize("means", EDGES, ids=str)
 def test_means_at_and_near_the_edges(means, linkage):
     time = characteristic_time(means, linkage)
@@ -111,7 +157,7 @@ def test_a_time_beyond_floating_point_is_infinite_with_its_reason():
     assert "more plays" in time.reason
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 def test_several_best_arms(linkage):
     means = [0.2, 0.7, 0.4, 0.6]
     two = characteristic_time(means, linkage, k=2)
@@ -122,7 +168,7 @@ def test_several_best_arms(linkage):
     assert two.value >= characteristic_time([0.4, 0.6], "free").value * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", list(LINKAGES))
 def test_several_best_arms_with_a_tiny_gap_beside_a_wide_one(linkage):
     time = characteristic_time([0.9, 0.5, 0.5 - 1e-6, 0.0, 1.0], linkage, k=3)
     assert time.best == (0, 1, 4)
@@ -138,19 +184,20 @@ def test_bad_input_names_the_value_and_the_remedy():
         characteristic_time([0.1, 1.5])
     with pytest.raises(lb.InvalidMeans, match="at least two"):
         characteristic_time([0.1])
-    with pytest.raises(lb.UnknownName, match="ordered, free, single"):
+    with pytest.raises(lb.UnknownName, match=", ".join(LINKAGES)):
         characteristic_time([0.1, 0.2], "orderd")
 
 
 MILLION = """
 import resource
 import numpy as np
-from linkedbandits.theory import characteristic_time
+from linkedbandits.bounds import characteristic_time
+from linkedbandits.linkage import LINKAGES
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 means = np.random.default_rng(3).random(10**6) * 0.9
 means[123456] = 0.95
-for linkage in ("ordered", "free", "single"):
+for linkage in LINKAGES:
     time = characteristic_time(means, linkage)
     assert time.best == (123456,), time.best
     assert time.at_least >= time.value * (1 - 1e-8), linkage

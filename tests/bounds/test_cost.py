@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import linkedbandits as lb
-from linkedbandits.theory import expected_plays, load, play_cost
-from theory.instances import one_mean
+from bounds.instances import one_mean
+from linkedbandits.bounds import expected_plays, load, play_cost
+from linkedbandits.linkage import LINKAGES
 
 arms_and_needs = st.lists(st.tuples(one_mean, st.integers(0, 60)), min_size=2, max_size=6).map(
     lambda rows: ([mean for mean, _ in rows], [need for _, need in rows])
@@ -70,11 +72,43 @@ def test_freely_the_best_rule_lies_within_the_limits(rows):
     assert least <= cost.at_most * (1 + 1e-9)
 
 
-@given(arms_and_needs, st.sampled_from(["ordered", "free"]))
+@given(arms_and_needs, st.sampled_from(["ordered", "free", "suffix"]))
 def test_the_first_order_takes_over_as_needs_grow(given_arms, linkage):
     means, needs = given_arms
     cost = play_cost(np.array(needs) * 10**12, means, linkage)
     assert cost.at_most <= cost * (1 + 1e-5) + 1
+
+
+def expected_suffix_plays(needs: list[int], means: list[float]) -> float:
+    """The mean of t_last + the hits before it, with t_i = max(m_i, t_{i-1} - hits), over the whole law of each t."""
+    law, hits_before = {needs[0]: 1.0}, 0.0
+    for need, mean in zip(needs[1:], means, strict=False):
+        following: dict[int, float] = {}
+        for reached, chance in law.items():
+            hits_before += chance * reached * mean
+            for hits, weight in enumerate(binom.pmf(np.arange(reached + 1), reached, mean)):
+                after = max(need, reached - hits)
+                following[after] = following.get(after, 0.0) + chance * float(weight)
+        law = following
+    return hits_before + sum(reached * chance for reached, chance in law.items())
+
+
+@given(st.lists(st.tuples(one_mean, st.integers(0, 12)), min_size=2, max_size=5))
+@settings(max_examples=60)
+def test_from_some_arm_on_the_exact_expectation_lies_within_the_limits(rows):
+    means, needs = [mean for mean, _ in rows], [need for _, need in rows]
+    cost = play_cost(needs, means, "suffix")
+    exact = expected_suffix_plays(needs, means)
+    assert cost <= exact * (1 + 1e-9) + 1e-9
+    assert exact <= cost.at_most * (1 + 1e-9) + 1e-9
+
+
+def test_the_limit_from_some_arm_on_is_not_idle():
+    """Each of many arms needs what the one before passes on: then chance adds at every arm."""
+    needs, means = np.round(400 * 0.9 ** np.arange(8)).astype(int).tolist(), [0.1] * 8
+    cost = play_cost(needs, means, "suffix")
+    exact = expected_suffix_plays(needs, means)
+    assert cost + 0.25 * (cost.at_most - cost) < exact < cost.at_most
 
 
 def test_one_arm_a_play_needs_no_approximation():
@@ -83,7 +117,7 @@ def test_one_arm_a_play_needs_no_approximation():
 
 
 def test_no_needs_take_no_plays():
-    assert [play_cost([0, 0], [0.3, 0.4], linkage).at_most for linkage in ("ordered", "free", "single")] == [0, 0, 0]
+    assert [play_cost([0, 0], [0.3, 0.4], linkage).at_most for linkage in LINKAGES] == [0] * len(LINKAGES)
 
 
 def test_a_cost_survives_copying_and_saving():

@@ -12,9 +12,9 @@ from math import exp, inf, log, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.bounds.divergence import kl, kl_of_error
 from linkedbandits.checks import check_probability
 from linkedbandits.model import FloatArray, check_means
-from linkedbandits.theory.divergence import kl, kl_of_error
 
 __all__ = ["Improvement", "PaperBounds", "corollary_in_kl", "paper"]
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from linkedbandits.bounds.divergence import kl
 from linkedbandits.model import FloatArray
-from linkedbandits.theory.divergence import kl
-
-LINKAGES = ("ordered", "free", "single")
 
 EDGES = [
     [1.0, 0.0, 0.0],

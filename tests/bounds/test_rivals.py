@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.theory.rivals import Rivals
-from theory.instances import evidence, no_tie
+from bounds.instances import evidence, no_tie
+from linkedbandits.bounds.rivals import Rivals
 
 
 def rivals_of(means: np.ndarray) -> Rivals:

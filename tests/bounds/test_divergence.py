@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linkedbandits.theory.divergence import kl, kl_of_error, pooled_kl
+from linkedbandits.bounds.divergence import kl, kl_of_error, pooled_kl
 
 
 def exact_kl(p: float, q: float) -> float:

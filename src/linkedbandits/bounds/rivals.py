@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
+from linkedbandits.bounds.divergence import kl, pooled_kl
 from linkedbandits.model import FloatArray
-from linkedbandits.theory.divergence import kl, pooled_kl
 
 __all__ = ["Rivals"]
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkedbandits.theory.pricing import quote
-from linkedbandits.theory.programme import allocate_by_programme
-from linkedbandits.theory.search import allocate_by_search
-from theory.instances import EDGES, LINKAGES, evidence, random_means
+from bounds.instances import EDGES, evidence, random_means
+from linkedbandits.bounds.programme import allocate_by_programme
+from linkedbandits.bounds.search import allocate_by_search
+from linkedbandits.linkage import LINKAGES, find_linkage
+
+EVERY_LINKAGE = pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAGES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("linkage", "instances"), [("ordered", 200), ("free", 200), ("single", 100)])
-def test_convex_search_and_linear_programme_agree(linkage, instances):
-    rng = np.random.default_rng([20240501, LINKAGES.index(linkage)])
-    for _ in range(instances):
+@EVERY_LINKAGE
+def test_convex_search_and_linear_programme_agree(linkage):
+    rng = np.random.default_rng([20240501, list(LINKAGES).index(linkage.name)])
+    for _ in range(150):
         means = random_means(rng, int(2 + 39 * rng.random() ** 2))
         best = int(means.argmax())
         searched = allocate_by_search(means, best, linkage)
@@ -26,7 +28,7 @@ def test_convex_search_and_linear_programme_agree(linkage, instances):
         assert searched.at_least == pytest.approx(searched.plays, rel=1e-8)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@EVERY_LINKAGE
 @pytest.mark.parametrize("means", EDGES, ids=str)
 def test_they_agree_at_the_edges_too(means, linkage):
     best = int(np.argmax(means))
@@ -35,7 +37,7 @@ def test_they_agree_at_the_edges_too(means, linkage):
     assert searched.plays == pytest.approx(programmed.at_least, rel=1e-6)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@EVERY_LINKAGE
 @pytest.mark.parametrize("solver", ["search", "programme"])
 def test_the_samples_tell_every_rival_apart_and_cost_the_plays(linkage, solver):
     rng = np.random.default_rng(7)
@@ -46,13 +48,13 @@ def test_the_samples_tell_every_rival_apart_and_cost_the_plays(linkage, solver):
             found = allocate_by_search(means, best, linkage)
         else:
             found = allocate_by_programme(means, np.array([best]), linkage)
-        assert quote(found.samples, means, linkage).plays == pytest.approx(found.plays)
+        assert linkage.quote(found.samples, means).plays == pytest.approx(found.plays)
         for rival in np.delete(np.arange(6), best):
             gained = evidence(means[best], means[rival], found.samples[best], found.samples[rival])
             assert gained >= 1 - 1e-6
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@EVERY_LINKAGE
 def test_no_random_samples_do_better(linkage):
     rng = np.random.default_rng(8)
     for _ in range(10):
@@ -63,7 +65,7 @@ def test_no_random_samples_do_better(linkage):
         for _ in range(100):
             samples = least.samples * np.exp(rng.normal(0, 0.2, 4))
             weakest = min(evidence(means[best], means[a], samples[best], samples[a]) for a in rivals)
-            assert quote(samples, means, linkage).plays / weakest >= least.at_least * (1 - 1e-9)
+            assert linkage.quote(samples, means).plays / weakest >= least.at_least * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
@@ -73,7 +75,7 @@ def test_the_best_of_the_successes_are_the_worst_of_the_failures(k):
     for _ in range(5):
         means = rng.uniform(0.05, 0.95, 6)
         ranked = np.argsort(-means)
-        best = allocate_by_programme(means, np.sort(ranked[:k]), "single")
-        rest = allocate_by_programme(1 - means, np.sort(ranked[k:]), "single")
+        best = allocate_by_programme(means, np.sort(ranked[:k]), find_linkage("single"))
+        rest = allocate_by_programme(1 - means, np.sort(ranked[k:]), find_linkage("single"))
         assert best.plays == pytest.approx(rest.plays, rel=1e-6)
         assert best.samples == pytest.approx(rest.samples, rel=1e-2, abs=1e-3 * best.plays)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
-
 import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Linkage
-from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
-from linkedbandits.theory.pricing import linkage_name, quote
+from linkedbandits.linkage import Linkage, find_linkage
+from linkedbandits.model import FloatArray, check_means, check_needs
 
 __all__ = ["PlayCost", "load", "play_cost"]
 
@@ -49,10 +46,10 @@ def play_cost(needs: npt.ArrayLike, means: npt.ArrayLike, linkage: str | Linkage
     """
     vector = check_means(means)
     wanted = check_needs(needs, vector.size)
-    name = linkage_name(linkage)
-    plays = quote(wanted.astype(np.float64), vector, name).plays
+    link = find_linkage(linkage)
+    plays = float(link.price(wanted.astype(np.float64), vector))
     # One sample a play is always possible.
-    at_most = min(_EXCESS[name](wanted, vector, plays), float(wanted.sum(dtype=np.float64)))
+    at_most = min(link.expected_at_most(wanted, vector), float(wanted.sum(dtype=np.float64)))
     return PlayCost(plays, max(plays, at_most))
 
 
@@ -65,7 +62,7 @@ def load(rates: npt.ArrayLike, means: npt.ArrayLike, linkage: str | Linkage = "o
     (1.0, 1.25)
     """
     vector = check_means(means)
-    return quote(_check_rates(rates, vector.size), vector, linkage_name(linkage)).plays
+    return float(find_linkage(linkage).price(_check_rates(rates, vector.size), vector))
 
 
 def _check_rates(rates: npt.ArrayLike, arms: int) -> FloatArray:
@@ -78,31 +75,3 @@ def _check_rates(rates: npt.ArrayLike, arms: int) -> FloatArray:
     for arm in np.flatnonzero(~((vector >= 0) & (vector < np.inf))):
         raise InvalidParameter(f"rate {float(vector[arm])!r} of arm {arm} is no rate; give samples per play, 0 or more")
     return vector
-
-
-def _ordered_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
-    """Doob's maximal inequality: the hits before an arm exceed their mean by at most 2 standard deviations, averaged.
-
-    Hits of the last needed arm come before nobody.
-    """
-    needed = np.flatnonzero(needs)
-    before = slice(0, needed[-1] if needed.size else 0)
-    variance = float((needs[before] * (means[before] * (1 - means[before]))).sum())
-    return plays + 2 * sqrt(variance)
-
-
-def _free_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
-    """Play tuples at random at the rates needed, then make up for what is missing arm by arm.
-
-    After ceil(plays) of them arm i lacks half a mean absolute deviation of its binomial count, on average.
-    """
-    first = max(1, ceil(plays))
-    missing = np.sqrt(needs * np.maximum(1 - needs / first, 0)).sum() / 2
-    return first + float(missing)
-
-
-def _single_at_most(needs: IntArray, means: FloatArray, plays: float) -> float:
-    return plays
-
-
-_EXCESS = {"ordered": _ordered_at_most, "free": _free_at_most, "single": _single_at_most}

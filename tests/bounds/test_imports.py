@@ -1,4 +1,4 @@
-"""What the theory imports before it is asked anything."""
+"""What the bounds import before it is asked anything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 LOADED = """
 import sys
-import linkedbandits.theory
+import linkedbandits.bounds
 print(*[name for name in ("scipy.optimize", "matplotlib") if name in sys.modules])
 """
 
