@@ -210,7 +210,7 @@ def test_a_policy_that_declares_nothing_can_keep_it():
     assert found.ended == found.runs == len(LINKAGES) * (2 * 20 + 5 + 6 * 10)
     assert said == [*found.checks, str(found)]
     assert str(found).splitlines() == [
-        "Few() keeps the contract: 22 checks, under ordered, free, single.",
+        "Few() keeps the contract: 29 checks, under ordered, free, single, suffix.",
         "It looks for the best arm, given neither delta nor a budget; nothing is proved.",
         "It keeps no evidence; told how many plays will be out, it asks the same.",
         "Of 420 runs 420 ended by its own rule.",
