@@ -6,6 +6,7 @@ fulfilled the policy sees its counts and states the next.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
@@ -47,6 +48,8 @@ class Experiment:
     Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time to
     keep so many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter the
     evidence only when they are told.
+
+    Any number of threads may use an experiment.
 
     >>> import linkedbandits as lb
     >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
@@ -91,6 +94,7 @@ class Experiment:
         self._plays = 0
         self._late = 0
         self._verdict: Verdict | None = None
+        self._lock = threading.Lock()
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
 
     @property
@@ -135,22 +139,23 @@ class Experiment:
 
     def ask(self) -> Play:
         """The next play to make. Asking alone changes nothing that the policy sees."""
-        if self._verdict is not None:
-            raise ExperimentFinished(
-                f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
-            )
-        out = len(self._tickets)
-        if self._in_time + out >= self._max_plays:
-            raise TooManyInFlight(
-                f"all {self._max_plays} plays of the budget are out; tell() the {out} that are in flight"
-            )
-        if self._parallel is not None and out >= self._parallel:
-            raise TooManyInFlight(
-                f"{out} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
-            )
-        play = self._answers.open_play()
-        ticket = self._tickets[play] = self._lane.hand_out(play)
-        return Play(play, self._labels_of(ticket.arms))
+        with self._lock:
+            if self._verdict is not None:
+                raise ExperimentFinished(
+                    f"the experiment is done after {self._verdict.plays} plays; recommend() has its verdict"
+                )
+            out = len(self._tickets)
+            if self._in_time + out >= self._max_plays:
+                raise TooManyInFlight(
+                    f"all {self._max_plays} plays of the budget are out; tell() the {out} that are in flight"
+                )
+            if self._parallel is not None and out >= self._parallel:
+                raise TooManyInFlight(
+                    f"{out} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
+                )
+            play = self._answers.open_play()
+            ticket = self._tickets[play] = self._lane.hand_out(play)
+            return Play(play, self._labels_of(ticket.arms))
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -159,30 +164,31 @@ class Experiment:
         that follow; ``"late"``, for an abandoned play or one told after the verdict, which enters the estimates but
         can no longer enter the decision; or ``"repeated"``, for the same answer told before.
         """
-        answer = self._known(play_id)
-        hit_arm = NO_HIT if hit is None else self._index_of(hit)
-        if answer >= NO_HIT:
-            return self._check_repeated(play_id, answer, hit, hit_arm)
-        ticket = self._tickets.get(play_id)
-        arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
-        reached = arms.size if hit is None else self._reached(play_id, arms, hit_arm)
+        with self._lock:
+            answer = self._known(play_id)
+            hit_arm = NO_HIT if hit is None else self._index_of(hit)
+            if answer >= NO_HIT:
+                return self._check_repeated(play_id, answer, hit, hit_arm)
+            ticket = self._tickets.get(play_id)
+            arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
+            reached = arms.size if hit is None else self._reached(play_id, arms, hit_arm)
 
-        self._answers.record(play_id, hit_arm)
-        self._plays += 1
-        if ticket is not None:
-            del self._tickets[play_id]
-        if ticket is None or self._verdict is not None:
-            receipt: Receipt = "late"
-            self._late += 1
-            self._lane.add_late(arms[:reached], hit_arm)
-        else:
-            receipt = "spare" if ticket.role == "spare" else "counted"
-            self._lane.bring(play_id, ticket, reached, hit_arm)
-            if self._lane.request.fulfilled:
-                self._advance()
-        if self._verdict is None and self._in_time >= self._max_plays:
-            self._verdict = self._verdict_of(self._lane.leading(), "budget", None)
-        return receipt
+            self._answers.record(play_id, hit_arm)
+            self._plays += 1
+            if ticket is not None:
+                del self._tickets[play_id]
+            if ticket is None or self._verdict is not None:
+                receipt: Receipt = "late"
+                self._late += 1
+                self._lane.add_late(arms[:reached], hit_arm)
+            else:
+                receipt = "spare" if ticket.role == "spare" else "counted"
+                self._lane.bring(play_id, ticket, reached, hit_arm)
+                if self._lane.request.fulfilled:
+                    self._advance()
+            if self._verdict is None and self._in_time >= self._max_plays:
+                self._verdict = self._verdict_of(self._lane.leading(), "budget", None)
+            return receipt
 
     def abandon(self, play_id: int) -> None:
         """Say that a play will not be answered, so that what it was asked for is asked again.
@@ -192,38 +198,46 @@ class Experiment:
         plays are given up for reasons that have nothing to do with their outcome: give up failures, and only
         successes count. Abandoning twice, or a play already told, is harmless.
         """
-        if self._known(play_id) != WAITING:
-            return
-        ticket = self._tickets.pop(play_id)
-        self._answers.record(play_id, GIVEN_UP - self._given_up.number(ticket.arms))
-        if self._verdict is None:
-            self._lane.give_up(play_id, ticket)
+        with self._lock:
+            if self._known(play_id) != WAITING:
+                return
+            ticket = self._tickets.pop(play_id)
+            self._answers.record(play_id, GIVEN_UP - self._given_up.number(ticket.arms))
+            if self._verdict is None:
+                self._lane.give_up(play_id, ticket)
 
     def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
-        return self._verdict or self._verdict_of(self._lane.leading(), "budget", None)
+        with self._lock:
+            return self._verdict or self._verdict_of(self._lane.leading(), "budget", None)
 
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""
-        samples, successes = self._lane.totals()
-        still_in = self._lane.state.still_in[0].tolist()
-        return [
-            Estimate(label, seen, won, won / seen if seen else None, kept)
-            for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
-        ]
+        with self._lock:
+            samples, successes = self._lane.totals()
+            still_in = self._lane.state.still_in[0].tolist()
+            return [
+                Estimate(label, seen, won, won / seen if seen else None, kept)
+                for label, seen, won, kept in zip(
+                    self._labels, samples.tolist(), successes.tolist(), still_in, strict=True
+                )
+            ]
 
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
-        weigh = getattr(self._policy, "log10_evidence", None)
-        return None if weigh is None else weigh(self._lane.state)[0].tolist()
+        with self._lock:
+            weigh = getattr(self._policy, "log10_evidence", None)
+            return None if weigh is None else weigh(self._lane.state)[0].tolist()
 
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
-        return seal({**content_of(self), "answers": self._answers.to_text()})
+        with self._lock:
+            return seal({**content_of(self), "answers": self._answers.to_text()})
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the answers, as plain data whose size does not grow with the plays; see :meth:`restore`."""
-        return content_of(self)
+        with self._lock:
+            return content_of(self)
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: Answers) -> Experiment:
