@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from brute_force import fewest_plays, plays_for_needs, suffix_sample
 from linkedbandits.linkage import LINKAGES, Free, Ordered, Single, find_linkage, ordered_plays, play_in_turn
-from linkedbandits.live import NeedsInProgress
+from linkedbandits.live.requests import NeedsInProgress
 from linkedbandits.model import IntArray
 from linkedbandits.streams import LaneStreams
 from linkedbandits.world import CoinFlips

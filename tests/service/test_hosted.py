@@ -49,7 +49,7 @@ def busy_experiment(store, snapshot_every: int, linkage: str = "free") -> str:
 @pytest.mark.parametrize("linkage", ["ordered", "free", "single"])
 @pytest.mark.parametrize("snapshot_every", [1, 40, 10_000])
 def test_opened_again_it_is_the_same(store, monkeypatch, snapshot_every, linkage):
-    monkeypatch.setattr("linkedbandits.answers.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.live.answer_log.SEGMENT", 16)
     monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
     experiment = busy_experiment(store, snapshot_every, linkage)
     hosted = reopened(store, experiment)
@@ -77,7 +77,7 @@ def test_it_goes_on_with_tuples_of_its_own(store):
 
 
 def test_a_snapshot_rewrites_only_the_segments_that_changed(store, monkeypatch):
-    monkeypatch.setattr("linkedbandits.answers.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.live.answer_log.SEGMENT", 16)
     monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
     rewritten: list[list[int]] = []
     save = Tables.save_snapshot

@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.answers import NO_HIT
 from linkedbandits.errors import MissingExtra
-from linkedbandits.model import Label
+from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.model import IntArray, Label
 from linkedbandits.service.hosted import RECEIPT_OF_LETTER
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Store
@@ -65,7 +65,7 @@ def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
 def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
     with store.reading() as tables:
         labels = tables.record(experiment).setup.arms
-    numbers = TupleNumbers(labels)
+    numbers = TupleNumbers()
     after = 0
     while True:
         with store.reading() as tables:
@@ -83,11 +83,14 @@ def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
         numbers.written()
 
 
-def _events_of(entry: Entry, asked: Sequence[tuple[Label, ...]], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
+def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
     body, same = entry.body, {"seq": entry.seq, "at": entry.at, "kind": entry.kind}
     if entry.kind == "ask":
+        last, shown = None, ()
         for play, arms in enumerate(asked, start=body["first"]):
-            yield {**same, "play": play, "arms": arms}
+            if arms is not last:  # the same few tuples come again and again
+                last, shown = arms, tuple(labels[arm] for arm in arms.tolist())
+            yield {**same, "play": play, "arms": shown}
     elif entry.kind == "tell":
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
             label = None if hit == NO_HIT else labels[hit]
@@ -100,7 +103,7 @@ def _events_of(entry: Entry, asked: Sequence[tuple[Label, ...]], labels: Sequenc
 
 
 def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:
-    texts: dict[Label, str] = {}  # the same few tuples come again and again
+    texts: dict[Label, str] = {}
 
     def text(label: Label) -> str | None:
         if label is None:

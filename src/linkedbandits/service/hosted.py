@@ -1,7 +1,8 @@
 """An experiment as the service has it: with leases, and a journal from which it can be rebuilt.
 
 Every command that changes something becomes one journal entry. Replaying the entries gives the same experiment, and
-the replay checks that it does: same plays, same receipts.
+the replay checks that it does: same plays, same receipts. Arms are numbers here and in the journal; labels come in with
+an answer, and go out with a play.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from itertools import takewhile
 from math import inf
 from typing import Any, NoReturn
 
-from linkedbandits.answers import NO_HIT, Answers
+import numpy as np
+
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import (
     ConflictingTell,
@@ -26,14 +28,14 @@ from linkedbandits.errors import (
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.experiment import Experiment
-from linkedbandits.model import Label
+from linkedbandits.live import AnswerLog, Experiment, Receipt
+from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
 from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, check_text
 from linkedbandits.service.replies import Asked, Refused, Told
 from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
-from linkedbandits.tickets import Play, Receipt
 
 MOST_IN_FLIGHT = 50_000
 """Plays of one experiment that may be out: every snapshot has all of them."""
@@ -56,8 +58,7 @@ class HostedExperiment:
         self.leases: dict[int, float] = {}
         self.abandoned = 0
         self._none_due_before = -inf
-        self._index = {label: arm for arm, label in enumerate(self.experiment.arms)}
-        self._numbers = TupleNumbers(self.experiment.arms)
+        self._numbers = TupleNumbers()
         self._tail = JournalTail(record.created_at)
 
     @classmethod
@@ -66,7 +67,7 @@ class HostedExperiment:
         hosted = cls(record)
         snapshot = store.snapshot(record.id)
         if snapshot is not None:
-            hosted._fill(snapshot, Answers.from_segments(store.answers(record.id)))
+            hosted._fill(snapshot, AnswerLog.from_segments(store.answers(record.id)))
         hosted.catch_up(store, record.head)
         return hosted
 
@@ -94,12 +95,12 @@ class HostedExperiment:
         if self.status == "paused":
             raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
         self.expire(now)
-        plays = self._hand_out(min(count, self._room()))
-        body: dict[str, Any] = {"first": plays[0].id, "asked": count, "runs": self._numbers.runs(plays)}
+        first, tuples = self._hand_out(min(count, self._room()))
+        body: dict[str, Any] = {"first": first, "asked": count, "runs": self._numbers.runs(tuples)}
         if key is not None:
             body["key"] = key
         entry = self._tail.add("ask", body, now)
-        return Asked(tuple(plays), self._lease(plays, entry), repeated=False)
+        return self._asked(entry, tuples, self._lease(entry, len(tuples)), repeated=False)
 
     def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> Told:
         """Take in answers, each for itself: one that is refused does not spoil the others.
@@ -109,7 +110,7 @@ class HostedExperiment:
         """
         self.expire(now)
         archived = self.status == "archived"
-        tell, leases, index = self.experiment.tell, self.leases, self._index
+        tell, number_of, leases = self.experiment.run.tell, self.experiment.number_of, self.leases
         outcomes: list[Receipt | Refused] = []
         plays: list[int] = []
         hits: list[int] = []
@@ -118,7 +119,8 @@ class HostedExperiment:
             try:
                 if archived and not self._was_told(play):
                     self._check_not_archived()
-                receipt = tell(play, hit)
+                arm = number_of(play, hit)
+                receipt = tell(play, arm)
             except (UnknownPlay, HitNotInPlay, ConflictingTell, ExperimentArchived) as error:
                 outcomes.append(Refused(error))
                 continue
@@ -126,7 +128,7 @@ class HostedExperiment:
             if receipt != "repeated":
                 leases.pop(play, None)
                 plays.append(int(play))
-                hits.append(NO_HIT if hit is None else index[hit])
+                hits.append(arm)
                 letters.append(receipt[0])
         if plays:
             entry = self._tail.add("tell", {"plays": plays, "hits": hits, "receipts": "".join(letters)}, now)
@@ -197,22 +199,29 @@ class HostedExperiment:
         answers = self.experiment.answers
         return isinstance(play, int) and 0 <= play < len(answers) and answers[play] >= NO_HIT
 
-    def _hand_out(self, count: int) -> list[Play]:
-        ask = self.experiment.ask
-        plays: list[Play] = []
+    def _hand_out(self, count: int) -> tuple[int, list[IntArray]]:
+        """The number of the first of up to ``count`` plays, and the arms of each."""
+        ask = self.experiment.run.ask
+        first, arms = ask()
+        tuples = [arms]
         try:
-            for _ in range(count):
-                plays.append(ask())  # noqa: PERF401 - what was handed out before the refusal counts
+            for _ in range(count - 1):
+                tuples.append(ask()[1])  # noqa: PERF401 - what was handed out before the refusal counts
         except (TooManyInFlight, ExperimentFinished):
-            if not plays:
-                raise
-        return plays
+            pass
+        return first, tuples
 
-    def _lease(self, plays: Sequence[Play], entry: Entry) -> float:
+    def _asked(self, entry: Entry, tuples: Sequence[IntArray], expiry: float, repeated: bool) -> Asked:
+        labelled = self.experiment.labelled
+        plays = tuple(labelled(play, arms) for play, arms in enumerate(tuples, start=entry.body["first"]))
+        return Asked(plays, expiry, repeated)
+
+    def _lease(self, entry: Entry, count: int) -> float:
         """Until when these plays are waited for."""
         expiry = entry.at + self.record.setup.lease_seconds
-        self.leases.update((play.id, expiry) for play in plays)
-        self._tail.touch(range(plays[0].id, plays[-1].id + 1))
+        plays = range(entry.body["first"], entry.body["first"] + count)
+        self.leases.update(dict.fromkeys(plays, expiry))
+        self._tail.touch(plays)
         return expiry
 
     def _told(self, entry: Entry) -> HistoryPoint | None:
@@ -227,7 +236,7 @@ class HostedExperiment:
 
     def _abandon_all(self, plays: Sequence[int]) -> None:
         for play in plays:
-            self.experiment.abandon(play)
+            self.experiment.run.abandon(play)
             del self.leases[play]
         self.abandoned += len(plays)
         self._tail.touch(plays)
@@ -239,9 +248,8 @@ class HostedExperiment:
                 f"key {body['key']!r} came with count={body['asked']} before and now count={count}; "
                 "use a new key for a new question"
             )
-        arms = self._numbers.spelled_out(store, self.record.id, body["runs"])
-        plays = tuple(Play(play, labels) for play, labels in enumerate(arms, start=body["first"]))
-        return Asked(plays, entry.at + self.record.setup.lease_seconds, repeated=True)
+        tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
+        return self._asked(entry, tuples, entry.at + self.record.setup.lease_seconds, repeated=True)
 
     def _replay(self, store: Reading, entry: Entry) -> None:
         try:
@@ -261,15 +269,15 @@ class HostedExperiment:
 
     def _replay_ask(self, store: Reading, entry: Entry) -> None:
         recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
-        plays = self._hand_out(len(recorded))
-        if plays[0].id != entry.body["first"] or [play.arms for play in plays] != recorded:
+        first, tuples = self._hand_out(len(recorded))
+        if first != entry.body["first"] or not _same_tuples(tuples, recorded):
             self._does_not_fit(entry, f"it hands out {len(recorded)} plays, and the replay other ones")
-        self._lease(plays, entry)
+        self._lease(entry, len(tuples))
 
     def _replay_tell(self, entry: Entry) -> None:
-        labels, body = self.experiment.arms, entry.body
+        tell, body = self.experiment.run.tell, entry.body
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
-            receipt = self.experiment.tell(play, None if hit == NO_HIT else labels[hit])
+            receipt = tell(play, hit)
             if receipt[0] != letter:
                 self._does_not_fit(entry, f"play {play} is {RECEIPT_OF_LETTER[letter]!r} in it, and {receipt!r} now")
             self.leases.pop(play, None)
@@ -302,11 +310,23 @@ class HostedExperiment:
         }
         return Snapshot(self.head, body)
 
-    def _fill(self, snapshot: Snapshot, answers: Answers) -> None:
+    def _fill(self, snapshot: Snapshot, answers: AnswerLog) -> None:
         body = snapshot.body
         self.experiment = Experiment.restore(body["experiment"], answers)
         self.status = body["status"]
         self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
         self.abandoned = body["abandoned"]
-        self._numbers = TupleNumbers(self.experiment.arms, body["next_tuple"])
+        self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
+
+
+def _same_tuples(tuples: Sequence[IntArray], recorded: Sequence[IntArray]) -> bool:
+    if len(tuples) != len(recorded):
+        return False
+    compared: tuple[IntArray, IntArray] | None = None
+    for arms, others in zip(tuples, recorded, strict=True):
+        if compared is None or arms is not compared[0] or others is not compared[1]:  # mostly the same two again
+            if not np.array_equal(arms, others):
+                return False
+            compared = (arms, others)
+    return True

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.live import Estimate
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.records import Setup
 from linkedbandits.simulation import simulate
 from linkedbandits.theory.lower_bound import lower
-from linkedbandits.tickets import Estimate
 
 TRIALS = 24
 LONGEST_SECONDS = 1.0

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.experiment import Experiment
+from linkedbandits.live import Experiment
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from linkedbandits.live import Estimate
 from linkedbandits.model import FloatArray, IntArray, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint
-from linkedbandits.tickets import Estimate
 
 MOST_HISTORY = 2_000
 """Points of history that a page is sent at once; more than a screen has columns."""

@@ -9,13 +9,12 @@ from contextlib import suppress
 import numpy as np
 
 from linkedbandits.errors import InvalidNeeds, LinkedBanditError, TooManyInFlight
-from linkedbandits.experiment import Experiment
 from linkedbandits.linkage import LINKAGES, Linkage, fulfil
+from linkedbandits.live import Experiment, Play
 from linkedbandits.model import Counts, FloatArray, Request
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.simulation import simulate
 from linkedbandits.streams import LaneStreams
-from linkedbandits.tickets import Play
 from linkedbandits.world import CoinFlips
 
 Trace = list[tuple[tuple[object, ...], object]]
@@ -118,11 +117,11 @@ def _check_live_trace_survives_json(policy: AnyPolicy, linkage: Linkage, means: 
     _require(straight == resumed, policy, linkage, "a saved experiment must go on exactly where it stopped")
 
     exp = Experiment(range(len(means)), policy, linkage=linkage, seed=seed)
-    before = exp._lane.state.to_json()
+    before = exp.run.state_as_json()
     with suppress(TooManyInFlight):  # a policy with a small budget hands out no more than that
         for _ in range(50):
             exp.ask()
-    _require(exp._lane.state.to_json() == before, policy, linkage, "asking without telling must not change the state")
+    _require(exp.run.state_as_json() == before, policy, linkage, "asking without telling must not change the state")
 
 
 def _live_trace(

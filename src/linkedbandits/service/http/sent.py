@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from linkedbandits.live import Receipt
 from linkedbandits.service.records import Role, RunStatus
-from linkedbandits.tickets import Receipt
 
 Label = str | bool | int | float
 """An experiment that was made without HTTP may have labels that HTTP would refuse."""

@@ -1,11 +1,18 @@
-"""The answers to all plays ever asked, four bytes each, so that a repeated answer is told from a new one."""
+"""The answers to all plays ever asked, four bytes each, so that a repeated answer is told from a new one.
+
+Plays refer to tuples of arms by number, for there are many plays and few tuples.
+"""
 
 from __future__ import annotations
 
 import base64
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from linkedbandits.model import IntArray
 
 NO_HIT = -1
 WAITING = -2
@@ -17,7 +24,38 @@ SEGMENT = 65_536
 _FAST = 1  # answers repeat a few values; more effort gains little
 
 
-class Answers:
+class TupleTable:
+    """Tuples by number, and numbers by tuple.
+
+    >>> table = TupleTable()
+    >>> table.number(np.array([2, 0])), table.number(np.array([1])), table.number(np.array([2, 0]))
+    (0, 1, 0)
+    >>> table[1]
+    array([1])
+    """
+
+    def __init__(self, tuples: Iterable[Sequence[int]] = ()) -> None:
+        self._tuples: list[IntArray] = []
+        self._numbers: dict[bytes, int] = {}
+        for arms in tuples:
+            self.number(np.array(arms, dtype=np.int64))
+
+    def number(self, arms: IntArray) -> int:
+        """The tuple's number, a new one if it was not there."""
+        number = self._numbers.setdefault(arms.tobytes(), len(self._tuples))
+        if number == len(self._tuples):
+            self._tuples.append(arms)
+        return number
+
+    def __getitem__(self, number: int) -> IntArray:
+        return self._tuples[number]
+
+    def to_json(self) -> list[list[int]]:
+        """The tuples in the order of their numbers, for JSON."""
+        return [arms.tolist() for arms in self._tuples]
+
+
+class AnswerLog:
     """Answer by play id: an arm's index, ``NO_HIT``, ``WAITING``, or ``GIVEN_UP`` and below."""
 
     def __init__(self) -> None:
@@ -43,7 +81,7 @@ class Answers:
         return base64.b64encode(zlib.compress(_little_endian(self._hits).tobytes())).decode("ascii")
 
     @classmethod
-    def from_text(cls, text: str) -> Answers:
+    def from_text(cls, text: str) -> AnswerLog:
         """What :meth:`to_text` packed."""
         return cls._unpack([base64.b64decode(text, validate=True)])
 
@@ -53,12 +91,12 @@ class Answers:
         return zlib.compress(_little_endian(part).tobytes(), _FAST)
 
     @classmethod
-    def from_segments(cls, segments: Iterable[bytes]) -> Answers:
+    def from_segments(cls, segments: Iterable[bytes]) -> AnswerLog:
         """The answers of which these are the segments, in order."""
         return cls._unpack(segments)
 
     @classmethod
-    def _unpack(cls, packed: Iterable[bytes]) -> Answers:
+    def _unpack(cls, packed: Iterable[bytes]) -> AnswerLog:
         read = cls()
         for part in packed:
             read._hits.frombytes(zlib.decompress(part))

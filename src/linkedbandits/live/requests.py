@@ -4,7 +4,7 @@ The plays in flight are *spoken for*: a request never hands out more plays of an
 it, and it is fulfilled only when all of them are back. So no answer can be left out because it was slow, which
 matters where slow answers tend to be the failures.
 
-Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.spares`), which serve the
+Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
 requests that follow.
 """
 
@@ -15,11 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkedbandits.linkage import Linkage
+from linkedbandits.live.spares import Claim, Spares
 from linkedbandits.model import Counts, IntArray, Needs, Repeats, Request
-from linkedbandits.spares import Claim, Spares
 
 
-class InProgress(Protocol):
+class RequestInProgress(Protocol):
     """A request that is being played."""
 
     @property
@@ -56,7 +56,7 @@ class InProgress(Protocol):
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         ...
 
 
@@ -154,7 +154,7 @@ class NeedsInProgress:
         return Counts((self._needs - self._remaining)[np.newaxis], self._successes[np.newaxis])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         return {
             "needs": self._needs.tolist(),
             "remaining": self._remaining.tolist(),
@@ -232,7 +232,7 @@ class RepeatsInProgress:
         return Counts(self._samples[np.newaxis], self._successes[np.newaxis])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         return {
             "tuple": self._order.tolist(),
             "remaining": self._remaining,
@@ -251,7 +251,7 @@ class RepeatsInProgress:
         return read
 
 
-def begin(request: Request, arms: int, linkage: Linkage) -> InProgress:
+def begin(request: Request, arms: int, linkage: Linkage) -> RequestInProgress:
     """Start to play the request of a single lane."""
     match request:
         case Needs(samples=needs):
@@ -260,7 +260,7 @@ def begin(request: Request, arms: int, linkage: Linkage) -> InProgress:
             return RepeatsInProgress(order[0][order[0] >= 0], int(times[0]), arms)
 
 
-def resume(data: dict[str, Any], linkage: Linkage) -> InProgress:
+def resume(data: dict[str, Any], linkage: Linkage) -> RequestInProgress:
     """Go on with a request that was saved by its ``to_json``."""
     if "tuple" in data:
         return RepeatsInProgress.from_json(data)
