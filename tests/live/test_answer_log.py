@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, SEGMENT, WAITING, AnswerLog
 
 
 def some_answers(count: int) -> AnswerLog:
     answers = AnswerLog()
     for play in range(count):
-        assert answers.open_play() == play
+        assert answers.open_play(np.array([0])) == play
         answers.record(play, [NO_HIT, WAITING, GIVEN_UP, GIVEN_UP - 70_000, 0, 7, 100_000][play % 7])
     return answers
 
@@ -28,7 +30,7 @@ def test_segments_put_together_are_the_whole():
 
 def test_a_new_play_waits():
     answers = AnswerLog()
-    assert answers[answers.open_play()] == WAITING
+    assert answers[answers.open_play(np.array([0]))] == WAITING
 
 
 def test_bytes_are_swapped_both_ways_where_a_machine_has_the_other_order(monkeypatch):

@@ -33,7 +33,7 @@ def sealed(content_change=None, envelope_change=None) -> str:
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
         (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
-        (sealed(None, {"version": 3}), lb.NewerSave, "saved in format 3.*upgrade linkedbandits"),
+        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],

@@ -9,6 +9,6 @@
 
 from linkedbandits.live.answer_log import AnswerLog
 from linkedbandits.live.experiment import Estimate, Experiment, Play
-from linkedbandits.live.run import Receipt, Run
+from linkedbandits.live.run import Played, Receipt, Run, Upgrade
 
-__all__ = ["AnswerLog", "Estimate", "Experiment", "Play", "Receipt", "Run"]
+__all__ = ["AnswerLog", "Estimate", "Experiment", "Play", "Played", "Receipt", "Run", "Upgrade"]

@@ -20,8 +20,8 @@ from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog
-from linkedbandits.live.run import Receipt, Run, listed
-from linkedbandits.live.saving import seal, unseal, upgraded
+from linkedbandits.live.run import Receipt, Run, Upgrade, listed
+from linkedbandits.live.saving import seal, unseal, upgraded, upgraded_snapshot
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_linkage, fitted
@@ -138,6 +138,11 @@ class Experiment:
         return self.run.late
 
     @property
+    def upgrade(self) -> Upgrade | None:
+        """Set where the experiment went on with a version of the library that would have asked otherwise."""
+        return self.run.upgrade
+
+    @property
     def done(self) -> bool:
         """Is there a verdict?"""
         return self.run.decision is not None
@@ -193,7 +198,8 @@ class Experiment:
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
         with self._lock:
-            content = {**self._content(), "answers": self.run.answers.to_text()}
+            answers = self.run.answers
+            content = {**self._content(), "answers": answers.to_text(), "answers_to": answers.tuples_to_json()}
         return seal(content)
 
     def snapshot(self) -> dict[str, Any]:
@@ -204,18 +210,20 @@ class Experiment:
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
         """The experiment of a :meth:`snapshot` and the answers of that moment."""
-        return cls._read(snapshot, answers, None, None)
+        return cls._read(upgraded_snapshot(snapshot), answers, None, None)
 
     @classmethod
     def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None) -> Self:
         """The experiment that :meth:`to_json` saved, with this version of the library or an earlier one.
 
         A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
+        Where a policy would have asked otherwise than the version that saved the experiment, the experiment goes on all
+        the same, with the same estimates: what was played is a log for the policy, and :attr:`upgrade` says so.
         """
         version, content = unseal(text)
         try:
             content = upgraded(version, content)
-            return cls._read(content, AnswerLog.from_text(content["answers"]), policy, linkage)
+            return cls._read(content, AnswerLog.from_text(content["answers"], content["answers_to"]), policy, linkage)
         except UnknownName as error:
             raise UnknownName(
                 f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."

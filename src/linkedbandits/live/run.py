@@ -16,12 +16,15 @@ from linkedbandits.answer import answer_of, best_guess
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
-from linkedbandits.live.requests import RequestInProgress, begin, resume
-from linkedbandits.live.spares import Spares
+from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
+from linkedbandits.live.saving import asks_digest
+from linkedbandits.live.spares import MOST_SPARES, Spares
+from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.streams import LaneStreams
+from linkedbandits.version import __version__
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
 
@@ -48,6 +51,19 @@ class Decision(NamedTuple):
     error_bound: float | None
 
 
+class Upgrade(NamedTuple):
+    """An experiment that a later version of the library goes on with, though its policy would have asked otherwise.
+
+    ``version`` is the one that goes on, ``before`` the one that played until then (None if that is not known).
+    ``plays`` is how many plays of that time serve as a log; ``others`` are in the estimates alone.
+    """
+
+    version: str
+    before: str | None
+    plays: int
+    others: int
+
+
 class Run:
     """A policy's state, the request that is being played, the plays that are out or spare, and all that came back.
 
@@ -65,14 +81,19 @@ class Run:
         max_plays: int = COUNT_LIMIT,
         parallel: int | None = None,
         names: Sequence[object] | None = None,
+        keeps_tuples: bool = True,
     ) -> None:
-        """Nothing has been played yet. The arguments are those of an experiment, checked."""
+        """Nothing has been played yet. The arguments are those of an experiment, checked.
+
+        ``keeps_tuples`` is for those who have no other record of which play tried what.
+        """
         self.policy = policy
         self.linkage = linkage
         self.plays = 0
         self.late = 0
-        self.answers = AnswerLog()
+        self.answers = AnswerLog(keeps_tuples)
         self.decision: Decision | None = None
+        self.upgrade: Upgrade | None = None
         self._seed = seed
         self._max_plays = max_plays
         self._parallel = parallel
@@ -80,6 +101,8 @@ class Run:
         self._tickets: dict[int, Ticket] = {}
         self._given_up = TupleTable()  # what plays given up have tried, in case they are told all the same
         self._spares = Spares(arms)
+        self._ticket = Ticket(np.empty(0, dtype=np.int64), "current")  # the last one handed out for a request
+        self._log: LogWorld | None = None  # what was played under another policy, as far as no request has read it
         # Samples of finished requests and of plays that no request has used; the current request has the rest.
         # What came too late for the decision is apart.
         self._samples = np.zeros(arms, dtype=np.int64)
@@ -120,11 +143,13 @@ class Run:
             )
         arms = self._request.hand_out()
         if arms is not None:
-            play = self.answers.open_play()
-            self._tickets[play] = Ticket(arms, "current")
+            play = self.answers.open_play(arms)
+            if arms is not self._ticket.arms:
+                self._ticket = Ticket(arms, "current")
+            self._tickets[play] = self._ticket
             return play, arms
         arms = self._request.spare_play()
-        play = self.answers.open_play()
+        play = self.answers.open_play(arms)
         self._spares.put(play, arms)
         self._tickets[play] = Ticket(arms, "spare")
         return play, arms
@@ -136,20 +161,21 @@ class Run:
             return self._check_repeated(play, answer, hit)
         ticket = self._tickets.get(play)
         arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
-        reached = arms.size if hit == NO_HIT else self._reached(play, arms, hit)
+        reached = self._reached(play, arms, hit)
 
-        self.answers.record(play, hit)
         self.plays += 1
         if ticket is not None:
             del self._tickets[play]
         if ticket is None or self.decision is not None:
             receipt: Receipt = "late"
+            self.answers.record_late(play, hit)
             self.late += 1
             self._late_samples[arms[:reached]] += 1
             if hit != NO_HIT:
                 self._late_successes[hit] += 1
         else:
             receipt = "spare" if ticket.role == "spare" else "counted"
+            self.answers.record(play, hit)
             self._bring(play, ticket, reached, hit)
             if self._request.fulfilled:
                 self._advance()
@@ -204,6 +230,8 @@ class Run:
         """
         tuples = TupleTable()
         return {
+            "written_by": {"version": __version__, "asks": self.asks()},
+            "upgrade": None if self.upgrade is None else list(self.upgrade),
             "policy": describe_policy(self.policy),
             "linkage": self.linkage.name,
             "seed": self._seed,
@@ -233,10 +261,23 @@ class Run:
             else [list(self.decision.top), self.decision.status, self.decision.plays],
             "state": self._state.to_json(),
             "request": self._request.to_json(),
+            "log": None if self._log is None else self._log.to_json(),
         }
 
+    def asks(self) -> str:
+        """What tells this policy from one that asks otherwise; see :func:`~linkedbandits.live.saving.asks_digest`."""
+        return asks_digest(self.policy, self.linkage, self._samples.size)
+
     def fill(self, content: dict[str, Any], answers: AnswerLog) -> None:
-        """Make a new run, with the same policy and as many arms, into the one whose :meth:`content` this is."""
+        """Make a new run, with the same policy and as many arms, into the one whose :meth:`content` this is.
+
+        Where the policy would have asked otherwise, what was played is a log for it; see :meth:`go_on`. A verdict that
+        was given stands.
+        """
+        self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
+        if content["verdict"] is None and not self._asks_as_in(content):
+            self.go_on(Played.of(content, answers), content["written_by"]["version"])
+            return
         tuples = TupleTable(content["tuples"])
         self.answers = answers
         self._tickets = {
@@ -252,11 +293,64 @@ class Run:
         self._successes = np.array(content["successes"], dtype=np.int64)
         self._late_samples = np.array(content["late_samples"], dtype=np.int64)
         self._late_successes = np.array(content["late_successes"], dtype=np.int64)
-        self._state = type(self._state).from_json(content["state"])
-        self._request = resume(content["request"], self.linkage)
+        self._log = None if content["log"] is None else LogWorld.from_json(content["log"])
+        self._request = resume(content["request"], self.linkage, self._log)
         if content["verdict"] is not None:
             top, status, plays = content["verdict"]
             self.decision = Decision(tuple(top), status, plays, self._bound(status))
+        self._state = self._state_in(content)
+
+    def go_on(self, played: Played, before: str | None) -> None:
+        """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
+
+        Plays before the first that is out are read from a queue an arm. That one and those behind it are spare plays,
+        so that an answer does not count any sooner for being quick.
+        """
+        arms = self._samples.size
+        self.answers = played.answers
+        self.plays, self.late = played.plays, played.late
+        self._given_up = played.given_up
+        self._late_samples, self._late_successes = played.late_samples, played.late_successes
+        self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
+        end = min(played.out, default=len(self.answers))
+        self._log, in_log = self.answers.log(arms, end)
+        self._samples = played.samples - self._log.left
+        self._successes = played.successes - self._log.successes_left
+        for play in range(max(end, len(self.answers) - MOST_SPARES), len(self.answers)):
+            tried, hit = self.answers.in_log(play), self.answers[play]
+            if tried is not None:
+                self._spares.put(play, tried)
+                if hit != WAITING:
+                    in_log += 1
+                    self._spares.come_back(play, self._reached(play, tried, hit), hit)
+        self.upgrade = Upgrade(__version__, before, in_log, self.in_time - in_log)
+        self._begin_request()
+        self._advance()
+        if self.decision is None and self.in_time >= self._max_plays:
+            self.decision = self._leading()
+
+    def _asks_as_in(self, content: dict[str, Any]) -> bool:
+        """Is the policy the one that made this content? Before that was written down, one that asks the same now."""
+        written_by = content["written_by"]
+        if written_by["asks"] is not None:
+            return bool(written_by["asks"] == self.asks())
+        try:
+            state = type(self._state).from_json(content["state"])
+            return is_of(content["request"], self.policy.request(state))
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            return False
+
+    def _state_in(self, content: dict[str, Any]) -> LaneState:
+        """The policy's state; under a verdict, if its form is another one by now, what all states have in common."""
+        try:
+            state: LaneState = type(self._state).from_json(content["state"])
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            if self.decision is None:
+                raise
+            shared = LaneState.from_json(content["state"])
+            state = self._state
+            state.still_in, state.stopped, state.arm = shared.still_in, shared.stopped, shared.arm
+        return state
 
     def state_as_json(self) -> dict[str, Any]:
         """The policy's state, for those who check that something has not changed it."""
@@ -293,9 +387,14 @@ class Run:
                 top = tuple(answer_of(self._state)[0].tolist())
                 self.decision = Decision(top, status, self.in_time, self._bound(status))
                 return
-            self._request = self._next_request()
-            if self._spares:
-                self._claim_spares()
+            self._begin_request()
+
+    def _begin_request(self) -> None:
+        self._request = self._next_request()
+        if self._spares:
+            self._claim_spares()
+        if self._log is not None and not self._log.left.any():
+            self._log = None
 
     def _observe(self) -> None:
         counts = self._request.counts()
@@ -303,13 +402,15 @@ class Run:
         self._successes += counts.successes[0]
         # Spare plays count, too, so that they add up to those of the verdict.
         since = np.array([self.in_time - self._plays_observed])
-        self._plays_observed = self.in_time
+        if counts.plays is not None:
+            since = np.minimum(counts.plays, since)  # read from the log: not all that was ever played at once
+        self._plays_observed += int(since[0])
         self.policy.observe(self._state, Counts(counts.samples, counts.successes, since))
 
     def _next_request(self) -> RequestInProgress:
         request = self.policy.request(self._state)
         check_request(request)
-        return begin(request, self._samples.size, self.linkage)
+        return begin(request, self._samples.size, self.linkage, self._log)
 
     def _claim_spares(self) -> None:
         """Let the request claim what spare plays have brought or will bring."""
@@ -321,10 +422,13 @@ class Run:
             self._tickets[play] = Ticket(self._tickets[play].arms, "current", claimed)
 
     def _totals_in_time(self) -> tuple[IntArray, IntArray]:
+        samples, successes = self._samples, self._successes
+        if self._log is not None:
+            samples, successes = samples + self._log.left, successes + self._log.successes_left
         if self._state.stopped[0]:
-            return self._samples, self._successes
+            return samples, successes
         counts = self._request.counts()
-        return self._samples + counts.samples[0], self._successes + counts.successes[0]
+        return samples + counts.samples[0], successes + counts.successes[0]
 
     def _leading(self) -> Decision:
         """The best guess before the policy has decided; what came late has no say in it."""
@@ -345,6 +449,8 @@ class Run:
 
     def _reached(self, play: int, arms: IntArray, hit: int) -> int:
         """How many arms were tried, up to the one that succeeded."""
+        if hit == NO_HIT:
+            return arms.size
         positions = (arms == hit).nonzero()[0]
         if not positions.size:
             raise HitNotInPlay(
@@ -352,6 +458,68 @@ class Run:
                 f"{listed([self._names[arm] for arm in arms.tolist()])}, or tell hit=None if none succeeded"
             )
         return int(positions[0]) + 1
+
+
+class Played:
+    """What was asked, told and given up, whatever the policy was: all that another one needs to go on.
+
+    ``out`` has the arms of the plays that are out. Samples and successes are those of plays told in time.
+    """
+
+    def __init__(self, arms: int) -> None:
+        """Nothing was played yet; :meth:`ask`, :meth:`tell` and :meth:`abandon` say what was."""
+        self.answers = AnswerLog()
+        self.out: dict[int, IntArray] = {}
+        self.given_up = TupleTable()
+        self.plays = 0
+        self.late = 0
+        self.samples, self.successes, self.late_samples, self.late_successes = np.zeros((4, arms), dtype=np.int64)
+
+    @classmethod
+    def of(cls, content: dict[str, Any], answers: AnswerLog) -> Played:
+        """What was played in a run that was saved."""
+        played, tuples = cls(len(content["samples"])), TupleTable(content["tuples"])
+        played.answers = answers
+        played.out = {play: tuples[number] for play, number, *_ in content["tickets"]}
+        played.given_up = TupleTable(content["given_up"])
+        played.plays, played.late = content["plays"], content["late"]
+        in_request = counts_in(content["request"])
+        played.samples += np.array(content["samples"]) + in_request[0]
+        played.successes += np.array(content["successes"]) + in_request[1]
+        if content["log"] is not None:
+            log = LogWorld.from_json(content["log"])
+            played.samples += log.left
+            played.successes += log.successes_left
+        played.late_samples += np.array(content["late_samples"])
+        played.late_successes += np.array(content["late_successes"])
+        return played
+
+    def ask(self, arms: IntArray) -> int:
+        """A play was handed out."""
+        play = self.answers.open_play(arms)
+        self.out[play] = arms
+        return play
+
+    def tell(self, play: int, hit: int, late: bool) -> None:
+        """A play was told, in time or not; KeyError or ValueError if that cannot be."""
+        arms = self.out.pop(play, None)
+        if arms is None:
+            answer = self.answers[play]
+            if not late or answer > GIVEN_UP:
+                raise KeyError(play)
+            arms = self.given_up[GIVEN_UP - answer]
+        tried = arms if hit == NO_HIT else arms[: arms.tolist().index(hit) + 1]
+        samples, successes = (self.late_samples, self.late_successes) if late else (self.samples, self.successes)
+        samples[tried] += 1
+        if hit != NO_HIT:
+            successes[hit] += 1
+        self.plays += 1
+        self.late += late
+        (self.answers.record_late if late else self.answers.record)(play, hit)
+
+    def abandon(self, play: int) -> None:
+        """A play was given up; KeyError if it was not out."""
+        self.answers.record(play, GIVEN_UP - self.given_up.number(self.out.pop(play)))
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:

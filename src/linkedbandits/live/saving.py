@@ -6,22 +6,34 @@ be turned into the next, so that whatever was ever saved can be read.
 
 - Format 1 spelled out the arms of every play that was out or given up, and did not keep late samples apart.
 - Format 2 has tuples in tables, and plays by number.
+- Format 3 says which version of the library wrote it and what its policy asks, and has the tuple of every play. So if
+  the policy asks otherwise in a later version, what was played is a log for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
+from array import array
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from linkedbandits.errors import DamagedSave, NewerSave
-from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, AnswerLog, TupleTable
+from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
+from linkedbandits.linkage import Linkage, fulfil
+from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, NOT_KEPT, AnswerLog, TupleTable, pack_numbers
 from linkedbandits.live.spares import pack_marks
+from linkedbandits.model import COUNT_LIMIT, IntArray, Needs
+from linkedbandits.policy import AnyPolicy, LaneState
 
 FORMAT = "linkedbandits.experiment"
-VERSION = 2
+VERSION = 3
+
+REQUESTS_COMPARED = 60
+"""So many requests in a row tell a policy from one that asks otherwise."""
+ARMS_COMPARED = 8
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -53,9 +65,14 @@ def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
 
 def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
     """The content of a save in an earlier format, as it would be saved now."""
-    for upgrade in (_from_1_to_2,)[version - 1 :]:
+    for upgrade in (_from_1_to_2, _from_2_to_3)[version - 1 :]:
         content = upgrade(content)
     return content
+
+
+def upgraded_snapshot(content: dict[str, Any]) -> dict[str, Any]:
+    """The same for what a snapshot has, which goes without a version; there were none in format 1."""
+    return content if "written_by" in content else _from_2_to_3(content)
 
 
 def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
@@ -92,6 +109,103 @@ def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
         "tuples": tuples.to_json(),
         "given_up": given_up.to_json(),
     }
+
+
+def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
+    new = {**content, "written_by": {"version": None, "asks": None}, "upgrade": None, "log": None}
+    if "answers" in content:
+        numbers = array("i", [NOT_KEPT] * len(AnswerLog.from_text(content["answers"])))
+        for play, number, *_ in content["tickets"]:
+            numbers[play] = number
+        new["answers_to"] = {"numbers": pack_numbers(numbers), "table": content["tuples"]}
+    return new
+
+
+def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
+    """What tells a policy from one of the same name and parameters that asks otherwise: a later version of it.
+
+    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared.
+    """
+    try:
+        hash(policy)
+    except TypeError:  # a policy of somebody's own, with a parameter that has no hash
+        return _lead_through(policy, linkage, arms)
+    return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[tuple[str, float], ...]) -> str:
+    """Remembered as long as the policy is the same, down to the constants of its modules."""
+    return _lead_through(policy, linkage, arms)
+
+
+def _constants(kind: type) -> tuple[tuple[str, float], ...]:
+    """The numbers that the modules of a class and its bases give names to."""
+    modules = dict.fromkeys(base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc"))
+    return tuple(
+        (name, value)
+        for module in modules
+        for name, value in vars(sys.modules[module]).items()
+        if type(value) in (int, float)
+    )
+
+
+def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
+    seen = hashlib.sha256()
+    try:
+        few, state = _start_with_few(policy, arms)
+        world = _MadeUp(few)
+        for _ in range(REQUESTS_COMPARED):
+            request = policy.request(state)
+            asked = (request.samples,) if isinstance(request, Needs) else (request.order, request.times)
+            for amounts in asked:
+                seen.update(amounts.astype("<i8").tobytes())
+            policy.observe(state, fulfil(request, np.array([COUNT_LIMIT]), few, linkage, world).counts)
+            seen.update(state.still_in.tobytes() + state.stopped.tobytes())
+            if state.stopped[0]:
+                break
+    except Exception as error:  # a policy that cannot be led through everything must not keep anybody from saving
+        seen.update(type(error).__name__.encode())
+    return seen.hexdigest()[:16]
+
+
+def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
+    seeds = np.zeros(1, dtype=np.uint64)
+    few = min(arms, ARMS_COMPARED)
+    try:
+        return few, policy.start(1, few, seeds)
+    except LinkedBanditError:  # fewer arms than it looks for
+        return arms, policy.start(1, arms, seeds)
+
+
+class _MadeUp:
+    """A world in which every arm keeps as near to its mean as whole numbers can."""
+
+    def __init__(self, arms: int) -> None:
+        self._means = 0.35 + 0.1 * np.arange(arms) / arms
+        self._seen = np.zeros(arms)
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """Of every arm."""
+        return np.array([[self._next(arm, count) for arm, count in enumerate(samples[0].tolist())]])
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """Of one arm."""
+        return np.array([self._next(int(arms[0]), int(samples[0]))])
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Of the arms of a tuple, each tried where those before it failed."""
+        hits, going_on = np.zeros_like(order), int(times[0])
+        for place, arm in enumerate(order[0].tolist()):
+            if arm >= 0:
+                hits[0, place] = self._next(arm, going_on)
+                going_on -= int(hits[0, place])
+        return hits
+
+    def _next(self, arm: int, count: int) -> int:
+        before = np.floor(self._seen[arm] * self._means[arm])
+        self._seen[arm] += count
+        return min(int(np.floor(self._seen[arm] * self._means[arm]) - before), count)
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """An experiment's journal for others to read: one line or row for every play handed out, told or given up.
 
-Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status), ``play``, ``arms`` of a play
-handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means that
-none of the arms succeeded.
+Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status, upgrade), ``play``, ``arms`` of
+a play handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means
+that none of the arms succeeded. An upgrade says in ``status`` with which version of the library the experiment goes on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from linkedbandits.service.hosted import RECEIPT_OF_LETTER
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Store
 from linkedbandits.service.tuple_numbers import TupleNumbers
+from linkedbandits.service.view import upgrade_sentence
 
 if TYPE_CHECKING:
     import polars
@@ -98,6 +99,8 @@ def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label])
     elif entry.kind == "abandon":
         for play in body["plays"]:
             yield {**same, "play": play}
+    elif entry.kind == "upgrade":
+        yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["others"])}
     else:
         yield {**same, "status": body["to"]}
 

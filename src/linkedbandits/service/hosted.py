@@ -25,18 +25,22 @@ from linkedbandits.errors import (
     JournalMismatch,
     KeyReused,
     LinkedBanditError,
+    StoreUnavailable,
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.live import AnswerLog, Experiment, Receipt
+from linkedbandits.live import AnswerLog, Experiment, Played, Receipt, Upgrade
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
-from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, check_text
+from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, Writer, check_text
 from linkedbandits.service.replies import Asked, Refused, Told
 from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
+from linkedbandits.version import __version__
 
+PAGE = 1_000
+"""Entries read at a time where a whole journal is."""
 MOST_IN_FLIGHT = 50_000
 """Plays of one experiment that may be out: every snapshot has all of them."""
 
@@ -54,34 +58,88 @@ class HostedExperiment:
         """As it was created; :meth:`open` brings it up to date."""
         self.record = record
         self.experiment: Experiment = record.setup.begin()
+        self.experiment.run.answers.forget_tuples()  # the journal has them
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
+        self._upgrade_to_note: Upgrade | None = None
+        self._snapshot_due = False
         self._none_due_before = -inf
         self._numbers = TupleNumbers()
         self._tail = JournalTail(record.created_at)
 
     @classmethod
     def open(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
-        """From the latest snapshot and the journal behind it."""
+        """From the latest snapshot and the journal behind it.
+
+        What was written by a version of the library whose policy asked otherwise is a log for the policy of this one,
+        unless there is a verdict already. What this very version wrote has to fit, or it is damaged.
+        """
         hosted = cls(record)
-        snapshot = store.snapshot(record.id)
-        if snapshot is not None:
-            hosted._fill(snapshot, AnswerLog.from_segments(store.answers(record.id)))
-        hosted.catch_up(store, record.head)
+        try:
+            hosted._open_exactly(store)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            if Writer.read(record.written_by) == hosted.writer:
+                raise
+            return cls._go_on(store, record)
         return hosted
+
+    def _open_exactly(self, store: Reading) -> None:
+        snapshot = store.snapshot(self.record.id)
+        decided = snapshot is not None and snapshot.body["experiment"]["verdict"] is not None
+        asked = Writer.read(self.record.written_by).asks
+        if asked not in (None, self.writer.asks) and not decided:
+            raise JournalMismatch(f"experiment {self.record.id!r} is of a policy that asked otherwise")
+        if snapshot is not None:
+            self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
+        for entry in store.entries(self.record.id, self.head):
+            self._replay(store, entry)
+        self.record = self._present_record()
+
+    @classmethod
+    def _go_on(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
+        """With all that is in the journal as a log for the policy."""
+        hosted = cls(record)
+        played = Played(len(hosted.experiment.arms))
+        while entries := store.entries(record.id, hosted.head, PAGE):
+            for entry in entries:
+                hosted._take_as_log(store, entry, played)
+            hosted._numbers.written()
+        run = hosted.experiment.run
+        run.go_on(played, Writer.read(record.written_by).version)
+        run.answers.forget_tuples()
+        hosted._upgrade_to_note = run.upgrade
+        return hosted
+
+    @property
+    def writer(self) -> Writer:
+        """This version of the library, with the experiment's policy as it asks now."""
+        return Writer(__version__, self.experiment.run.asks())
 
     @property
     def head(self) -> int:
         """The number of the last journal entry."""
         return self._tail.head
 
-    def catch_up(self, store: Reading, head: int) -> None:
-        """Replay what others have written since, up to ``head``."""
+    def catch_up(self, store: Reading, head: int) -> bool:
+        """Replay what others have written since, up to ``head``. False if that cannot be done: open it anew then."""
         if head > self.head:
-            for entry in store.entries(self.record.id, self.head):
+            entries = store.entries(self.record.id, self.head)
+            if self._upgrade_to_note is not None or any(entry.kind == "upgrade" for entry in entries):
+                return False
+            for entry in entries:
                 self._replay(store, entry)
             self.record = self._present_record()
+        return True
+
+    def note_upgrade(self, now: float) -> None:
+        """Write into the journal that this version goes on with a log, if that is so and not written yet."""
+        if self._upgrade_to_note is not None:
+            self._tail.add("upgrade", self._upgrade_to_note._asdict(), now)
+            self._upgrade_to_note = None
+            self._snapshot_due = True
 
     def ask(self, store: Reading, count: int, key: str | None, now: float) -> Asked:
         """Hand out up to ``count`` plays; those of the same key again, if it was used before."""
@@ -109,7 +167,7 @@ class HostedExperiment:
         experiment still knows what it was told before.
         """
         self.expire(now)
-        archived = self.status == "archived"
+        archived, decided = self.status == "archived", self.experiment.done
         tell, number_of, leases = self.experiment.run.tell, self.experiment.number_of, self.leases
         outcomes: list[Receipt | Refused] = []
         plays: list[int] = []
@@ -133,6 +191,7 @@ class HostedExperiment:
         if plays:
             entry = self._tail.add("tell", {"plays": plays, "hits": hits, "receipts": "".join(letters)}, now)
             point = self._told(entry)
+            self._snapshot_due |= self.experiment.done and not decided  # no later version may find another verdict
             if point is not None:
                 self._tail.points.append(point)
         return Told(tuple(outcomes), self.experiment.done)
@@ -175,15 +234,26 @@ class HostedExperiment:
         if not tail.entries:
             return
         store.add_tuples(experiment, self._numbers.new)
-        store.append(experiment, tail.entries, self.status)
+        writer = str(self.writer)
+        store.append(experiment, tail.entries, self.status, writer)
         store.add_history(experiment, tail.points)
-        if tail.plays_since_snapshot >= snapshot_every:
-            segments = {number: self.experiment.answers.segment(number) for number in sorted(tail.segments)}
-            store.save_snapshot(experiment, self._snapshot(), segments)
-            tail.snapshot_saved()
-        self.record = self._present_record()
+        if self._snapshot_due or tail.plays_since_snapshot >= snapshot_every:
+            self.save_snapshot(store)
+        self.record = replace(self._present_record(), written_by=writer)
         self._numbers.written()
         tail.written()
+
+    @property
+    def has_news(self) -> bool:
+        """Has anything been played since the last snapshot?"""
+        return self._tail.plays_since_snapshot > 0
+
+    def save_snapshot(self, store: Writing) -> None:
+        """Write a snapshot. Everything before it has to be written."""
+        segments = {number: self.experiment.answers.segment(number) for number in sorted(self._tail.segments)}
+        store.save_snapshot(self.record.id, self._snapshot(), segments)
+        self._tail.snapshot_saved()
+        self._snapshot_due = False
 
     def _room(self) -> int:
         """How many more plays may be out, or TooManyInFlight."""
@@ -259,7 +329,7 @@ class HostedExperiment:
                 self._replay_tell(entry)
             elif entry.kind == "abandon":
                 self._abandon_all(entry.body["plays"])
-            else:
+            elif entry.kind == "status":
                 self.status = entry.body["to"]
         except JournalMismatch:
             raise
@@ -282,6 +352,35 @@ class HostedExperiment:
                 self._does_not_fit(entry, f"play {play} is {RECEIPT_OF_LETTER[letter]!r} in it, and {receipt!r} now")
             self.leases.pop(play, None)
         self._told(entry)
+
+    def _take_as_log(self, store: Reading, entry: Entry, played: Played) -> None:
+        """Follow an entry without a policy."""
+        body = entry.body
+        try:
+            if entry.kind == "ask":
+                tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
+                if body["first"] != len(played.answers):
+                    self._does_not_fit(entry, f"its first play is {body['first']}, and {len(played.answers)} is due")
+                for arms in tuples:
+                    played.ask(arms)
+                self._lease(entry, len(tuples))
+            elif entry.kind == "tell":
+                for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
+                    played.tell(play, hit, late=letter == "l")
+                    self.leases.pop(play, None)
+                self._tail.touch(body["plays"])
+                self._tail.history_point(entry, played.plays, done=False)
+            elif entry.kind == "abandon":
+                for play in body["plays"]:
+                    played.abandon(play)
+                    del self.leases[play]
+                self.abandoned += len(body["plays"])
+                self._tail.touch(body["plays"])
+            elif entry.kind == "status":
+                self.status = body["to"]
+        except (KeyError, IndexError, ValueError) as error:
+            self._does_not_fit(entry, f"it cannot be read ({error!r})", error)
+        self._tail.follow(entry)
 
     def _does_not_fit(self, entry: Entry, what: str, cause: Exception | None = None) -> NoReturn:
         raise JournalMismatch(
@@ -313,11 +412,18 @@ class HostedExperiment:
     def _fill(self, snapshot: Snapshot, answers: AnswerLog) -> None:
         body = snapshot.body
         self.experiment = Experiment.restore(body["experiment"], answers)
+        if self.experiment.upgrade != _upgrade_in(body):
+            raise JournalMismatch(f"experiment {self.record.id!r} has a snapshot of a policy that asked otherwise")
         self.status = body["status"]
         self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
         self.abandoned = body["abandoned"]
         self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
+
+
+def _upgrade_in(body: dict[str, Any]) -> Upgrade | None:
+    noted = body["experiment"].get("upgrade")
+    return None if noted is None else Upgrade(*noted)
 
 
 def _same_tuples(tuples: Sequence[IntArray], recorded: Sequence[IntArray]) -> bool:
