@@ -31,7 +31,7 @@ from linkedbandits.linkage import (
     ordered_plays,
     play_in_turn,
 )
-from linkedbandits.live import NeedsInProgress
+from linkedbandits.live.requests import NeedsInProgress
 from linkedbandits.model import IntArray
 from linkedbandits.streams import LaneStreams
 from linkedbandits.testing import ReplayedRewards

@@ -58,7 +58,7 @@ class Part:
     otherwise: str = ""
 
 
-ANY_POLICY = "tests/test_policy.py tests/test_contract.py tests/test_simulation.py tests/test_experiment.py"
+ANY_POLICY = "tests/test_policy.py tests/test_contract.py tests/test_simulation.py tests/live/test_experiment.py"
 
 PARTS: dict[str, Part] = {
     "policies": Part("policies", f"tests/policies tests/stopping src/linkedbandits/policies {ANY_POLICY}"),
@@ -73,11 +73,11 @@ PARTS: dict[str, Part] = {
         otherwise="tests/bounds/test_allocation.py tests/bounds/test_characteristic.py",
     ),
     "live": Part(
-        "experiment.py lane.py live.py spares.py tickets.py answers.py saving.py experiment_content.py",
-        "tests/test_answers.py tests/test_spares.py tests/test_linkage.py tests/test_prediction.py "
+        "live",
+        "tests/live tests/test_linkage.py tests/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
         f"tests/service/test_desk.py tests/lidar/test_gate_policies.py {ANY_POLICY}",
-        otherwise="tests/test_experiment.py",
+        otherwise="tests/live/test_experiment.py",
     ),
     "service": Part(
         "service/tables.py service/sqlite_store.py service/postgres_store.py service/store.py service/desk.py "

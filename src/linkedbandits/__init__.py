@@ -43,8 +43,8 @@ from linkedbandits.errors import (
     UnknownName,
     UnknownPlay,
 )
-from linkedbandits.experiment import Experiment
 from linkedbandits.linkage import next_play
+from linkedbandits.live import Estimate, Experiment, Play
 from linkedbandits.model import Verdict
 from linkedbandits.policies import (
     CascadeBAI,
@@ -61,7 +61,6 @@ from linkedbandits.policies import (
 from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
 from linkedbandits.runs import Runs, Summary
 from linkedbandits.simulation import simulate
-from linkedbandits.tickets import Estimate, Play
 from linkedbandits.version import __version__
 
 __all__ = [

@@ -7,9 +7,9 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.answer import leading_arms
-from linkedbandits.lane import Lane
 from linkedbandits.lidar import EvenGates, PulseGating, Sensor, ShiftedGates, ThompsonGating
 from linkedbandits.linkage import find_linkage
+from linkedbandits.live import Run
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.testing import check_policy
 
@@ -40,13 +40,15 @@ def test_a_budget_ends_with_the_bin_that_the_policy_answers_with(kind):
     assert (np.abs(leading[:, 0] + 0.5 - depth) <= 1.5).mean() < 0.6
 
 
-def test_a_live_lane_recommends_it_too():
-    lane = Lane(PulseGating(fwhm=3.0, background=0.05), find_linkage("ordered"), 20, seed=1)
-    lane.state.arm[:] = 7
-    lane.add(np.array([3]), 3)
-    assert lane.leading().tolist() == [7]
-    lane.policy = EvenGates()
-    assert lane.leading().tolist() == [3]
+@pytest.mark.parametrize(("policy", "named"), [(PulseGating(fwhm=3.0, background=0.05), 7), (EvenGates(), 3)])
+def test_a_live_run_recommends_it_too(policy, named):
+    """Bin 3 has the only success, and the policy says 7."""
+    run = Run(policy, find_linkage("ordered"), 20, seed=1)
+    content = run.content()
+    content["samples"][3] = content["successes"][3] = 1
+    content["state"]["arm"]["values"] = [7]
+    run.fill(content, run.answers)
+    assert run.recommend().top == (named,)
 
 
 @pytest.mark.parametrize(

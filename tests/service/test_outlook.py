@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.live import Estimate
 from linkedbandits.service import outlook
 from linkedbandits.service.outlook import NOTHING_KNOWN, Outlook, Outlooks, look_ahead
 from linkedbandits.service.records import Setup
-from linkedbandits.tickets import Estimate
 from waiting import SECONDS, until
 
 DELTA = 0.05

@@ -16,11 +16,12 @@ from uninterrupted import SETUP
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.migrations import SCHEMA_VERSION
 from linkedbandits.service.packing import pack_arms, unpack_arms
 from linkedbandits.service.postgres_store import PostgresStore
 from linkedbandits.service.sqlite_store import DIALECT, SqliteStore
 from linkedbandits.service.store import open_store
-from linkedbandits.service.tables import SCHEMA_VERSION, Tables
+from linkedbandits.service.tables import Tables
 from linkedbandits.testing import StoreCheckFailed, check_store
 from linkedbandits.testing.stores import FIRST
 from waiting import SECONDS

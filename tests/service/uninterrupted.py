@@ -22,7 +22,7 @@ class ManualClock:
 
 def plain_experiment(setup: Setup) -> lb.Experiment:
     policy = make_policy(setup.policy["name"], setup.policy["parameters"])
-    return lb.Experiment(
+    exp = lb.Experiment(
         setup.arms,
         policy,
         linkage=setup.linkage,
@@ -30,6 +30,8 @@ def plain_experiment(setup: Setup) -> lb.Experiment:
         max_plays=setup.max_plays,
         parallel=setup.parallel,
     )
+    exp.answers.forget_tuples()  # as in the service, where the journal has them
+    return exp
 
 
 def uninterrupted(store: Store, experiment: str) -> lb.Experiment:

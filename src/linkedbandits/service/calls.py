@@ -11,11 +11,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
+from linkedbandits.live import Estimate, Play, Receipt
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.problem_types import PREFIX, class_of
-from linkedbandits.tickets import Estimate, Play, Receipt
 
 T = TypeVar("T")
 

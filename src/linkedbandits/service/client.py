@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
+from linkedbandits.live import Estimate, Play, Receipt
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -32,7 +33,6 @@ from linkedbandits.service.sending import (
     random_key,
     request_of,
 )
-from linkedbandits.tickets import Estimate, Play, Receipt
 
 T = TypeVar("T")
 

@@ -20,9 +20,10 @@ from linkedbandits.model import Label
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.jobs import Change, Changing, Errand, Look, Looking, Survey, Sweep
-from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, check_text
+from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, Writer, check_text
 from linkedbandits.service.replies import Asked, Told
 from linkedbandits.service.store import Reading, Store, Writing
+from linkedbandits.version import __version__
 
 T = TypeVar("T")
 
@@ -81,7 +82,10 @@ class Desk:
             self._open = True
 
     def stop(self) -> None:
-        """Finish what was submitted, and stop for good; StoreUnavailable if the store does not let it."""
+        """Finish what was submitted, with a snapshot of all that was played, and stop for good.
+
+        StoreUnavailable if the store does not let it.
+        """
         with self._lock:
             if self._open:
                 self._queue.put(None)
@@ -109,8 +113,9 @@ class Desk:
 
         def create(store: Writing, now: float) -> ExperimentRecord:
             check_text("name", name)
-            setup.begin()  # says what is wrong with it
-            record = ExperimentRecord(secrets.token_hex(8), name, setup, "running", now, head=0)
+            begun = setup.begin()  # says what is wrong with it
+            writer = str(Writer(__version__, begun.run.asks()))
+            record = ExperimentRecord(secrets.token_hex(8), name, setup, "running", now, head=0, written_by=writer)
             store.create(record)
             return record
 
@@ -182,6 +187,7 @@ class Desk:
             jobs = [job for job in waiting if job is not None and job.future.set_running_or_notify_cancel()]
             self._change([job for job in jobs if isinstance(job, Changing)])
             self._groups.look([job for job in jobs if isinstance(job, Looking)])
+        self._groups.finish()
 
     def _change(self, jobs: list[Changing]) -> None:
         if not jobs:

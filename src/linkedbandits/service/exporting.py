@@ -1,8 +1,8 @@
 """An experiment's journal for others to read: one line or row for every play handed out, told or given up.
 
-Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status), ``play``, ``arms`` of a play
-handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means that
-none of the arms succeeded.
+Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status, upgrade), ``play``, ``arms`` of
+a play handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means
+that none of the arms succeeded. An upgrade says in ``status`` with which version of the library the experiment goes on.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.answers import NO_HIT
 from linkedbandits.errors import MissingExtra
-from linkedbandits.model import Label
+from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.model import IntArray, Label
 from linkedbandits.service.hosted import RECEIPT_OF_LETTER
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Store
 from linkedbandits.service.tuple_numbers import TupleNumbers
+from linkedbandits.service.view import upgrade_sentence
 
 if TYPE_CHECKING:
     import polars
@@ -65,7 +66,7 @@ def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
 def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
     with store.reading() as tables:
         labels = tables.record(experiment).setup.arms
-    numbers = TupleNumbers(labels)
+    numbers = TupleNumbers()
     after = 0
     while True:
         with store.reading() as tables:
@@ -83,11 +84,14 @@ def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
         numbers.written()
 
 
-def _events_of(entry: Entry, asked: Sequence[tuple[Label, ...]], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
+def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
     body, same = entry.body, {"seq": entry.seq, "at": entry.at, "kind": entry.kind}
     if entry.kind == "ask":
+        last, shown = None, ()
         for play, arms in enumerate(asked, start=body["first"]):
-            yield {**same, "play": play, "arms": arms}
+            if arms is not last:  # the same few tuples come again and again
+                last, shown = arms, tuple(labels[arm] for arm in arms.tolist())
+            yield {**same, "play": play, "arms": shown}
     elif entry.kind == "tell":
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
             label = None if hit == NO_HIT else labels[hit]
@@ -95,12 +99,14 @@ def _events_of(entry: Entry, asked: Sequence[tuple[Label, ...]], labels: Sequenc
     elif entry.kind == "abandon":
         for play in body["plays"]:
             yield {**same, "play": play}
+    elif entry.kind == "upgrade":
+        yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["others"])}
     else:
         yield {**same, "status": body["to"]}
 
 
 def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:
-    texts: dict[Label, str] = {}  # the same few tuples come again and again
+    texts: dict[Label, str] = {}
 
     def text(label: Label) -> str | None:
         if label is None:

@@ -111,6 +111,23 @@ class Groups:
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
 
+    def finish(self) -> None:
+        """Write snapshots of what was played since the last ones, so that the next start need not replay it.
+
+        Where the store does not let us, nothing is lost: the journal has it.
+        """
+        self._held.update(self._open)  # nobody is waited for
+        for experiment in [name for name, hosted in self._open.items() if hosted.has_news]:
+            try:
+                with self._store.writing() as store:
+                    hosted = self._bring(store, experiment, partial(self._lock, store))
+                    if isinstance(hosted, HostedExperiment) and hosted.has_news:
+                        hosted.save_snapshot(store)
+            except _LockFailed:
+                continue
+            except StoreUnavailable:
+                return
+
     def _concerned(self, jobs: Sequence[Changing], now: float, passed_over: set[str]) -> list[str]:
         """The experiments to lock, in one order, so that two processes cannot wait for each other."""
         found = {job.experiment for job in jobs if isinstance(job, Change)}
@@ -124,6 +141,8 @@ class Groups:
             lock = partial(self._lock, store)
             brought = {experiment: self._bring(store, experiment, lock) for experiment in concerned}
             opened = {name: hosted for name, hosted in brought.items() if isinstance(hosted, HostedExperiment)}
+            for hosted in opened.values():
+                hosted.note_upgrade(now)
             for job in jobs:
                 if isinstance(job, Change) and job.experiment not in opened:
                     outcomes.append((job, brought[job.experiment]))
@@ -167,10 +186,8 @@ class Groups:
         try:
             head = find_head(experiment)
             hosted = self._open.pop(experiment, None)
-            if hosted is None:
+            if hosted is None or not hosted.catch_up(store, head):
                 hosted = HostedExperiment.open(store, store.record(experiment))
-            else:
-                hosted.catch_up(store, head)
         except (StoreUnavailable, _LockFailed):
             raise
         except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer

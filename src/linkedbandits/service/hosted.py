@@ -1,7 +1,8 @@
 """An experiment as the service has it: with leases, and a journal from which it can be rebuilt.
 
 Every command that changes something becomes one journal entry. Replaying the entries gives the same experiment, and
-the replay checks that it does: same plays, same receipts.
+the replay checks that it does: same plays, same receipts. Arms are numbers here and in the journal; labels come in with
+an answer, and go out with a play.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from itertools import takewhile
 from math import inf
 from typing import Any, NoReturn
 
-from linkedbandits.answers import NO_HIT, Answers
+import numpy as np
+
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import (
     ConflictingTell,
@@ -23,18 +25,22 @@ from linkedbandits.errors import (
     JournalMismatch,
     KeyReused,
     LinkedBanditError,
+    StoreUnavailable,
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.experiment import Experiment
-from linkedbandits.model import Label
+from linkedbandits.live import AnswerLog, Experiment, Played, Receipt, Upgrade
+from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
-from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, check_text
+from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, Writer, check_text
 from linkedbandits.service.replies import Asked, Refused, Told
 from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
-from linkedbandits.tickets import Play, Receipt
+from linkedbandits.version import __version__
 
+PAGE = 1_000
+"""Entries read at a time where a whole journal is."""
 MOST_IN_FLIGHT = 50_000
 """Plays of one experiment that may be out: every snapshot has all of them."""
 
@@ -52,35 +58,88 @@ class HostedExperiment:
         """As it was created; :meth:`open` brings it up to date."""
         self.record = record
         self.experiment: Experiment = record.setup.begin()
+        self.experiment.run.answers.forget_tuples()  # the journal has them
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
+        self._upgrade_to_note: Upgrade | None = None
+        self._snapshot_due = False
         self._none_due_before = -inf
-        self._index = {label: arm for arm, label in enumerate(self.experiment.arms)}
-        self._numbers = TupleNumbers(self.experiment.arms)
+        self._numbers = TupleNumbers()
         self._tail = JournalTail(record.created_at)
 
     @classmethod
     def open(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
-        """From the latest snapshot and the journal behind it."""
+        """From the latest snapshot and the journal behind it.
+
+        What was written by a version of the library whose policy asked otherwise is a log for the policy of this one,
+        unless there is a verdict already. What this very version wrote has to fit, or it is damaged.
+        """
         hosted = cls(record)
-        snapshot = store.snapshot(record.id)
-        if snapshot is not None:
-            hosted._fill(snapshot, Answers.from_segments(store.answers(record.id)))
-        hosted.catch_up(store, record.head)
+        try:
+            hosted._open_exactly(store)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            if Writer.read(record.written_by) == hosted.writer:
+                raise
+            return cls._go_on(store, record)
         return hosted
+
+    def _open_exactly(self, store: Reading) -> None:
+        snapshot = store.snapshot(self.record.id)
+        decided = snapshot is not None and snapshot.body["experiment"]["verdict"] is not None
+        asked = Writer.read(self.record.written_by).asks
+        if asked not in (None, self.writer.asks) and not decided:
+            raise JournalMismatch(f"experiment {self.record.id!r} is of a policy that asked otherwise")
+        if snapshot is not None:
+            self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
+        for entry in store.entries(self.record.id, self.head):
+            self._replay(store, entry)
+        self.record = self._present_record()
+
+    @classmethod
+    def _go_on(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
+        """With all that is in the journal as a log for the policy."""
+        hosted = cls(record)
+        played = Played(len(hosted.experiment.arms))
+        while entries := store.entries(record.id, hosted.head, PAGE):
+            for entry in entries:
+                hosted._take_as_log(store, entry, played)
+            hosted._numbers.written()
+        run = hosted.experiment.run
+        run.go_on(played, Writer.read(record.written_by).version)
+        run.answers.forget_tuples()
+        hosted._upgrade_to_note = run.upgrade
+        return hosted
+
+    @property
+    def writer(self) -> Writer:
+        """This version of the library, with the experiment's policy as it asks now."""
+        return Writer(__version__, self.experiment.run.asks())
 
     @property
     def head(self) -> int:
         """The number of the last journal entry."""
         return self._tail.head
 
-    def catch_up(self, store: Reading, head: int) -> None:
-        """Replay what others have written since, up to ``head``."""
+    def catch_up(self, store: Reading, head: int) -> bool:
+        """Replay what others have written since, up to ``head``. False if that cannot be done: open it anew then."""
         if head > self.head:
-            for entry in store.entries(self.record.id, self.head):
+            entries = store.entries(self.record.id, self.head)
+            if self._upgrade_to_note is not None or any(entry.kind == "upgrade" for entry in entries):
+                return False
+            for entry in entries:
                 self._replay(store, entry)
             self.record = self._present_record()
+        return True
+
+    def note_upgrade(self, now: float) -> None:
+        """Write into the journal that this version goes on with a log, if that is so and not written yet."""
+        if self._upgrade_to_note is not None:
+            self._tail.add("upgrade", self._upgrade_to_note._asdict(), now)
+            self._upgrade_to_note = None
+            self._snapshot_due = True
 
     def ask(self, store: Reading, count: int, key: str | None, now: float) -> Asked:
         """Hand out up to ``count`` plays; those of the same key again, if it was used before."""
@@ -94,12 +153,12 @@ class HostedExperiment:
         if self.status == "paused":
             raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
         self.expire(now)
-        plays = self._hand_out(min(count, self._room()))
-        body: dict[str, Any] = {"first": plays[0].id, "asked": count, "runs": self._numbers.runs(plays)}
+        first, tuples = self._hand_out(min(count, self._room()))
+        body: dict[str, Any] = {"first": first, "asked": count, "runs": self._numbers.runs(tuples)}
         if key is not None:
             body["key"] = key
         entry = self._tail.add("ask", body, now)
-        return Asked(tuple(plays), self._lease(plays, entry), repeated=False)
+        return self._asked(entry, tuples, self._lease(entry, len(tuples)), repeated=False)
 
     def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> Told:
         """Take in answers, each for itself: one that is refused does not spoil the others.
@@ -108,8 +167,8 @@ class HostedExperiment:
         experiment still knows what it was told before.
         """
         self.expire(now)
-        archived = self.status == "archived"
-        tell, leases, index = self.experiment.tell, self.leases, self._index
+        archived, decided = self.status == "archived", self.experiment.done
+        tell, number_of, leases = self.experiment.run.tell, self.experiment.number_of, self.leases
         outcomes: list[Receipt | Refused] = []
         plays: list[int] = []
         hits: list[int] = []
@@ -118,7 +177,8 @@ class HostedExperiment:
             try:
                 if archived and not self._was_told(play):
                     self._check_not_archived()
-                receipt = tell(play, hit)
+                arm = number_of(play, hit)
+                receipt = tell(play, arm)
             except (UnknownPlay, HitNotInPlay, ConflictingTell, ExperimentArchived) as error:
                 outcomes.append(Refused(error))
                 continue
@@ -126,11 +186,12 @@ class HostedExperiment:
             if receipt != "repeated":
                 leases.pop(play, None)
                 plays.append(int(play))
-                hits.append(NO_HIT if hit is None else index[hit])
+                hits.append(arm)
                 letters.append(receipt[0])
         if plays:
             entry = self._tail.add("tell", {"plays": plays, "hits": hits, "receipts": "".join(letters)}, now)
             point = self._told(entry)
+            self._snapshot_due |= self.experiment.done and not decided  # no later version may find another verdict
             if point is not None:
                 self._tail.points.append(point)
         return Told(tuple(outcomes), self.experiment.done)
@@ -173,15 +234,26 @@ class HostedExperiment:
         if not tail.entries:
             return
         store.add_tuples(experiment, self._numbers.new)
-        store.append(experiment, tail.entries, self.status)
+        writer = str(self.writer)
+        store.append(experiment, tail.entries, self.status, writer)
         store.add_history(experiment, tail.points)
-        if tail.plays_since_snapshot >= snapshot_every:
-            segments = {number: self.experiment.answers.segment(number) for number in sorted(tail.segments)}
-            store.save_snapshot(experiment, self._snapshot(), segments)
-            tail.snapshot_saved()
-        self.record = self._present_record()
+        if self._snapshot_due or tail.plays_since_snapshot >= snapshot_every:
+            self.save_snapshot(store)
+        self.record = replace(self._present_record(), written_by=writer)
         self._numbers.written()
         tail.written()
+
+    @property
+    def has_news(self) -> bool:
+        """Has anything been played since the last snapshot?"""
+        return self._tail.plays_since_snapshot > 0
+
+    def save_snapshot(self, store: Writing) -> None:
+        """Write a snapshot. Everything before it has to be written."""
+        segments = {number: self.experiment.answers.segment(number) for number in sorted(self._tail.segments)}
+        store.save_snapshot(self.record.id, self._snapshot(), segments)
+        self._tail.snapshot_saved()
+        self._snapshot_due = False
 
     def _room(self) -> int:
         """How many more plays may be out, or TooManyInFlight."""
@@ -197,22 +269,29 @@ class HostedExperiment:
         answers = self.experiment.answers
         return isinstance(play, int) and 0 <= play < len(answers) and answers[play] >= NO_HIT
 
-    def _hand_out(self, count: int) -> list[Play]:
-        ask = self.experiment.ask
-        plays: list[Play] = []
+    def _hand_out(self, count: int) -> tuple[int, list[IntArray]]:
+        """The number of the first of up to ``count`` plays, and the arms of each."""
+        ask = self.experiment.run.ask
+        first, arms = ask()
+        tuples = [arms]
         try:
-            for _ in range(count):
-                plays.append(ask())  # noqa: PERF401 - what was handed out before the refusal counts
+            for _ in range(count - 1):
+                tuples.append(ask()[1])  # noqa: PERF401 - what was handed out before the refusal counts
         except (TooManyInFlight, ExperimentFinished):
-            if not plays:
-                raise
-        return plays
+            pass
+        return first, tuples
 
-    def _lease(self, plays: Sequence[Play], entry: Entry) -> float:
+    def _asked(self, entry: Entry, tuples: Sequence[IntArray], expiry: float, repeated: bool) -> Asked:
+        labelled = self.experiment.labelled
+        plays = tuple(labelled(play, arms) for play, arms in enumerate(tuples, start=entry.body["first"]))
+        return Asked(plays, expiry, repeated)
+
+    def _lease(self, entry: Entry, count: int) -> float:
         """Until when these plays are waited for."""
         expiry = entry.at + self.record.setup.lease_seconds
-        self.leases.update((play.id, expiry) for play in plays)
-        self._tail.touch(range(plays[0].id, plays[-1].id + 1))
+        plays = range(entry.body["first"], entry.body["first"] + count)
+        self.leases.update(dict.fromkeys(plays, expiry))
+        self._tail.touch(plays)
         return expiry
 
     def _told(self, entry: Entry) -> HistoryPoint | None:
@@ -227,7 +306,7 @@ class HostedExperiment:
 
     def _abandon_all(self, plays: Sequence[int]) -> None:
         for play in plays:
-            self.experiment.abandon(play)
+            self.experiment.run.abandon(play)
             del self.leases[play]
         self.abandoned += len(plays)
         self._tail.touch(plays)
@@ -239,9 +318,8 @@ class HostedExperiment:
                 f"key {body['key']!r} came with count={body['asked']} before and now count={count}; "
                 "use a new key for a new question"
             )
-        arms = self._numbers.spelled_out(store, self.record.id, body["runs"])
-        plays = tuple(Play(play, labels) for play, labels in enumerate(arms, start=body["first"]))
-        return Asked(plays, entry.at + self.record.setup.lease_seconds, repeated=True)
+        tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
+        return self._asked(entry, tuples, entry.at + self.record.setup.lease_seconds, repeated=True)
 
     def _replay(self, store: Reading, entry: Entry) -> None:
         try:
@@ -251,7 +329,7 @@ class HostedExperiment:
                 self._replay_tell(entry)
             elif entry.kind == "abandon":
                 self._abandon_all(entry.body["plays"])
-            else:
+            elif entry.kind == "status":
                 self.status = entry.body["to"]
         except JournalMismatch:
             raise
@@ -261,19 +339,48 @@ class HostedExperiment:
 
     def _replay_ask(self, store: Reading, entry: Entry) -> None:
         recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
-        plays = self._hand_out(len(recorded))
-        if plays[0].id != entry.body["first"] or [play.arms for play in plays] != recorded:
+        first, tuples = self._hand_out(len(recorded))
+        if first != entry.body["first"] or not _same_tuples(tuples, recorded):
             self._does_not_fit(entry, f"it hands out {len(recorded)} plays, and the replay other ones")
-        self._lease(plays, entry)
+        self._lease(entry, len(tuples))
 
     def _replay_tell(self, entry: Entry) -> None:
-        labels, body = self.experiment.arms, entry.body
+        tell, body = self.experiment.run.tell, entry.body
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
-            receipt = self.experiment.tell(play, None if hit == NO_HIT else labels[hit])
+            receipt = tell(play, hit)
             if receipt[0] != letter:
                 self._does_not_fit(entry, f"play {play} is {RECEIPT_OF_LETTER[letter]!r} in it, and {receipt!r} now")
             self.leases.pop(play, None)
         self._told(entry)
+
+    def _take_as_log(self, store: Reading, entry: Entry, played: Played) -> None:
+        """Follow an entry without a policy."""
+        body = entry.body
+        try:
+            if entry.kind == "ask":
+                tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
+                if body["first"] != len(played.answers):
+                    self._does_not_fit(entry, f"its first play is {body['first']}, and {len(played.answers)} is due")
+                for arms in tuples:
+                    played.ask(arms)
+                self._lease(entry, len(tuples))
+            elif entry.kind == "tell":
+                for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
+                    played.tell(play, hit, late=letter == "l")
+                    self.leases.pop(play, None)
+                self._tail.touch(body["plays"])
+                self._tail.history_point(entry, played.plays, done=False)
+            elif entry.kind == "abandon":
+                for play in body["plays"]:
+                    played.abandon(play)
+                    del self.leases[play]
+                self.abandoned += len(body["plays"])
+                self._tail.touch(body["plays"])
+            elif entry.kind == "status":
+                self.status = body["to"]
+        except (KeyError, IndexError, ValueError) as error:
+            self._does_not_fit(entry, f"it cannot be read ({error!r})", error)
+        self._tail.follow(entry)
 
     def _does_not_fit(self, entry: Entry, what: str, cause: Exception | None = None) -> NoReturn:
         raise JournalMismatch(
@@ -302,11 +409,30 @@ class HostedExperiment:
         }
         return Snapshot(self.head, body)
 
-    def _fill(self, snapshot: Snapshot, answers: Answers) -> None:
+    def _fill(self, snapshot: Snapshot, answers: AnswerLog) -> None:
         body = snapshot.body
         self.experiment = Experiment.restore(body["experiment"], answers)
+        if self.experiment.upgrade != _upgrade_in(body):
+            raise JournalMismatch(f"experiment {self.record.id!r} has a snapshot of a policy that asked otherwise")
         self.status = body["status"]
         self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
         self.abandoned = body["abandoned"]
-        self._numbers = TupleNumbers(self.experiment.arms, body["next_tuple"])
+        self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
+
+
+def _upgrade_in(body: dict[str, Any]) -> Upgrade | None:
+    noted = body["experiment"].get("upgrade")
+    return None if noted is None else Upgrade(*noted)
+
+
+def _same_tuples(tuples: Sequence[IntArray], recorded: Sequence[IntArray]) -> bool:
+    if len(tuples) != len(recorded):
+        return False
+    compared: tuple[IntArray, IntArray] | None = None
+    for arms, others in zip(tuples, recorded, strict=True):
+        if compared is None or arms is not compared[0] or others is not compared[1]:  # mostly the same two again
+            if not np.array_equal(arms, others):
+                return False
+            compared = (arms, others)
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from linkedbandits.answers import SEGMENT
+from linkedbandits.live.answer_log import SEGMENT
 from linkedbandits.service.records import Entry, HistoryPoint, Kind
 
 HISTORY_SECONDS = 1.0

@@ -16,10 +16,10 @@ import numpy as np
 
 from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.live import Estimate
 from linkedbandits.policy import AnyPolicy, Goal
 from linkedbandits.service.records import Setup
 from linkedbandits.simulation import simulate_lanes
-from linkedbandits.tickets import Estimate
 
 TRIALS = 24
 LONGEST_SECONDS = 1.0

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.experiment import Experiment
+from linkedbandits.live import Experiment
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
 
 RunStatus = Literal["running", "paused", "archived"]
-Kind = Literal["ask", "tell", "abandon", "status"]
+Kind = Literal["ask", "tell", "abandon", "status", "upgrade"]
 Role = Literal["admin", "player", "viewer"]
 
 LONGEST_LEASE = 10.0 * 366 * 24 * 3600
@@ -74,7 +74,11 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRecord:
-    """An experiment's row: what it is, whether it runs, and ``head``, the number of its last journal entry."""
+    """An experiment's row: what it is, whether it runs, and ``head``, the number of its last journal entry.
+
+    ``written_by`` is the version of the library that last wrote to it and what its policy asks, as :class:`Writer` puts
+    it; None where it was last written to before that was recorded.
+    """
 
     id: str
     name: str
@@ -82,6 +86,28 @@ class ExperimentRecord:
     status: RunStatus
     created_at: float
     head: int
+    written_by: str | None = None
+
+
+class Writer(NamedTuple):
+    """A version of the library, and what tells its policy from one that asks otherwise.
+
+    >>> str(Writer("0.2.0", "5b1c"))
+    '0.2.0 5b1c'
+    >>> Writer.read("0.2.0 5b1c"), Writer.read(None)
+    (Writer(version='0.2.0', asks='5b1c'), Writer(version=None, asks=None))
+    """
+
+    version: str | None
+    asks: str | None
+
+    def __str__(self) -> str:
+        return f"{self.version} {self.asks}"
+
+    @classmethod
+    def read(cls, text: str | None) -> Writer:
+        """From a record; both are None where nothing was recorded."""
+        return cls(None, None) if text is None else cls(*text.split(" ", 1))
 
 
 class ExperimentHead(NamedTuple):
@@ -100,6 +126,8 @@ class Entry:
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
     - ``status``: ``{"to": "paused"}``
+    - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
+      on that would have asked otherwise: so many plays before are a log for it, the others in the estimates alone
 
     Tuple numbers refer to a table of the experiment's own, so that the journal says what was played without a replay
     and stays small.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkedbandits.errors import LinkedBanditError
-from linkedbandits.tickets import Play, Receipt
+from linkedbandits.live import Play, Receipt
 
 
 @dataclass(frozen=True, slots=True)

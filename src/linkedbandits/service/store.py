@@ -98,8 +98,11 @@ class Writing(Reading, Protocol):
         """
         ...
 
-    def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus) -> None:
-        """Add to the journal; the last entry is the new head. The experiment has to be locked."""
+    def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus, written_by: str) -> None:
+        """Add to the journal; the last entry is the new head. The experiment has to be locked.
+
+        ``written_by`` goes into the experiment's record.
+        """
         ...
 
     def add_tuples(self, experiment: str, tuples: Mapping[int, IntArray]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from linkedbandits.errors import NewerSave, UnknownExperiment
 from linkedbandits.model import IntArray
 from linkedbandits.service.driver_errors import DriverErrors
+from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
 from linkedbandits.service.packing import pack_arms, pack_json, unpack_arms, unpack_json
 from linkedbandits.service.records import (
     Entry,
@@ -24,36 +25,9 @@ from linkedbandits.service.records import (
     Snapshot,
     TokenRecord,
 )
+from linkedbandits.version import __version__
 
-SCHEMA_VERSION = 1
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS experiments (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, setup TEXT NOT NULL, status TEXT NOT NULL,
-    created_at DOUBLE PRECISION NOT NULL, head BIGINT NOT NULL);
-CREATE TABLE IF NOT EXISTS journal (
-    experiment TEXT NOT NULL REFERENCES experiments(id), seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
-    kind TEXT NOT NULL, key TEXT, body TEXT NOT NULL, PRIMARY KEY (experiment, seq)) {clustered};
-CREATE UNIQUE INDEX IF NOT EXISTS journal_keys ON journal (experiment, key) WHERE key IS NOT NULL;
-CREATE TABLE IF NOT EXISTS tuples (
-    experiment TEXT NOT NULL REFERENCES experiments(id), number BIGINT NOT NULL, arms {bytes} NOT NULL,
-    PRIMARY KEY (experiment, number)) {clustered};
-CREATE TABLE IF NOT EXISTS snapshots (
-    experiment TEXT PRIMARY KEY REFERENCES experiments(id), seq BIGINT NOT NULL, body {bytes} NOT NULL);
-CREATE TABLE IF NOT EXISTS answers (
-    experiment TEXT NOT NULL REFERENCES experiments(id), segment BIGINT NOT NULL, hits {bytes} NOT NULL,
-    PRIMARY KEY (experiment, segment));
-CREATE TABLE IF NOT EXISTS history (
-    experiment TEXT NOT NULL REFERENCES experiments(id), seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
-    plays BIGINT NOT NULL, PRIMARY KEY (experiment, seq)) {clustered};
-CREATE TABLE IF NOT EXISTS tokens (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
-    created_at DOUBLE PRECISION NOT NULL);
-CREATE TABLE IF NOT EXISTS revoked_tokens (id TEXT PRIMARY KEY);
-"""
-
-_RECORD = "SELECT id, name, setup, status, created_at, head FROM experiments"
+_RECORD = "SELECT id, name, setup, status, created_at, head, written_by FROM experiments"
 _FEW = 500  # parameters in one statement
 
 
@@ -67,9 +41,9 @@ class Dialect:
     lock: str
     lock_at_once: str
 
-    def schema(self) -> str:
-        """The statements that make the tables where they are not there yet."""
-        return SCHEMA.format(bytes=self.bytes, clustered=self.clustered)
+    def steps(self, migration: str) -> list[str]:
+        """The statements of a migration."""
+        return migration.format(bytes=self.bytes, clustered=self.clustered).split(";")
 
     def say(self, statement: str) -> str:
         """A statement written with ``?`` for each parameter."""
@@ -106,18 +80,23 @@ class Tables:
         self._errors = errors
 
     def prepare(self) -> None:
-        """Make the tables where they are not there yet, and refuse those of a later version of the library."""
-        for statement in self._dialect.schema().split(";"):
-            if statement.strip():
-                self._run(statement)
-        rows = self._rows("SELECT version FROM schema_version")
-        if not rows:
-            self._run("INSERT INTO schema_version VALUES (?)", SCHEMA_VERSION)
-        elif rows[0][0] > SCHEMA_VERSION:
+        """Bring the tables to the present schema, and refuse those of a later version of the library."""
+        self._run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+        rows = self._rows("SELECT * FROM schema_version")
+        found = rows[0][0] if rows else 0
+        if found > SCHEMA_VERSION:
             raise NewerSave(
-                f"the store is in format {rows[0][0]}, and this library reads up to {SCHEMA_VERSION}; "
-                "upgrade linkedbandits to open it"
+                f"the store is in format {found}, and this library, {__version__}, reads up to {SCHEMA_VERSION}; "
+                f"upgrade linkedbandits to {rows[0][1]} or later to open it"
             )
+        if found == SCHEMA_VERSION:
+            return
+        for migration in MIGRATIONS[found:]:
+            for statement in self._dialect.steps(migration):
+                self._run(statement)
+        if not rows:
+            self._run("INSERT INTO schema_version (version) VALUES (0)")
+        self._run("UPDATE schema_version SET version = ?, library = ?", SCHEMA_VERSION, __version__)
 
     def ping(self) -> None:
         """Nothing, if the tables can be read."""
@@ -150,13 +129,15 @@ class Tables:
     def create(self, record: ExperimentRecord) -> None:
         """A new experiment."""
         self._run(
-            "INSERT INTO experiments (id, name, setup, status, created_at, head) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO experiments (id, name, setup, status, created_at, head, written_by) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
             record.id,
             record.name,
             record.setup.to_json(),
             record.status,
             record.created_at,
             record.head,
+            record.written_by,
         )
 
     def entries(self, experiment: str, after: int, limit: int | None = None) -> list[Entry]:
@@ -170,7 +151,7 @@ class Tables:
         rows = self._rows_among("SELECT key, seq, at, kind, body FROM journal", "key", experiment, keys)
         return {key: _entry(entry) for key, *entry in rows}
 
-    def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus) -> None:
+    def append(self, experiment: str, entries: Sequence[Entry], status: RunStatus, written_by: str) -> None:
         """Add to the journal; the last entry is the new head."""
         self._run_many(
             "INSERT INTO journal (experiment, seq, at, kind, key, body) VALUES (?, ?, ?, ?, ?, ?)",
@@ -179,7 +160,13 @@ class Tables:
                 for entry in entries
             ],
         )
-        self._run("UPDATE experiments SET head = ?, status = ? WHERE id = ?", entries[-1].seq, status, experiment)
+        self._run(
+            "UPDATE experiments SET head = ?, status = ?, written_by = ? WHERE id = ?",
+            entries[-1].seq,
+            status,
+            written_by,
+            experiment,
+        )
 
     def tuples(self, experiment: str, numbers: Iterable[int]) -> dict[int, IntArray]:
         """The arms of these tuples, by number."""
@@ -294,8 +281,8 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _record(row: Sequence[Any]) -> ExperimentRecord:
-    experiment, name, setup, status, created_at, head = row
-    return ExperimentRecord(experiment, name, Setup.from_json(setup), status, created_at, head)
+    experiment, name, setup, status, created_at, head, written_by = row
+    return ExperimentRecord(experiment, name, Setup.from_json(setup), status, created_at, head, written_by)
 
 
 def _entry(row: Sequence[Any]) -> Entry:

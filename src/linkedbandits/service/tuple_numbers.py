@@ -4,46 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from linkedbandits.model import IntArray, Label
+from linkedbandits.model import IntArray
 from linkedbandits.service.store import Reading
-from linkedbandits.tickets import Play
 
 MOST_REMEMBERED = 1_000_000
 """Arms in all tuples remembered. One that was forgotten gets a new number when it comes again."""
 
 
 class TupleNumbers:
-    """Which number stands for which tuple. New ones wait in ``new`` until they are written."""
+    """Which number stands for which tuple of arms. New ones wait in ``new`` until they are written."""
 
-    def __init__(self, labels: Sequence[Label], next_number: int = 0) -> None:
-        self.labels = labels
+    def __init__(self, next_number: int = 0) -> None:
         self.next_number = next_number
         self.new: dict[int, IntArray] = {}
-        self._index = {label: arm for arm, label in enumerate(labels)}
-        self._numbers: dict[tuple[Label, ...], int] = {}
-        self._tuples: dict[int, tuple[Label, ...]] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._tuples: dict[int, IntArray] = {}
         self._remembered = 0
 
-    def runs(self, plays: Iterable[Play]) -> list[list[int]]:
-        """The plays as numbers, each with how many times in a row."""
+    def runs(self, tuples: Iterable[IntArray]) -> list[list[int]]:
+        """The tuples as numbers, each with how many times in a row."""
         runs: list[list[int]] = []
-        last: tuple[Label, ...] | None = None
-        for play in plays:
-            if play.arms is not last:  # the same play again is the same object, mostly
-                last = play.arms
-                number = self._numbers.get(last)
-                runs.append([self._take_number(last) if number is None else number, 0])
+        last: IntArray | None = None
+        for arms in tuples:
+            if arms is not last:  # the same tuple again is the same array, mostly
+                last = arms
+                number = self._numbers.get(arms.tobytes())
+                runs.append([self._take_number(arms) if number is None else number, 0])
             runs[-1][1] += 1
         return runs
 
-    def spelled_out(self, store: Reading, experiment: str, runs: Sequence[Sequence[int]]) -> list[tuple[Label, ...]]:
+    def spelled_out(self, store: Reading, experiment: str, runs: Sequence[Sequence[int]]) -> list[IntArray]:
         """The tuple of each play in these runs, from the store where it is not remembered."""
         missing = {number for number, _ in runs} - self._tuples.keys()
         if missing:
             for number, arms in store.tuples(experiment, missing).items():
-                self._remember(number, tuple(self.labels[arm] for arm in arms.tolist()))
+                self._remember(number, arms)
         return [self._tuples[number] for number, times in runs for _ in range(times)]
 
     def written(self) -> None:
@@ -54,14 +49,14 @@ class TupleNumbers:
             self._tuples.clear()
             self._remembered = 0
 
-    def _take_number(self, labels: tuple[Label, ...]) -> int:
+    def _take_number(self, arms: IntArray) -> int:
         number = self.next_number
-        self.new[number] = np.array([self._index[label] for label in labels])
-        self._remember(number, labels)
+        self.new[number] = arms
+        self._remember(number, arms)
         return number
 
-    def _remember(self, number: int, labels: tuple[Label, ...]) -> None:
+    def _remember(self, number: int, arms: IntArray) -> None:
         self.next_number = max(self.next_number, number + 1)
-        self._numbers[labels] = number
-        self._tuples[number] = labels
-        self._remembered += len(labels)
+        self._numbers[arms.tobytes()] = number
+        self._tuples[number] = arms
+        self._remembered += arms.size

@@ -15,13 +15,13 @@ import numpy as np
 from scipy.special import betaincinv
 
 from linkedbandits.linkage import find_linkage
+from linkedbandits.live import Estimate, Upgrade
 from linkedbandits.model import FloatArray, IntArray, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint
-from linkedbandits.tickets import Estimate
 
 MOST_HISTORY = 2_000
 """Points of history that a page is sent at once; more than a screen has columns."""
@@ -41,6 +41,7 @@ class Standing:
     leading: Verdict
     estimates: list[Estimate]
     evidence: list[float] | None
+    upgrade: Upgrade | None
 
 
 def read_standing(hosted: HostedExperiment) -> Standing:
@@ -57,6 +58,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         leading=exp.recommend(),
         estimates=exp.estimates(),
         evidence=exp.evidence(),
+        upgrade=exp.upgrade,
     )
 
 
@@ -82,6 +84,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "abandoned": standing.abandoned,
         "late": standing.late,
         "max_plays": record.setup.max_plays,
+        "upgrade": None if standing.upgrade is None else standing.upgrade._asdict(),
         "done": standing.done,
         "verdict": leading if standing.done else None,
         "leading": leading,
@@ -92,6 +95,16 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
             "estimate_left": None if total is None else total - standing.plays,
         },
     }
+
+
+def upgrade_sentence(version: str, plays: int, others: int) -> str:
+    """What is said of an experiment with which a version goes on that would have asked otherwise.
+
+    >>> upgrade_sentence("0.2.0", 300, 0)
+    'goes on with version 0.2.0; 300 plays before that are used as a log'
+    """
+    rest = f", {others} more are in the estimates alone" if others else ""
+    return f"goes on with version {version}; {plays} plays before that are used as a log{rest}"
 
 
 def verdict_data(verdict: Verdict) -> dict[str, Any]:

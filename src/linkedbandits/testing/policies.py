@@ -12,8 +12,8 @@ from typing import get_args
 import numpy as np
 
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
-from linkedbandits.experiment import Experiment
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
+from linkedbandits.live import Experiment, Play
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, check_request
 from linkedbandits.policy import (
     AnyPolicy,
@@ -28,7 +28,6 @@ from linkedbandits.policy import (
 from linkedbandits.runs import Runs
 from linkedbandits.simulation import simulate
 from linkedbandits.streams import LaneStreams
-from linkedbandits.tickets import Play
 from linkedbandits.world import CoinFlips
 
 Trace = list[tuple[tuple[object, ...], object]]
@@ -355,11 +354,11 @@ def _check_live_trace_survives_json(case: _Case) -> None:
     case.require(straight == resumed, "a saved experiment must go on exactly where it stopped")
 
     exp = Experiment(range(len(case.means)), case.policy, linkage=case.linkage, seed=case.seed)
-    before = exp._lane.state.to_json()
+    before = exp.run.state_as_json()
     with suppress(TooManyInFlight):  # a policy with a small budget hands out no more than that
         for _ in range(50):
             exp.ask()
-    case.require(exp._lane.state.to_json() == before, "asking without telling must not change the state")
+    case.require(exp.run.state_as_json() == before, "asking without telling must not change the state")
 
 
 def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays: int = 200) -> Trace:

@@ -117,17 +117,17 @@ def _check_written_is_kept(open_store: OpenStore) -> None:
         writing.create(FIRST)
         writing.lock("first")
         writing.add_tuples("first", tuples)
-        writing.append("first", [ASK, TELL], "running")
+        writing.append("first", [ASK, TELL], "running", "0.1.0 5b1c")
         writing.add_history("first", [point])
         _require(writing.record("first").head == 2, "a transaction must see what it wrote")
     with store.writing() as writing:
         writing.lock("first")
-        writing.append("first", [PAUSE], "paused")
+        writing.append("first", [PAUSE], "paused", "0.2.0 5b1d")
     store.close()
 
     def look(reading: Reading) -> None:
-        now = replace(FIRST, status="paused", head=3)
-        _require(reading.record("first") == now, "a record must come back as written, with its new head and status")
+        now = replace(FIRST, status="paused", head=3, written_by="0.2.0 5b1d")
+        _require(reading.record("first") == now, "a record must come back as written, with what was appended last")
         _require(reading.head("first") == 3, "the head must be that of the last entry")
         _require(reading.records() == [now, OTHER], "records must come oldest first")
         heads = [("first", 3, "paused"), ("other", 0, "running")]
@@ -155,7 +155,7 @@ def _check_failed_transactions_leave_nothing(open_store: OpenStore) -> None:
     try:
         with store.writing() as writing:
             writing.lock("first")
-            writing.append("first", [Entry(4, 1.0, "status", {"to": "running"})], "running")
+            writing.append("first", [Entry(4, 1.0, "status", {"to": "running"})], "running", "x")
             writing.create(replace(OTHER, id="third"))
             raise _OnPurpose
     except _OnPurpose:
@@ -194,7 +194,7 @@ def _check_views(open_store: OpenStore) -> None:
         before = reading.record("other")
         with two.writing() as writing:
             writing.lock("other")
-            writing.append("other", [Entry(1, 5.0, "status", {"to": "paused"})], "paused")
+            writing.append("other", [Entry(1, 5.0, "status", {"to": "paused"})], "paused", "x")
             with one.reading() as another:
                 _require(another.record("other") == before, "nobody may see a transaction that has not ended")
         _require(reading.record("other") == before, "a reader's view must not change while it is open")
@@ -215,7 +215,7 @@ def _check_locks(open_store: OpenStore) -> None:
                 with store.writing() as writing:
                     for experiment in ("first", "other"):
                         head = writing.lock(experiment)
-                        writing.append(experiment, [Entry(head + 1, 6.0, "status", {"to": "running"})], "running")
+                        writing.append(experiment, [Entry(head + 1, 6.0, "status", {"to": "running"})], "running", "x")
         except BaseException as error:
             failures.append(error)
 

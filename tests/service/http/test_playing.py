@@ -7,9 +7,9 @@ import json
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.live import Play
 from linkedbandits.service.http.playing import encode_asked
 from linkedbandits.service.replies import Asked
-from linkedbandits.tickets import Play
 from waiting import until
 
 

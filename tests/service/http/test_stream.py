@@ -243,7 +243,8 @@ def damage(service, experiment):
     """Let the journal say something that cannot have happened."""
     with service.store.writing() as writing:
         seq = writing.lock(experiment) + 1
-        writing.append(experiment, [Entry(seq, 0.0, "tell", {"plays": [99], "hits": [0], "receipts": "c"})], "running")
+        damaged = Entry(seq, 0.0, "tell", {"plays": [99], "hits": [0], "receipts": "c"})
+        writing.append(experiment, [damaged], "running", writing.record(experiment).written_by)
 
 
 def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):

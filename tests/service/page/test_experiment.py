@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import pytest
-from live_service import play
+from live_service import play, running_service
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.service.client import Client
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.records import Setup
+from linkedbandits.service.store import open_store
+from linkedbandits.version import __version__
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect
@@ -166,3 +172,18 @@ def test_an_admin_pauses_resumes_exports_and_archives(service, client, open_page
     dialog.get_by_role("button", name="Archive").click()
     expect(badge).to_have_text("Archived")
     expect(page.get_by_role("button", name="Archive")).to_be_hidden()
+
+
+def test_the_page_says_that_plays_of_another_version_are_used_as_a_log(tmp_path, monkeypatch, open_page):
+    with monkeypatch.context() as patch, closing(open_store(str(tmp_path / "store.sqlite3"))) as store:
+        patch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.04)
+        with Desk(store) as desk:
+            policy = {"name": "linked-elimination", "parameters": {"delta": 1e-9}}
+            experiment = desk.create(Setup(("north", "east"), policy), "gateways").result().id
+            plays = desk.ask(experiment, 40).result().plays
+            desk.tell(experiment, [(each.id, None) for each in plays]).result()
+    with running_service(tmp_path) as service, Client(service.url) as client:
+        page = open_page(service.address_of(client.experiment(experiment)))
+        said = f"Goes on with version {__version__}; 40 plays before that are used as a log."
+        expect(page.get_by_text(said)).to_be_visible()
+        expect(figure(page, "Plays so far")).to_have_text("40")

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from linkedbandits.errors import ConflictingTell
+from linkedbandits.live import Play
 from linkedbandits.model import Label
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.problems import document_response, problem_of
 from linkedbandits.service.http.received import AskRequest, TellRequest
 from linkedbandits.service.http.service import Service
 from linkedbandits.service.replies import Asked, Refused
-from linkedbandits.tickets import Play
 
 
 async def ask(service: Service, experiment: str, wanted: AskRequest, key: str | None = None) -> Response:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from linkedbandits.live import Receipt
 from linkedbandits.service.records import Role, RunStatus
-from linkedbandits.tickets import Receipt
 
 Label = str | bool | int | float
 """An experiment that was made without HTTP may have labels that HTTP would refuse."""
@@ -160,6 +160,15 @@ class OutlookView(BaseModel):
     estimate_left: float | None
 
 
+class UpgradeView(BaseModel):
+    """The experiment goes on with a version of the library that would have asked otherwise."""
+
+    version: str
+    before: str | None = Field(description="The version that played until then, where it is known.")
+    plays: int = Field(description="Plays before that which are used as a log.")
+    others: int = Field(description="Plays before that which are in the estimates alone.")
+
+
 class View(BaseModel):
     """All that the live page shows of an experiment."""
 
@@ -177,6 +186,7 @@ class View(BaseModel):
     abandoned: int
     late: int
     max_plays: int | None
+    upgrade: UpgradeView | None
     done: bool
     verdict: VerdictOut | None
     leading: VerdictOut

@@ -34,7 +34,7 @@ export class Headline {
     setText(this.#parts["headline-kind"], kind);
     setText(answer, view.plays === 0 ? "No plays yet" : answerOf(view));
     setText(this.#parts["answer-detail"], detail);
-    setText(this.#parts["answer-note"], note);
+    setText(this.#parts["answer-note"], [note.trim(), upgradeNote(view.upgrade)].filter(Boolean).join(" "));
   }
 }
 
@@ -84,6 +84,13 @@ function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
   const subject = top?.length > 1 ? `${labelText(arm)} worked` : "Worked";
   const interval = `95\u00a0% interval ${percent(low[index], digits)} to ${percent(high[index], digits)}`;
   return `${subject} in ${percent(mean[index], digits)} of ${plural(samples[index], "sample")} (${interval}).`;
+}
+
+function upgradeNote(upgrade) {
+  if (!upgrade) return "";
+  const { version, plays, others } = upgrade;
+  const rest = others > 0 ? `, ${count(others)} more are in the estimates alone` : "";
+  return `Goes on with version ${version}; ${plural(plays, "play")} before that are used as a log${rest}.`;
 }
 
 function statusNote(status) {

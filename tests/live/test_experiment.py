@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ import linkedbandits as lb
 from coin_flips import CoinFlipper, run_live
 from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.saving import seal, unseal
 
 POINTS = ("north", "east", "south")
 
@@ -77,7 +75,7 @@ def test_no_more_plays_speak_for_an_arm_than_it_needs():
 def test_a_spare_play_serves_the_next_request_in_the_order_asked_not_told():
     policy = lb.LinkedEGE(delta=0.9, gap=0.4)
     exp = lb.Experiment(["a", "b"], policy)
-    need = int(policy.request(exp._lane.state).samples[0, 0])
+    need = exp.snapshot()["request"]["needs"][0]
     current = ask(exp, need)
     spares = ask(exp, 3)
     assert exp.tell(spares[2].id, "a") == "spare"
@@ -107,7 +105,7 @@ def test_samples_that_nobody_needs_now_wait_for_a_request_that_does():
     exp.tell(first.id, None)
     assert samples(exp) == [5, 5]
     # The tape serves the requests that follow, so the policy has seen all ten samples by now.
-    assert exp._lane.state.samples.sum() == 10
+    assert sum(exp.run.state_as_json()["samples"]["values"]) == 10
 
 
 def test_an_abandoned_play_is_asked_again_and_late_if_told():
@@ -186,17 +184,18 @@ def test_telling_the_same_twice_is_harmless_and_a_conflict_is_refused():
 @pytest.mark.parametrize(
     ("play", "hit", "error", "said"),
     [
-        (7, None, lb.UnknownPlay, "no play 7 was asked; ids run from 0 to 0"),
+        (7, None, lb.UnknownPlay, "no play 7 was asked; ids run from 0 to 1"),
+        (7, "up", lb.UnknownPlay, "no play 7 was asked"),
         (-1, None, lb.UnknownPlay, "no play -1"),
         ("0", None, lb.UnknownPlay, "no play '0'"),
-        (0, "up", lb.HitNotInPlay, "'up' is no arm; the arms are 'north', 'east', 'south'"),
-        (0, ["east"], lb.HitNotInPlay, r"\['east'\] is no arm"),
-        (0, "north", lb.HitNotInPlay, "play 0 did not try 'north'; its arms were 'east', 'south'"),
+        (1, "up", lb.HitNotInPlay, "'up' is no arm; the arms are 'north', 'east', 'south'"),
+        (1, ["east"], lb.HitNotInPlay, r"\['east'\] is no arm"),
+        (1, "north", lb.HitNotInPlay, "play 1 did not try 'north'; its arms were 'east', 'south'"),
     ],
 )
 def test_a_bad_answer_changes_nothing(play, hit, error, said):
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=1))
-    exp._lane.request._free[0] = 0  # as if north were spoken for
+    exp.tell(exp.ask().id, "north")
     assert exp.ask().arms == ("east", "south")
     before = exp.to_json()
     with pytest.raises(error, match=said):
@@ -378,76 +377,6 @@ def test_a_late_answer_changes_nothing_about_a_verdict_that_was_saved():
     assert read.recommend() == lb.Experiment.from_json(read.to_json()).recommend() == verdict
 
 
-def sealed(content_change=None, envelope_change=None) -> str:
-    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
-    exp.tell(exp.ask().id, "east")
-    envelope = json.loads(exp.to_json())
-    envelope["content"].update(content_change or {})
-    envelope.update(envelope_change or {})
-    return json.dumps(envelope)
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "said"),
-    [
-        (sealed()[:-20], lb.DamagedSave, "is not JSON"),
-        ("[]", lb.DamagedSave, "no saved experiment"),
-        (None, lb.DamagedSave, "is not JSON"),
-        (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
-        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
-        (sealed(None, {"version": 3}), lb.NewerSave, "saved in format 3.*upgrade linkedbandits"),
-        (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
-        (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
-    ],
-)
-def test_a_damaged_or_newer_save_is_refused(text, error, said):
-    with pytest.raises(error, match=said) as caught:
-        lb.Experiment.from_json(text)
-    assert isinstance(caught.value, ValueError)
-
-
-@pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])
-@pytest.mark.parametrize("saved", ["as then", "as now"])
-def test_a_version_that_never_was_is_refused_though_all_else_is_right(saved, version):
-    """Neither as format 1 nor as today's may it be read."""
-    text = SAVED_IN_FORMAT_1[0]["saved"] if saved == "as then" else sealed()
-    lb.Experiment.from_json(text)
-    text = json.dumps({**json.loads(text), "version": version})
-    with pytest.raises(lb.DamagedSave, match=r"version .* of the saved experiment makes no sense; restore"):
-        lb.Experiment.from_json(text)
-
-
-def test_without_a_version_it_is_refused():
-    envelope = json.loads(sealed())
-    del envelope["version"]
-    with pytest.raises(lb.DamagedSave, match="version None of the saved experiment makes no sense"):
-        lb.Experiment.from_json(json.dumps(envelope))
-
-
-@pytest.mark.parametrize("missing", ["labels", "state", "request", "answers", "tickets", "policy"])
-def test_a_save_with_a_part_missing_is_damaged_even_if_its_checksum_is_right(missing):
-    _, content = unseal(lb.Experiment(POINTS, lb.UniformSampling(samples=3)).to_json())
-    del content[missing]
-    with pytest.raises(lb.DamagedSave, match="cannot be read"):
-        lb.Experiment.from_json(seal(content))
-
-
-SAVED_IN_FORMAT_1 = json.loads((Path(__file__).parent / "saved_in_format_1.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("old", SAVED_IN_FORMAT_1, ids=["needs", "tuples", "done"])
-def test_a_save_in_format_1_goes_on_as_it_did_then(old):
-    """With plays out, spare and given up; how each went on was written down by the library of that time."""
-    exp = lb.Experiment.from_json(old["saved"])
-    assert lb.Experiment.from_json(exp.to_json()).to_json() == exp.to_json()
-    went_on: list[object] = []
-    later = [] if exp.done else ask(exp, 6)
-    went_on += [[play.id, list(play.arms)] for play in later]
-    went_on += [exp.tell(play, None) for play in old["out"] + [play.id for play in later] + old["given_up"]]
-    went_on.append([[estimate.samples, estimate.successes] for estimate in exp.estimates()])
-    assert went_on == old["goes_on"]
-
-
 def test_a_snapshot_and_its_answers_are_the_experiment():
     exp = run_live([0.2, 0.6, 0.4], lb.LinkedElimination(delta=0.01), "ordered", seed=3)
     snapshot = json.loads(json.dumps(exp.snapshot()))
@@ -510,7 +439,7 @@ def test_most_policies_keep_no_evidence():
 
 def test_spare_plays_that_nobody_wants_are_forgotten_by_age(monkeypatch):
     """An odd policy that never asks the same tuple twice; its spare plays would pile up for ever."""
-    monkeypatch.setattr("linkedbandits.spares.MOST_SPARES", 20)
+    monkeypatch.setattr("linkedbandits.live.spares.MOST_SPARES", 20)
     exp = lb.Experiment(range(3), lb.SuffixUCB(delta=1e-9))
     waiting = ask(exp, 5)
     coins = CoinFlipper([0.4, 0.5, 0.6], 3)
@@ -518,7 +447,7 @@ def test_spare_plays_that_nobody_wants_are_forgotten_by_age(monkeypatch):
         waiting.append(exp.ask())
         play = waiting.pop(0)
         exp.tell(play.id, coins.answer(play))
-    assert len(exp._lane.spares) <= 20 + 6
+    assert len(exp.snapshot()["spares"]["plays"]) <= 20 + 6
 
 
 def test_a_policy_of_ones_own_is_passed_again():
@@ -596,9 +525,8 @@ class LiveUse(RuleBasedStateMachine):
                 expected[hit, 1] += 1
         assert [[e.samples, e.successes] for e in self.exp.estimates()] == expected.tolist()
         assert self.exp.plays == len(self.told)
-        request = self.exp._lane.request
-        assert (request._free >= 0).all()
-        assert (request._free <= request._remaining).all()
+        request = self.exp.snapshot()["request"]
+        assert all(0 <= free <= left for free, left in zip(request["free"], request["remaining"], strict=True))
         gone = len(self.abandoned - self.told.keys())
         assert self.exp.in_flight == self.asked - len(self.told) - gone
 
@@ -662,7 +590,7 @@ def test_slow_failures_do_not_bias_what_the_policy_sees(linkage, held):
     for seed in range(200):
         exp = lb.Experiment(range(2), Ledger(samples=15), linkage=linkage)
         play_with_slow_failures(exp, CoinFlipper([0.5, 0.5], seed), held)
-        shares.append(exp._lane.state.successes.sum() / 120)
+        shares.append(sum(exp.run.state_as_json()["successes"]["values"]) / 120)
     assert abs(np.mean(shares) - 0.5) < 5 * 0.0032
 
 

@@ -4,8 +4,10 @@ The plays in flight are *spoken for*: a request never hands out more plays of an
 it, and it is fulfilled only when all of them are back. So no answer can be left out because it was slow, which
 matters where slow answers tend to be the failures.
 
-Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.spares`), which serve the
+Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
 requests that follow.
+
+Where there is a log (:mod:`linkedbandits.log_world`), a request takes from it what it has, and only the rest is played.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkedbandits.linkage import Linkage
-from linkedbandits.model import Counts, IntArray, Needs, Repeats, Request
-from linkedbandits.spares import Claim, Spares
+from linkedbandits.live.spares import Claim, Spares
+from linkedbandits.log_world import LogWorld
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
 
 
-class InProgress(Protocol):
+class RequestInProgress(Protocol):
     """A request that is being played."""
 
     @property
@@ -57,11 +60,11 @@ class InProgress(Protocol):
         ...
 
     def counts(self) -> Counts:
-        """What the request brought, as one lane."""
+        """What the request brought, as one lane, with the plays that it takes if nothing of it has to be played."""
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         ...
 
 
@@ -82,6 +85,22 @@ class NeedsInProgress:
         self._open = self._order  # the arms of the next play,
         self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
+        self._plays_of_log: int | None = None
+
+    def read(self, log: LogWorld) -> None:
+        """Take from the log what it has."""
+        taken = np.minimum(self._needs, log.left)
+        # A linkage whose plays try more than is needed would use the log up for what nobody asked for.
+        exact = not self._linkage.plan(self._needs[np.newaxis]).whole
+        if exact and (taken == self._needs).all():
+            whole = self._linkage.fulfil(taken[np.newaxis], np.array([COUNT_LIMIT]), log)
+            successes, self._plays_of_log = whole.counts.successes, int(whole.plays[0])
+        else:
+            successes = log.successes(taken[np.newaxis])
+        self._successes += successes[0]
+        self._remaining -= taken
+        self._free -= taken
+        self._unmet -= int(taken.sum())
 
     @property
     def fulfilled(self) -> bool:
@@ -167,10 +186,11 @@ class NeedsInProgress:
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
-        return Counts((self._needs - self._remaining)[np.newaxis], self._successes[np.newaxis])
+        plays = None if self._plays_of_log is None else np.array([self._plays_of_log])
+        return Counts((self._needs - self._remaining)[np.newaxis], self._successes[np.newaxis], plays)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         return {
             "needs": self._needs.tolist(),
             "remaining": self._remaining.tolist(),
@@ -254,7 +274,7 @@ class RepeatsInProgress:
         return Counts(self._samples[np.newaxis], self._successes[np.newaxis])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """All of it, for :func:`resume`."""
         return {
             "tuple": self._order.tolist(),
             "remaining": self._remaining,
@@ -273,17 +293,157 @@ class RepeatsInProgress:
         return read
 
 
-def begin(request: Request, arms: int, linkage: Linkage) -> InProgress:
-    """Start to play the request of a single lane."""
+class RepeatsFromLog:
+    """One tuple, played so many times, while there is a log with outcomes of its arms.
+
+    Every play goes from place to place of the tuple: an arm of which the log has something is read, one of which it has
+    nothing more is played, with those behind it that the log has nothing of either. So what is handed out are pieces of
+    the tuple. ``_waiting`` counts the plays at each place that are not out.
+    """
+
+    def __init__(self, order: IntArray, times: int, arms: int, log: LogWorld) -> None:
+        self._order = order
+        self._log = log
+        self._waiting = [times] + [0] * (order.size - 1)
+        self._unfinished = times
+        self._samples = np.zeros(arms, dtype=np.int64)
+        self._successes = np.zeros(arms, dtype=np.int64)
+        self._pieces: dict[tuple[int, int], IntArray] = {}
+        self._place_of = {arm: place for place, arm in enumerate(order.tolist())}
+        self._plays_of_log: int | None = None
+        self._read()
+        if self.fulfilled:
+            self._plays_of_log = times
+
+    @property
+    def fulfilled(self) -> bool:
+        """Have all plays ended?"""
+        return self._unfinished == 0
+
+    def hand_out(self) -> IntArray | None:
+        """The piece that the first of the waiting plays needs."""
+        start = next((place for place, count in enumerate(self._waiting) if count), None)
+        if start is None:
+            return None
+        self._waiting[start] -= 1
+        stop = start + 1
+        while stop < self._order.size and not self._log.left[self._order[stop]]:
+            stop += 1
+        return self._pieces.setdefault((start, stop), self._order[start:stop])
+
+    @property
+    def claimed(self) -> None:
+        """A piece counts as a whole."""
+
+    def spare_play(self) -> IntArray:
+        """The whole tuple once more."""
+        return self._order
+
+    def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
+        """Count the piece; a play that goes on may find something to read."""
+        self._samples[arms[:reached]] += 1
+        if hit:
+            self._successes[arms[reached - 1]] += 1
+            self._unfinished -= 1
+        else:
+            self._go_on(self._place_of[int(arms[0])] + arms.size, 1)
+            self._read()
+
+    def take_back(self, arms: IntArray) -> None:
+        """The piece has to be played again."""
+        self._waiting[self._place_of[int(arms[0])]] += 1
+
+    def claim(self, spares: Spares) -> Claim:
+        """Whole plays of the tuple, once the log has nothing of any of its arms."""
+        most = 0 if self._log.left[self._order].any() else self._waiting[0]
+        claim = spares.claim_tuples(self._order, most)
+        self._waiting[0] -= claim.plays
+        self._unfinished -= claim.back
+        self._samples += claim.samples
+        self._successes += claim.successes
+        return claim
+
+    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
+        """Tuples are claimed as a whole."""
+        self.bring(arms, reached, hit)
+
+    def counts(self) -> Counts:
+        """What has been read and has come back, as one lane."""
+        plays = None if self._plays_of_log is None else np.array([self._plays_of_log])
+        return Counts(self._samples[np.newaxis], self._successes[np.newaxis], plays)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the log, for :func:`resume`."""
+        return {
+            "tuple": self._order.tolist(),
+            "waiting": list(self._waiting),
+            "unfinished": self._unfinished,
+            "samples": self._samples.tolist(),
+            "successes": self._successes.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], log: LogWorld) -> RepeatsFromLog:
+        """What :meth:`to_json` wrote."""
+        read = cls(np.array(data["tuple"], dtype=np.int64), 0, len(data["samples"]), log)
+        read._waiting = list(data["waiting"])
+        read._unfinished = int(data["unfinished"])
+        read._samples = np.array(data["samples"], dtype=np.int64)
+        read._successes = np.array(data["successes"], dtype=np.int64)
+        return read
+
+    def _read(self) -> None:
+        for place, arm in enumerate(self._order.tolist()):
+            count = min(self._waiting[place], int(self._log.left[arm]))
+            if count:
+                won = int(self._log.successes_of(np.array([arm]), np.array([count]))[0])
+                self._samples[arm] += count
+                self._successes[arm] += won
+                self._waiting[place] -= count
+                self._unfinished -= won
+                self._go_on(place + 1, count - won)
+
+    def _go_on(self, place: int, count: int) -> None:
+        if place == self._order.size:
+            self._unfinished -= count
+        else:
+            self._waiting[place] += count
+
+
+def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
+    """Start to play the request of a single lane, with what the log has."""
     match request:
         case Needs(samples=needs):
-            return NeedsInProgress(needs[0], linkage)
+            begun = NeedsInProgress(needs[0], linkage)
+            if log is not None:
+                begun.read(log)
+            return begun
         case Repeats(order=order, times=times):
-            return RepeatsInProgress(order[0][order[0] >= 0], int(times[0]), arms)
+            tried = order[0][order[0] >= 0]
+            # Of a tuple that has to be played as a whole no piece can come from a log.
+            if log is not None and linkage.allows("ordered tuples") and log.left[tried].any():
+                return RepeatsFromLog(tried, int(times[0]), arms, log)
+            return RepeatsInProgress(tried, int(times[0]), arms)
 
 
-def resume(data: dict[str, Any], linkage: Linkage) -> InProgress:
+def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
     """Go on with a request that was saved by its ``to_json``."""
+    if "waiting" in data:
+        empty = [np.zeros(0, dtype=np.bool_)] * len(data["samples"])
+        return RepeatsFromLog.from_json(data, LogWorld(empty) if log is None else log)
     if "tuple" in data:
         return RepeatsInProgress.from_json(data)
     return NeedsInProgress.from_json(data, linkage)
+
+
+def is_of(data: dict[str, Any], request: Request) -> bool:
+    """Was this saved by a request like that one?"""
+    if isinstance(request, Needs):
+        return bool(data.get("needs") == request.samples[0].tolist())
+    return bool(data.get("tuple") == [arm for arm in request.order[0].tolist() if arm >= 0])
+
+
+def counts_in(data: dict[str, Any]) -> tuple[IntArray, IntArray]:
+    """Samples and successes that a request had brought when it was saved."""
+    samples = data["samples"] if "tuple" in data else np.subtract(data["needs"], data["remaining"])
+    return np.array(samples, dtype=np.int64), np.array(data["successes"], dtype=np.int64)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.answers import NO_HIT
-from linkedbandits.spares import Spares
-from linkedbandits.tuple_table import TupleTable
+from linkedbandits.live.answer_log import NO_HIT, TupleTable
+from linkedbandits.live.spares import Spares
 
 
 def array(*arms: int) -> np.ndarray:
@@ -73,7 +72,7 @@ def test_a_spare_play_waits_until_ten_thousand_others_were_handed_out_behind_it(
 @pytest.mark.parametrize("back", [False, True])
 def test_age_alone_decides_and_counts_spare_plays_that_were_claimed(monkeypatch, back, saved):
     """Neither an answer nor a save makes a play younger, and those claimed meanwhile count as handed out."""
-    monkeypatch.setattr("linkedbandits.spares.MOST_SPARES", 3)
+    monkeypatch.setattr("linkedbandits.live.spares.MOST_SPARES", 3)
     spares = Spares(2)
     for play in range(4):
         spares.put(play, array(0 if play == 1 else 1))

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.answers import NO_HIT
+from linkedbandits.live.answer_log import NO_HIT, TupleTable
 from linkedbandits.model import BoolArray, IntArray
-from linkedbandits.tuple_table import TupleTable
 
 MOST_SPARES = 10_000
 """A spare play waits until so many others were handed out behind it."""
@@ -147,7 +146,7 @@ class Spares:
         self._row_of = {play: row for row, play in enumerate(self.plays)}
 
     def to_json(self, tuples: TupleTable) -> dict[str, Any]:
-        """Plain data, with tuples by their numbers in the table; by columns, for there may be thousands."""
+        """All of it, with tuples by their numbers in the table; by columns, for there may be thousands."""
         count = len(self)
         return {
             "handed_out": self._handed_out,

@@ -1,0 +1,14 @@
+"""Live experiments: ask what to play, tell what happened.
+
+- :mod:`~linkedbandits.live.experiment`: what users hold, with labels and verdicts;
+- :mod:`~linkedbandits.live.run`: the same in numbers, and the owner of all that changes;
+- :mod:`~linkedbandits.live.requests`, :mod:`~linkedbandits.live.spares` and :mod:`~linkedbandits.live.answer_log`: what
+  it is made of;
+- :mod:`~linkedbandits.live.saving`: the form of a saved experiment, and of those saved by earlier versions.
+"""
+
+from linkedbandits.live.answer_log import AnswerLog
+from linkedbandits.live.experiment import Estimate, Experiment, Play
+from linkedbandits.live.run import Played, Receipt, Run, Upgrade
+
+__all__ = ["AnswerLog", "Estimate", "Experiment", "Play", "Played", "Receipt", "Run", "Upgrade"]

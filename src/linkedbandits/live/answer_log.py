@@ -1,0 +1,204 @@
+"""The answers to all plays ever asked, four bytes each, so that a repeated answer is told from a new one.
+
+Where there is no journal beside them they come with the tuple that each play tried, four bytes more: then they are a
+log, from which another policy can go on. Tuples have numbers, for there are many plays and few tuples.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.log_world import LogWorld, Outcomes
+from linkedbandits.model import IntArray
+
+NO_HIT = -1
+WAITING = -2
+GIVEN_UP = -3
+"""A play that was given up has this as its answer, less the number of its tuple in a list of the experiment's."""
+
+SEGMENT = 65_536
+"""Plays a segment: what is written at a time where answers are kept apart from the experiment."""
+MOST_ARMS_KEPT = 1_000_000
+"""Arms in all tuples that are kept. What is played in yet other tuples cannot serve as a log."""
+NOT_KEPT = -1
+_FAST = 1  # answers repeat a few values; more effort gains little
+
+
+class TupleTable:
+    """Tuples by number, and numbers by tuple.
+
+    >>> table = TupleTable()
+    >>> table.number(np.array([2, 0])), table.number(np.array([1])), table.number(np.array([2, 0]))
+    (0, 1, 0)
+    >>> table[1]
+    array([1])
+    """
+
+    def __init__(self, tuples: Iterable[Sequence[int]] = ()) -> None:
+        self._tuples: list[IntArray] = []
+        self._numbers: dict[bytes, int] = {}
+        for arms in tuples:
+            self.number(np.array(arms, dtype=np.int64))
+
+    def number(self, arms: IntArray) -> int:
+        """The tuple's number, a new one if it was not there."""
+        number = self._numbers.setdefault(arms.tobytes(), len(self._tuples))
+        if number == len(self._tuples):
+            self._tuples.append(arms)
+        return number
+
+    def find(self, arms: IntArray) -> int | None:
+        """The tuple's number, if it has one."""
+        return self._numbers.get(arms.tobytes())
+
+    def __getitem__(self, number: int) -> IntArray:
+        return self._tuples[number]
+
+    def to_json(self) -> list[list[int]]:
+        """The tuples in the order of their numbers, for JSON."""
+        return [arms.tolist() for arms in self._tuples]
+
+
+class AnswerLog:
+    """Answer by play id: an arm's index, ``NO_HIT``, ``WAITING``, or ``GIVEN_UP`` and below."""
+
+    def __init__(self, keeps_tuples: bool = True) -> None:
+        self._hits = array("i")
+        self._tuples: array[int] | None = array("i") if keeps_tuples else None  # the number of each play's tuple
+        self._table = TupleTable()
+        self._arms_kept = 0
+        self._last: IntArray | None = None
+        self._last_number = NOT_KEPT
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __getitem__(self, play: int) -> int:
+        return self._hits[play]
+
+    def open_play(self, arms: IntArray) -> int:
+        """Number a new play."""
+        if self._tuples is not None:
+            if arms is not self._last:  # the same tuple again is the same array, mostly
+                self._last, self._last_number = arms, self._number(arms)
+            self._tuples.append(self._last_number)
+        self._hits.append(WAITING)
+        return len(self._hits) - 1
+
+    def record(self, play: int, hit: int) -> None:
+        """Write down the answer."""
+        self._hits[play] = hit
+
+    def record_late(self, play: int, hit: int) -> None:
+        """Write down an answer that has no say in any decision."""
+        self._hits[play] = hit
+        if self._tuples is not None:
+            self._tuples[play] = NOT_KEPT
+
+    def forget_tuples(self) -> None:
+        """Keep them no more: somebody else has a record of them."""
+        self._tuples, self._table, self._arms_kept, self._last = None, TupleTable(), 0, None
+
+    def in_log(self, play: int) -> IntArray | None:
+        """The arms of a play that is out or was told in time; None for the others, and where they were not kept."""
+        if self._tuples is None or self._tuples[play] == NOT_KEPT or self._hits[play] <= GIVEN_UP:
+            return None
+        return self._table[self._tuples[play]]
+
+    def log(self, arms: int, end: int) -> tuple[LogWorld, int]:
+        """The plays before ``end`` that were told in time, as a log in the order of their ids; and their number."""
+        hits = np.array(self._hits[:end], dtype=np.int64)
+        numbers = np.full(hits.size, NOT_KEPT) if self._tuples is None else np.array(self._tuples[:end], dtype=np.int64)
+        plays = np.flatnonzero((hits >= NO_HIT) & (numbers != NOT_KEPT))
+        plays = plays[np.argsort(numbers[plays], kind="stable")]
+        different, starts = np.unique(numbers[plays], return_index=True)
+        found: list[list[tuple[IntArray, Outcomes]]] = [[] for _ in range(arms)]
+        for number, going_on in zip(different.tolist(), np.split(plays, starts)[1:], strict=True):
+            for arm in self._table[number].tolist():
+                won = hits[going_on] == arm
+                found[arm].append((going_on, won))
+                going_on = going_on[~won]  # noqa: PLW2901 - the plays that reach the next arm
+        return LogWorld(_in_order(parts) for parts in found), plays.size
+
+    def to_text(self) -> str:
+        """The answers packed into printable characters."""
+        return pack_numbers(self._hits)
+
+    def tuples_to_json(self) -> dict[str, Any] | None:
+        """Which tuple every play tried, where that is kept."""
+        if self._tuples is None:
+            return None
+        return {"numbers": pack_numbers(self._tuples), "table": self._table.to_json()}
+
+    @classmethod
+    def from_text(cls, text: str, tuples: dict[str, Any] | None = None) -> AnswerLog:
+        """What :meth:`to_text` and :meth:`tuples_to_json` wrote."""
+        read = cls._unpack([base64.b64decode(text, validate=True)])
+        if tuples is not None:
+            read._tuples = _unpack([base64.b64decode(tuples["numbers"], validate=True)])
+            read._table = TupleTable(tuples["table"])
+            read._arms_kept = sum(len(arms) for arms in tuples["table"])
+        return read
+
+    def segment(self, number: int) -> bytes:
+        """The answers of plays ``number * SEGMENT`` and on, packed."""
+        part = self._hits[number * SEGMENT : (number + 1) * SEGMENT]
+        return zlib.compress(_little_endian(part).tobytes(), _FAST)
+
+    @classmethod
+    def from_segments(cls, segments: Iterable[bytes]) -> AnswerLog:
+        """The answers of which these are the segments, in order."""
+        return cls._unpack(segments)
+
+    @classmethod
+    def _unpack(cls, packed: Iterable[bytes]) -> AnswerLog:
+        read = cls(keeps_tuples=False)
+        read._hits = _unpack(packed)
+        return read
+
+    def _number(self, arms: IntArray) -> int:
+        number = self._table.find(arms)
+        if number is not None:
+            return number
+        if self._arms_kept + arms.size > MOST_ARMS_KEPT:
+            return NOT_KEPT
+        self._arms_kept += arms.size
+        return self._table.number(arms)
+
+
+def _in_order(parts: list[tuple[IntArray, Outcomes]]) -> Outcomes:
+    """Outcomes of one arm, from plays of several tuples, in the order of the plays."""
+    if not parts:
+        return np.zeros(0, dtype=np.bool_)
+    plays, outcomes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return np.asarray(outcomes[np.argsort(plays)])
+
+
+def pack_numbers(numbers: array[int]) -> str:
+    """Whole numbers, packed into printable characters."""
+    return base64.b64encode(zlib.compress(_little_endian(numbers).tobytes())).decode("ascii")
+
+
+def _unpack(packed: Iterable[bytes]) -> array[int]:
+    numbers = array("i")
+    for part in packed:
+        numbers.frombytes(zlib.decompress(part))
+    return _little_endian(numbers)
+
+
+def _little_endian(hits: array[int]) -> array[int]:
+    """The same numbers in the byte order of files; on most machines nothing has to be done."""
+    if not _BIG_ENDIAN:
+        return hits
+    swapped = array("i", hits)
+    swapped.byteswap()
+    return swapped
+
+
+_BIG_ENDIAN = array("H", [1]).tobytes() == b"\x00\x01"

@@ -1,0 +1,306 @@
+"""Ask and tell: a live experiment as its users hold it, with labels, refusals and verdicts.
+
+``ask`` hands out the next play of the policy's current request, ``tell`` fills it in; when the request is fulfilled the
+policy sees its counts and states the next. All of that happens in :class:`~linkedbandits.live.run.Run`, in numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from linkedbandits.checks import check_max_plays, check_whole
+from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
+from linkedbandits.linkage import Linkage, find_linkage
+from linkedbandits.live.answer_log import NO_HIT, AnswerLog
+from linkedbandits.live.run import Receipt, Run, Upgrade, listed
+from linkedbandits.live.saving import seal, unseal, upgraded, upgraded_snapshot
+from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
+from linkedbandits.policies import describe_policy, make_policy
+from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
+
+
+class Play(NamedTuple):
+    """A play to make: try the arms from left to right until the first success, then tell."""
+
+    id: int
+    arms: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample."""
+
+    arm: Label
+    samples: int
+    successes: int
+    mean: float | None
+    still_in: bool
+
+
+class Experiment:
+    """Find the best of some labelled arms, by asking what to play and telling what happened.
+
+    Labels are text, numbers or booleans. ``max_plays`` ends the experiment after so many answers in time if the policy
+    has not stopped by then. ``seed`` is for policies that draw.
+
+    Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time to
+    keep so many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter the
+    evidence only when they are told.
+
+    Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
+
+    >>> import linkedbandits as lb
+    >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
+    >>> exp.ask()
+    Play(id=0, arms=('north', 'east'))
+    >>> exp.tell(0, hit="north")
+    'counted'
+    >>> while not exp.done:
+    ...     play = exp.ask()
+    ...     _ = exp.tell(play.id, hit="north" if "north" in play.arms else None)
+    >>> exp.recommend()
+    Verdict(arm='north', status='budget', plays=4, error_bound=None)
+    """
+
+    def __init__(
+        self,
+        arms: Iterable[Label],
+        policy: AnyPolicy,
+        *,
+        linkage: str | Linkage = "ordered",
+        seed: int = 0,
+        max_plays: int | None = None,
+        parallel: int | None = None,
+    ) -> None:
+        labels = check_labels(arms)
+        found = find_linkage(linkage)
+        check_linkage(policy, found)
+        if parallel is not None:
+            check_whole("parallel", parallel)
+        check_whole("seed", seed, least=0)
+        policy = policy.fitted_to(found, parallel)
+        self.run = Run(
+            policy,
+            found,
+            len(labels),
+            seed=seed,
+            # A policy with a budget of its own is held to it, however many plays are out at once.
+            max_plays=min(check_max_plays(max_plays), policy.goal.budget or COUNT_LIMIT),
+            parallel=parallel,
+            names=labels,
+        )
+        self._labels = labels
+        self._index = {label: index for index, label in enumerate(labels)}
+        self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
+        self._lock = threading.Lock()
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The labels, in order."""
+        return self._labels
+
+    @property
+    def policy(self) -> AnyPolicy:
+        """The policy that decides."""
+        return self.run.policy
+
+    @property
+    def linkage(self) -> str:
+        """The name of the linkage."""
+        return self.run.linkage.name
+
+    @property
+    def plays(self) -> int:
+        """Plays told so far, the late ones among them."""
+        return self.run.plays
+
+    @property
+    def answers(self) -> AnswerLog:
+        """The answers to all plays, by play id."""
+        return self.run.answers
+
+    @property
+    def in_flight(self) -> int:
+        """Plays asked and neither told nor abandoned."""
+        return self.run.in_flight
+
+    @property
+    def late(self) -> int:
+        """Plays told after they could still count for the decision. They are part of the estimates."""
+        return self.run.late
+
+    @property
+    def upgrade(self) -> Upgrade | None:
+        """Set where the experiment went on with a version of the library that would have asked otherwise."""
+        return self.run.upgrade
+
+    @property
+    def done(self) -> bool:
+        """Is there a verdict?"""
+        return self.run.decision is not None
+
+    def ask(self) -> Play:
+        """The next play to make. Asking alone changes nothing that the policy sees."""
+        with self._lock:
+            return self.labelled(*self.run.ask())
+
+    def tell(self, play_id: int, hit: Label | None) -> Receipt:
+        """Say how a play ended: the label of the arm that succeeded, or None.
+
+        Returns what became of the answer: ``"counted"`` in the current request; ``"spare"``, kept for the requests
+        that follow; ``"late"``, for an abandoned play or one told after the verdict, which enters the estimates but
+        can no longer enter the decision; or ``"repeated"``, for the same answer told before.
+        """
+        with self._lock:
+            return self.run.tell(play_id, self.number_of(play_id, hit))
+
+    def abandon(self, play_id: int) -> None:
+        """Say that a play will not be answered, so that what it was asked for is asked again.
+
+        An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
+        plays are given up may depend on how they would have ended. For the same reason the guarantee holds only if
+        plays are given up for reasons that have nothing to do with their outcome: give up failures, and only
+        successes count. Abandoning twice, or a play already told, is harmless.
+        """
+        with self._lock:
+            self.run.abandon(play_id)
+
+    def recommend(self) -> Verdict:
+        """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
+        with self._lock:
+            top, status, plays, bound = self.run.recommend()
+        arms = tuple(self._labels[arm] for arm in top)
+        return Verdict(arms[0], status, plays, bound, top=arms if len(arms) > 1 else ())
+
+    def estimates(self) -> list[Estimate]:
+        """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""
+        with self._lock:
+            samples, successes = self.run.totals()
+            still_in = self.run.still_in()
+        return [
+            Estimate(label, seen, won, won / seen if seen else None, kept)
+            for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
+        ]
+
+    def evidence(self) -> list[float] | None:
+        """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
+        with self._lock:
+            return self.run.evidence()
+
+    def to_json(self) -> str:
+        """Everything, as text that :meth:`from_json` goes on from exactly."""
+        with self._lock:
+            answers = self.run.answers
+            content = {**self._content(), "answers": answers.to_text(), "answers_to": answers.tuples_to_json()}
+        return seal(content)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything but the answers, as plain data whose size does not grow with the plays; see :meth:`restore`."""
+        with self._lock:
+            return self._content()
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
+        """The experiment of a :meth:`snapshot` and the answers of that moment."""
+        return cls._read(upgraded_snapshot(snapshot), answers, None, None)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None) -> Self:
+        """The experiment that :meth:`to_json` saved, with this version of the library or an earlier one.
+
+        A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
+        Where a policy would have asked otherwise than the version that saved the experiment, the experiment goes on all
+        the same, with the same estimates: what was played is a log for the policy, and :attr:`upgrade` says so.
+        """
+        if policy is not None:
+            check_is_policy(policy)
+        version, content = unseal(text)
+        try:
+            content = upgraded(version, content)
+            return cls._read(content, AnswerLog.from_text(content["answers"], content["answers_to"]), policy, linkage)
+        except UnknownName as error:
+            raise UnknownName(
+                f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
+            ) from error
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
+
+    def labelled(self, play: int, arms: IntArray) -> Play:
+        """A play of the run with the labels of its arms. The same arms in a row give the same tuple."""
+        known, labels = self._shown
+        if arms is not known:
+            chosen = itemgetter(*arms.tolist())(self._labels)
+            labels = chosen if arms.size > 1 else (chosen,)
+            self._shown = (arms, labels)
+        return Play(play, labels)
+
+    def number_of(self, play: int, hit: Label | None) -> int:
+        """The arm with this label, as the answer to a play; ``NO_HIT`` for None."""
+        if hit is None:
+            return NO_HIT
+        try:
+            return self._index[hit]
+        except (KeyError, TypeError):
+            self.run.answer_to(play)  # a play that was never asked is the greater mistake
+            raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self._labels)}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def _content(self) -> dict[str, Any]:
+        return {"labels": list(self._labels), **self.run.content()}
+
+    @classmethod
+    def _read(
+        cls, content: dict[str, Any], answers: AnswerLog, policy: AnyPolicy | None, linkage: Linkage | None
+    ) -> Self:
+        if policy is None:
+            policy = make_policy(content["policy"]["name"], content["policy"]["parameters"])
+        policy = policy.fitted_to(linkage or find_linkage(content["linkage"]), content["parallel"])
+        if describe_policy(policy) != content["policy"]:
+            raise DamagedSave(f"the experiment was saved with {content['policy']}, not {describe_policy(policy)}")
+        exp = cls(
+            content["labels"],
+            policy,
+            linkage=linkage or content["linkage"],
+            seed=content["seed"],
+            max_plays=content["max_plays"],
+            parallel=content["parallel"],
+        )
+        exp.run.fill(content, answers)
+        return exp
+
+
+def check_labels(arms: Iterable[Label]) -> tuple[Label, ...]:
+    """Return the labels, or say which cannot be told apart or saved.
+
+    >>> check_labels(["north", "east", "north"])
+    Traceback (most recent call last):
+    ...
+    linkedbandits.errors.InvalidLabels: label 'north' stands for 2 arms; give every arm its own
+    """
+    try:
+        labels = tuple(arms)
+    except TypeError:
+        raise InvalidLabels(f"{arms!r} is no list of labels; give the arms as a list, such as ['a', 'b']") from None
+    if len(labels) < 2:
+        raise InvalidLabels(f"{len(labels)} arm(s) given; a choice needs at least two")
+    for label in labels:
+        if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
+            raise InvalidLabels(f"label {label!r} is no text, number or boolean; use one that JSON can hold")
+    most_common, times = Counter(labels).most_common(1)[0]
+    if times > 1:
+        raise InvalidLabels(f"label {most_common!r} stands for {times} arms; give every arm its own")
+    return labels

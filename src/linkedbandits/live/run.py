@@ -1,0 +1,530 @@
+"""A live experiment in numbers: one lane of the loop that simulation runs, played by somebody else.
+
+:class:`Run` owns everything that changes during an experiment. Arms are numbers; labels are the business of
+:class:`linkedbandits.live.experiment.Experiment`, leases and the journal of the service's. It is not guarded against
+several threads; both of these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linkedbandits.answer import best_guess
+from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
+from linkedbandits.linkage import Linkage
+from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
+from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
+from linkedbandits.live.saving import asks_digest
+from linkedbandits.live.spares import MOST_SPARES, Spares
+from linkedbandits.log_world import LogWorld
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
+from linkedbandits.policies import describe_policy
+from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.streams import LaneStreams
+from linkedbandits.version import __version__
+
+Receipt = Literal["counted", "spare", "late", "repeated"]
+
+_WHOLE = (int, np.integer)
+
+
+class Ticket(NamedTuple):
+    """A play that is out, for the current request or spare.
+
+    ``claimed`` are the arms it speaks for, if these are some of its arms only: of a play that was spare, or of one that
+    has to try more arms than are needed, those that are.
+    """
+
+    arms: IntArray
+    role: Literal["current", "spare"]
+    claimed: IntArray | None = None
+
+
+class Decision(NamedTuple):
+    """A verdict in numbers: the arms named, best first."""
+
+    top: tuple[int, ...]
+    status: Status
+    plays: int
+    error_bound: float | None
+
+
+class Upgrade(NamedTuple):
+    """An experiment that a later version of the library goes on with, though its policy would have asked otherwise.
+
+    ``version`` is the one that goes on, ``before`` the one that played until then (None if that is not known).
+    ``plays`` is how many plays of that time serve as a log; ``others`` are in the estimates alone.
+    """
+
+    version: str
+    before: str | None
+    plays: int
+    others: int
+
+
+class Run:
+    """A policy's state, the request that is being played, the plays that are out or spare, and all that came back.
+
+    ``plays`` counts the plays told, ``late`` those of them that came too late to count for the decision. ``names`` are
+    what refusals call the arms.
+    """
+
+    def __init__(
+        self,
+        policy: AnyPolicy,
+        linkage: Linkage,
+        arms: int,
+        *,
+        seed: int = 0,
+        max_plays: int = COUNT_LIMIT,
+        parallel: int | None = None,
+        names: Sequence[object] | None = None,
+        keeps_tuples: bool = True,
+    ) -> None:
+        """Nothing has been played yet. The arguments are those of an experiment, checked.
+
+        ``keeps_tuples`` is for those who have no other record of which play tried what.
+        """
+        self.policy = policy
+        self.linkage = linkage
+        self.plays = 0
+        self.late = 0
+        self.answers = AnswerLog(keeps_tuples)
+        self.decision: Decision | None = None
+        self.upgrade: Upgrade | None = None
+        self._seed = seed
+        self._max_plays = max_plays
+        self._parallel = parallel
+        self._names = range(arms) if names is None else names
+        self._tickets: dict[int, Ticket] = {}
+        self._given_up = TupleTable()  # what plays given up have tried, in case they are told all the same
+        self._spares = Spares(arms)
+        self._ticket = Ticket(np.empty(0, dtype=np.int64), "current")  # the last one handed out for a request
+        self._log: LogWorld | None = None  # what was played under another policy, as far as no request has read it
+        # Samples of finished requests and of plays that no request has used; the current request has the rest.
+        # What came too late for the decision is apart.
+        self._samples = np.zeros(arms, dtype=np.int64)
+        self._successes = np.zeros(arms, dtype=np.int64)
+        self._late_samples = np.zeros(arms, dtype=np.int64)
+        self._late_successes = np.zeros(arms, dtype=np.int64)
+        self._plays_observed = 0  # of which the policy has been told
+        self._state = policy.start(1, arms, LaneStreams(seed, arms, range(1)).policy_seeds())
+        self._request: RequestInProgress = self._next_request()
+
+    @property
+    def in_flight(self) -> int:
+        """Plays asked and neither told nor abandoned."""
+        return len(self._tickets)
+
+    @property
+    def in_time(self) -> int:
+        """Plays told in time to count for the decision: those that a budget is about."""
+        return self.plays - self.late
+
+    def ask(self) -> tuple[int, IntArray]:
+        """The next play of the current request, or a spare one: its number, and its arms.
+
+        The same arms in a row are mostly the same array.
+        """
+        if self.decision is not None:
+            raise ExperimentFinished(
+                f"the experiment is done after {self.decision.plays} plays; recommend() has its verdict"
+            )
+        out = len(self._tickets)
+        if self.plays - self.late + out >= self._max_plays:
+            raise TooManyInFlight(
+                f"all {self._max_plays} plays of the budget are out; tell() the {out} that are in flight"
+            )
+        if self._parallel is not None and out >= self._parallel:
+            raise TooManyInFlight(
+                f"{out} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
+            )
+        arms = self._request.hand_out()
+        if arms is not None:
+            play = self.answers.open_play(arms)
+            claimed = self._request.claimed
+            if arms is not self._ticket.arms or claimed is not self._ticket.claimed:
+                self._ticket = Ticket(arms, "current", claimed)
+            self._tickets[play] = self._ticket
+            return play, arms
+        arms = self._request.spare_play()
+        play = self.answers.open_play(arms)
+        self._spares.put(play, arms)
+        self._tickets[play] = Ticket(arms, "spare")
+        return play, arms
+
+    def tell(self, play: int, hit: int) -> Receipt:
+        """Say how a play ended: the arm that succeeded, or ``NO_HIT``. Returns what became of the answer."""
+        answer = self.answer_to(play)
+        if answer >= NO_HIT:
+            return self._check_repeated(play, answer, hit)
+        ticket = self._tickets.get(play)
+        arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
+        reached = self._reached(play, arms, hit)
+
+        self.plays += 1
+        if ticket is not None:
+            del self._tickets[play]
+        if ticket is None or self.decision is not None:
+            receipt: Receipt = "late"
+            self.answers.record_late(play, hit)
+            self.late += 1
+            self._late_samples[arms[:reached]] += 1
+            if hit != NO_HIT:
+                self._late_successes[hit] += 1
+        else:
+            receipt = "spare" if ticket.role == "spare" else "counted"
+            self.answers.record(play, hit)
+            self._bring(play, ticket, reached, hit)
+            if self._request.fulfilled:
+                self._advance()
+        if self.decision is None and self.plays - self.late >= self._max_plays:
+            self.decision = self._leading()
+        return receipt
+
+    def abandon(self, play: int) -> None:
+        """A play will not be answered, or too late to count. One told or given up before does not matter."""
+        if self.answer_to(play) != WAITING:
+            return
+        ticket = self._tickets.pop(play)
+        self.answers.record(play, GIVEN_UP - self._given_up.number(ticket.arms))
+        if self.decision is None:
+            self._spares.give_up(play)
+            if ticket.role == "current":
+                self._request.take_back(ticket.arms if ticket.claimed is None else ticket.claimed)
+
+    def answer_to(self, play: int) -> int:
+        """What is on record for a play that was asked, or UnknownPlay."""
+        if not isinstance(play, _WHOLE) or not 0 <= play < len(self.answers):
+            raise UnknownPlay(
+                f"no play {play!r} was asked; ids run from 0 to {len(self.answers) - 1}"
+                if len(self.answers)
+                else f"no play {play!r} was asked, nor any other yet; ask() first"
+            )
+        return self.answers[play]
+
+    def recommend(self) -> Decision:
+        """The verdict; before there is one, what leads, with status ``"budget"``."""
+        return self.decision or self._leading()
+
+    def totals(self) -> tuple[IntArray, IntArray]:
+        """Samples and successes of every arm in all plays told so far, the late ones among them."""
+        samples, successes = self._totals_in_time()
+        return samples + self._late_samples, successes + self._late_successes
+
+    def still_in(self) -> list[bool]:
+        """Which arms can still be the answer?"""
+        marks: list[bool] = self._state.still_in[0].tolist()
+        return marks
+
+    def evidence(self) -> list[float] | None:
+        """Evidence against every arm as a power of ten, for policies that keep it."""
+        evidence = self.policy.log10_evidence(self._state)
+        return None if evidence is None else evidence[0].tolist()
+
+    def content(self) -> dict[str, Any]:
+        """All of it but the answers, as plain data for :meth:`fill` to go on from exactly.
+
+        Its size depends on the arms and on the plays that are out, not on how many were made.
+        """
+        tuples = TupleTable()
+        return {
+            "written_by": {"version": __version__, "asks": self.asks()},
+            "upgrade": None if self.upgrade is None else list(self.upgrade),
+            "policy": describe_policy(self.policy),
+            "linkage": self.linkage.name,
+            "seed": self._seed,
+            "max_plays": self._max_plays,
+            "parallel": self._parallel,
+            "tickets": [
+                [
+                    play,
+                    tuples.number(ticket.arms),
+                    ticket.role,
+                    None if ticket.claimed is None else ticket.claimed.tolist(),
+                ]
+                for play, ticket in self._tickets.items()
+            ],
+            "spares": self._spares.to_json(tuples),
+            "tuples": tuples.to_json(),
+            "given_up": self._given_up.to_json(),
+            "plays": self.plays,
+            "plays_observed": self._plays_observed,
+            "late": self.late,
+            "samples": self._samples.tolist(),
+            "successes": self._successes.tolist(),
+            "late_samples": self._late_samples.tolist(),
+            "late_successes": self._late_successes.tolist(),
+            "verdict": None
+            if self.decision is None
+            else [list(self.decision.top), self.decision.status, self.decision.plays],
+            "state": self._state.to_json(),
+            "request": self._request.to_json(),
+            "log": None if self._log is None else self._log.to_json(),
+        }
+
+    def asks(self) -> str:
+        """What tells this policy from one that asks otherwise; see :func:`~linkedbandits.live.saving.asks_digest`."""
+        return asks_digest(self.policy, self.linkage, self._samples.size)
+
+    def fill(self, content: dict[str, Any], answers: AnswerLog) -> None:
+        """Make a new run, with the same policy and as many arms, into the one whose :meth:`content` this is.
+
+        Where the policy would have asked otherwise, what was played is a log for it; see :meth:`go_on`. A verdict that
+        was given stands.
+        """
+        self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
+        if content["verdict"] is None and not self._asks_as_in(content):
+            self.go_on(Played.of(content, answers), content["written_by"]["version"])
+            return
+        tuples = TupleTable(content["tuples"])
+        self.answers = answers
+        self._tickets = {
+            play: Ticket(tuples[number], role, None if claimed is None else np.array(claimed))
+            for play, number, role, claimed in content["tickets"]
+        }
+        self._given_up = TupleTable(content["given_up"])
+        self._spares = Spares.from_json(content["spares"], self._samples.size, tuples)
+        self.plays = content["plays"]
+        self.late = content["late"]
+        self._plays_observed = content["plays_observed"]
+        self._samples = np.array(content["samples"], dtype=np.int64)
+        self._successes = np.array(content["successes"], dtype=np.int64)
+        self._late_samples = np.array(content["late_samples"], dtype=np.int64)
+        self._late_successes = np.array(content["late_successes"], dtype=np.int64)
+        self._log = None if content["log"] is None else LogWorld.from_json(content["log"])
+        self._request = resume(content["request"], self.linkage, self._log)
+        if content["verdict"] is not None:
+            top, status, plays = content["verdict"]
+            self.decision = Decision(tuple(top), status, plays, self._bound(status))
+        self._state = self._state_in(content)
+
+    def go_on(self, played: Played, before: str | None) -> None:
+        """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
+
+        Plays before the first that is out are read from a queue an arm. That one and those behind it are spare plays,
+        so that an answer does not count any sooner for being quick.
+        """
+        arms = self._samples.size
+        self.answers = played.answers
+        self.plays, self.late = played.plays, played.late
+        self._given_up = played.given_up
+        self._late_samples, self._late_successes = played.late_samples, played.late_successes
+        self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
+        end = min(played.out, default=len(self.answers))
+        self._log, in_log = self.answers.log(arms, end)
+        self._samples = played.samples - self._log.left
+        self._successes = played.successes - self._log.successes_left
+        for play in range(max(end, len(self.answers) - MOST_SPARES), len(self.answers)):
+            tried, hit = self.answers.in_log(play), self.answers[play]
+            if tried is not None:
+                self._spares.put(play, tried)
+                if hit != WAITING:
+                    in_log += 1
+                    self._spares.come_back(play, self._reached(play, tried, hit), hit)
+        self.upgrade = Upgrade(__version__, before, in_log, self.in_time - in_log)
+        self._begin_request()
+        self._advance()
+        if self.decision is None and self.in_time >= self._max_plays:
+            self.decision = self._leading()
+
+    def _asks_as_in(self, content: dict[str, Any]) -> bool:
+        """Is the policy the one that made this content? Before that was written down, one that asks the same now."""
+        written_by = content["written_by"]
+        if written_by["asks"] is not None:
+            return bool(written_by["asks"] == self.asks())
+        try:
+            state = type(self._state).from_json(content["state"])
+            return is_of(content["request"], self.policy.request(state))
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            return False
+
+    def _state_in(self, content: dict[str, Any]) -> LaneState:
+        """The policy's state; under a verdict, if its form is another one by now, what all states have in common."""
+        try:
+            state: LaneState = type(self._state).from_json(content["state"])
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            if self.decision is None:
+                raise
+            shared = LaneState.from_json(content["state"])
+            state = self._state
+            state.still_in, state.stopped, state.arm = shared.still_in, shared.stopped, shared.arm
+        return state
+
+    def state_as_json(self) -> dict[str, Any]:
+        """The policy's state, for those who check that something has not changed it."""
+        state: dict[str, Any] = self._state.to_json()
+        return state
+
+    def _bring(self, play: int, ticket: Ticket, reached: int, hit: int) -> None:
+        """A play is back in time: its first ``reached`` arms were tried, the last of them the hit if there was one."""
+        if ticket.role == "spare":
+            self._spares.come_back(play, reached, hit)
+            self._add(ticket.arms[:reached], hit)
+        elif ticket.claimed is None:
+            self._request.bring(ticket.arms, reached, hit != NO_HIT)
+        else:
+            # The request counts the arms it claimed; samples of the others wait in their place for a later one.
+            tried = ticket.arms[:reached]
+            others = tried[~np.isin(tried, ticket.claimed)]
+            self._add(others, hit if hit in others else NO_HIT)
+            self._request.bring_claimed(ticket.claimed, ticket.arms, reached, hit != NO_HIT)
+            self._spares.come_back(play, reached, hit)
+
+    def _add(self, tried: IntArray, hit: int) -> None:
+        """Samples beside any request."""
+        self._samples[tried] += 1
+        if hit != NO_HIT:
+            self._successes[hit] += 1
+
+    def _advance(self) -> None:
+        """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
+        while self._request.fulfilled:
+            self._observe()
+            if self._state.stopped[0]:
+                status = self.policy.status_at_stop
+                top = tuple(self.policy.answer(self._state)[0].tolist())
+                self.decision = Decision(top, status, self.in_time, self._bound(status))
+                return
+            self._begin_request()
+
+    def _begin_request(self) -> None:
+        self._request = self._next_request()
+        if self._spares:
+            self._claim_spares()
+        if self._log is not None and not self._log.left.any():
+            self._log = None
+
+    def _observe(self) -> None:
+        counts = self._request.counts()
+        self._samples += counts.samples[0]
+        self._successes += counts.successes[0]
+        # Spare plays count, too, so that they add up to those of the verdict.
+        since = np.array([self.in_time - self._plays_observed])
+        if counts.plays is not None:
+            since = np.minimum(counts.plays, since)  # read from the log: not all that was ever played at once
+        self._plays_observed += int(since[0])
+        self.policy.observe(self._state, Counts(counts.samples, counts.successes, since))
+
+    def _next_request(self) -> RequestInProgress:
+        request = self.policy.request(self._state)
+        check_request(request)
+        return begin(request, self._samples.size, self.linkage, self._log)
+
+    def _claim_spares(self) -> None:
+        """Let the request claim what spare plays have brought or will bring."""
+        claim = self._request.claim(self._spares)
+        # What the request took over is its own to count; it was in the totals since it was told.
+        self._samples -= claim.samples
+        self._successes -= claim.successes
+        for play, claimed in claim.out:
+            self._tickets[play] = Ticket(self._tickets[play].arms, "current", claimed)
+
+    def _totals_in_time(self) -> tuple[IntArray, IntArray]:
+        samples, successes = self._samples, self._successes
+        if self._log is not None:
+            samples, successes = samples + self._log.left, successes + self._log.successes_left
+        if self._state.stopped[0]:
+            return samples, successes
+        counts = self._request.counts()
+        return samples + counts.samples[0], successes + counts.successes[0]
+
+    def _leading(self) -> Decision:
+        """The best guess before the policy has decided; what came late has no say in it."""
+        samples, successes = self._totals_in_time()
+        top = best_guess(self.policy, self._state, samples[np.newaxis], successes[np.newaxis])[0]
+        return Decision(tuple(top.tolist()), "budget", self.in_time, None)
+
+    def _bound(self, status: Status) -> float | None:
+        return self.policy.error_bound if status == "confident" else None
+
+    def _check_repeated(self, play: int, answer: int, hit: int) -> Receipt:
+        if answer != hit:
+            known, now = (None if arm == NO_HIT else self._names[arm] for arm in (answer, hit))
+            raise ConflictingTell(
+                f"play {play} was told hit={known!r} before and now hit={now!r}; the first answer stands"
+            )
+        return "repeated"
+
+    def _reached(self, play: int, arms: IntArray, hit: int) -> int:
+        """How many arms were tried, up to the one that succeeded."""
+        if hit == NO_HIT:
+            return arms.size
+        positions = (arms == hit).nonzero()[0]
+        if not positions.size:
+            raise HitNotInPlay(
+                f"play {play} did not try {self._names[hit]!r}; its arms were "
+                f"{listed([self._names[arm] for arm in arms.tolist()])}, or tell hit=None if none succeeded"
+            )
+        return int(positions[0]) + 1
+
+
+class Played:
+    """What was asked, told and given up, whatever the policy was: all that another one needs to go on.
+
+    ``out`` has the arms of the plays that are out. Samples and successes are those of plays told in time.
+    """
+
+    def __init__(self, arms: int) -> None:
+        """Nothing was played yet; :meth:`ask`, :meth:`tell` and :meth:`abandon` say what was."""
+        self.answers = AnswerLog()
+        self.out: dict[int, IntArray] = {}
+        self.given_up = TupleTable()
+        self.plays = 0
+        self.late = 0
+        self.samples, self.successes, self.late_samples, self.late_successes = np.zeros((4, arms), dtype=np.int64)
+
+    @classmethod
+    def of(cls, content: dict[str, Any], answers: AnswerLog) -> Played:
+        """What was played in a run that was saved."""
+        played, tuples = cls(len(content["samples"])), TupleTable(content["tuples"])
+        played.answers = answers
+        played.out = {play: tuples[number] for play, number, *_ in content["tickets"]}
+        played.given_up = TupleTable(content["given_up"])
+        played.plays, played.late = content["plays"], content["late"]
+        in_request = counts_in(content["request"])
+        played.samples += np.array(content["samples"]) + in_request[0]
+        played.successes += np.array(content["successes"]) + in_request[1]
+        if content["log"] is not None:
+            log = LogWorld.from_json(content["log"])
+            played.samples += log.left
+            played.successes += log.successes_left
+        played.late_samples += np.array(content["late_samples"])
+        played.late_successes += np.array(content["late_successes"])
+        return played
+
+    def ask(self, arms: IntArray) -> int:
+        """A play was handed out."""
+        play = self.answers.open_play(arms)
+        self.out[play] = arms
+        return play
+
+    def tell(self, play: int, hit: int, late: bool) -> None:
+        """A play was told, in time or not; KeyError or ValueError if that cannot be."""
+        arms = self.out.pop(play, None)
+        if arms is None:
+            answer = self.answers[play]
+            if not late or answer > GIVEN_UP:
+                raise KeyError(play)
+            arms = self.given_up[GIVEN_UP - answer]
+        tried = arms if hit == NO_HIT else arms[: arms.tolist().index(hit) + 1]
+        samples, successes = (self.late_samples, self.late_successes) if late else (self.samples, self.successes)
+        samples[tried] += 1
+        if hit != NO_HIT:
+            successes[hit] += 1
+        self.plays += 1
+        self.late += late
+        (self.answers.record_late if late else self.answers.record)(play, hit)
+
+    def abandon(self, play: int) -> None:
+        """A play was given up; KeyError if it was not out."""
+        self.answers.record(play, GIVEN_UP - self.given_up.number(self.out.pop(play)))
+
+
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Names in a sentence, the first few if there are many."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

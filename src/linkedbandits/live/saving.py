@@ -1,0 +1,217 @@
+"""The form of a saved experiment, and the forms that it had before.
+
+The envelope has a format name, a version, and a checksum over the content. The content is what
+:meth:`Run.content <linkedbandits.live.run.Run.content>` gives, with the labels and the answers. Each version of it can
+be turned into the next, so that whatever was ever saved can be read.
+
+- Format 1 spelled out the arms of every play that was out or given up, and did not keep late samples apart.
+- Format 2 has tuples in tables, and plays by number.
+- Format 3 says which version of the library wrote it and what its policy asks, and has the tuple of every play. So if
+  the policy asks otherwise in a later version, what was played is a log for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from array import array
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
+from linkedbandits.linkage import Linkage, fulfil
+from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, NOT_KEPT, AnswerLog, TupleTable, pack_numbers
+from linkedbandits.live.spares import pack_marks
+from linkedbandits.model import COUNT_LIMIT, IntArray, Needs
+from linkedbandits.policy import AnyPolicy, LaneState
+
+FORMAT = "linkedbandits.experiment"
+VERSION = 3
+
+REQUESTS_COMPARED = 60
+"""So many requests in a row tell a policy from one that asks otherwise."""
+ARMS_COMPARED = 8
+
+
+def seal(content: dict[str, Any]) -> str:
+    """Write the content as JSON text that can be checked when it is read back."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "sha256": _digest(content), "content": content})
+
+
+def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
+    """The version and content that :func:`seal` wrote, or an error that says what is wrong with the text."""
+    try:
+        envelope = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise DamagedSave(f"the saved experiment is not JSON ({error}); restore it from a whole copy") from error
+    if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
+        raise DamagedSave(f"this JSON is no saved experiment; its 'format' should be {FORMAT!r}")
+    version = envelope.get("version")
+    if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
+        raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
+    if version > VERSION:
+        raise NewerSave(
+            f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
+            "upgrade linkedbandits to open it"
+        )
+    content = envelope.get("content")
+    if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
+        raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
+    return version, content
+
+
+def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a save in an earlier format, as it would be saved now."""
+    for upgrade in (_from_1_to_2, _from_2_to_3)[version - 1 :]:
+        content = upgrade(content)
+    return content
+
+
+def upgraded_snapshot(content: dict[str, Any]) -> dict[str, Any]:
+    """The same for what a snapshot has, which goes without a version; there were none in format 1."""
+    return content if "written_by" in content else _from_2_to_3(content)
+
+
+def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
+    tuples, given_up = TupleTable(), TupleTable()
+    answers = AnswerLog.from_text(content["answers"])
+    tickets = []
+    for play, arms, role, claimed in content["tickets"]:
+        if role == "abandoned":
+            answers.record(play, GIVEN_UP - given_up.number(np.array(arms)))
+        else:
+            tickets.append([play, tuples.number(np.array(arms)), role, claimed])
+    plays = content["spares"]
+    unclaimed = np.zeros((len(plays), len(content["labels"])), dtype=np.bool_)
+    for row, spare in enumerate(plays):
+        unclaimed[row, spare[4]] = True
+    spares = {
+        "handed_out": len(plays),
+        "numbers": list(range(1, len(plays) + 1)),
+        "plays": [play for play, *_ in plays],
+        "tuples": [tuples.number(np.array(arms)) for _, arms, *_ in plays],
+        "back": [reached is not None for _, _, reached, *_ in plays],
+        "whole": [len(left) == len(arms[:reached]) for _, arms, reached, _, left in plays],
+        "hit": [arms[reached - 1] if hit else NO_HIT for _, arms, reached, hit, _ in plays],
+        "unclaimed": pack_marks(unclaimed),
+    }
+    return {
+        **content,
+        # What is in the totals of late samples stays there.
+        "late_samples": [0] * len(content["labels"]),
+        "late_successes": [0] * len(content["labels"]),
+        "answers": answers.to_text(),
+        "tickets": tickets,
+        "spares": spares,
+        "tuples": tuples.to_json(),
+        "given_up": given_up.to_json(),
+    }
+
+
+def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
+    new = {**content, "written_by": {"version": None, "asks": None}, "upgrade": None, "log": None}
+    if "answers" in content:
+        numbers = array("i", [NOT_KEPT] * len(AnswerLog.from_text(content["answers"])))
+        for play, number, *_ in content["tickets"]:
+            numbers[play] = number
+        new["answers_to"] = {"numbers": pack_numbers(numbers), "table": content["tuples"]}
+    return new
+
+
+def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
+    """What tells a policy from one of the same name and parameters that asks otherwise: a later version of it.
+
+    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared.
+    """
+    try:
+        hash(policy)
+    except TypeError:  # a policy of somebody's own, with a parameter that has no hash
+        return _lead_through(policy, linkage, arms)
+    return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[tuple[str, float], ...]) -> str:
+    """Remembered as long as the policy is the same, down to the constants of its modules."""
+    return _lead_through(policy, linkage, arms)
+
+
+def _constants(kind: type) -> tuple[tuple[str, float], ...]:
+    """The numbers that the modules of a class and its bases give names to."""
+    modules = dict.fromkeys(base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc"))
+    return tuple(
+        (name, value)
+        for module in modules
+        for name, value in vars(sys.modules[module]).items()
+        if type(value) in (int, float)
+    )
+
+
+def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
+    seen = hashlib.sha256()
+    try:
+        few, state = _start_with_few(policy, arms)
+        world = _MadeUp(few)
+        for _ in range(REQUESTS_COMPARED):
+            request = policy.request(state)
+            asked = (request.samples,) if isinstance(request, Needs) else (request.order, request.times)
+            for amounts in asked:
+                seen.update(amounts.astype("<i8").tobytes())
+            policy.observe(state, fulfil(request, np.array([COUNT_LIMIT]), few, linkage, world).counts)
+            seen.update(state.still_in.tobytes() + state.stopped.tobytes())
+            if state.stopped[0]:
+                break
+    except Exception as error:  # a policy that cannot be led through everything must not keep anybody from saving
+        seen.update(type(error).__name__.encode())
+    return seen.hexdigest()[:16]
+
+
+def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
+    seeds = np.zeros(1, dtype=np.uint64)
+    few = min(arms, ARMS_COMPARED)
+    try:
+        return few, policy.start(1, few, seeds)
+    except LinkedBanditError:  # fewer arms than it looks for
+        return arms, policy.start(1, arms, seeds)
+
+
+class _MadeUp:
+    """A world in which every arm keeps as near to its mean as whole numbers can."""
+
+    def __init__(self, arms: int) -> None:
+        self._means = 0.35 + 0.1 * np.arange(arms) / arms
+        self._seen = np.zeros(arms)
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """There is one lane."""
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """Of every arm."""
+        return np.array([[self._next(arm, count) for arm, count in enumerate(samples[0].tolist())]])
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """Of one arm."""
+        return np.array([self._next(int(arms[0]), int(samples[0]))])
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Of the arms of a tuple, each tried where those before it failed."""
+        hits, going_on = np.zeros_like(order), int(times[0])
+        for place, arm in enumerate(order[0].tolist()):
+            if arm >= 0:
+                hits[0, place] = self._next(arm, going_on)
+                going_on -= int(hits[0, place])
+        return hits
+
+    def _next(self, arm: int, count: int) -> int:
+        before = np.floor(self._seen[arm] * self._means[arm])
+        self._seen[arm] += count
+        return min(int(np.floor(self._seen[arm] * self._means[arm]) - before), count)
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()

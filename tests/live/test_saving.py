@@ -1,0 +1,124 @@
+"""The form of a saved experiment: what is damaged or newer is refused, and what was ever saved is read."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.live.saving import seal, unseal
+
+DATA = Path(__file__).parent / "data"
+POINTS = ("north", "east", "south")
+
+
+def sealed(content_change=None, envelope_change=None) -> str:
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, "east")
+    envelope = json.loads(exp.to_json())
+    envelope["content"].update(content_change or {})
+    envelope.update(envelope_change or {})
+    return json.dumps(envelope)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        (sealed()[:-20], lb.DamagedSave, "is not JSON"),
+        ("[]", lb.DamagedSave, "no saved experiment"),
+        (None, lb.DamagedSave, "is not JSON"),
+        (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
+        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
+        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits"),
+        (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
+        (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
+    ],
+)
+def test_a_damaged_or_newer_save_is_refused(text, error, said):
+    with pytest.raises(error, match=said) as caught:
+        lb.Experiment.from_json(text)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])
+@pytest.mark.parametrize("saved", ["as then", "as now"])
+def test_a_version_that_never_was_is_refused_though_all_else_is_right(saved, version):
+    """Neither as format 1 nor as today's may it be read."""
+    text = SAVED_IN_FORMAT_1[0]["saved"] if saved == "as then" else sealed()
+    lb.Experiment.from_json(text)
+    text = json.dumps({**json.loads(text), "version": version})
+    with pytest.raises(lb.DamagedSave, match=r"version .* of the saved experiment makes no sense; restore"):
+        lb.Experiment.from_json(text)
+
+
+def test_without_a_version_it_is_refused():
+    envelope = json.loads(sealed())
+    del envelope["version"]
+    with pytest.raises(lb.DamagedSave, match="version None of the saved experiment makes no sense"):
+        lb.Experiment.from_json(json.dumps(envelope))
+
+
+@pytest.mark.parametrize("missing", ["labels", "state", "request", "answers", "tickets", "policy"])
+def test_a_save_with_a_part_missing_is_damaged_even_if_its_checksum_is_right(missing):
+    _, content = unseal(lb.Experiment(POINTS, lb.UniformSampling(samples=3)).to_json())
+    del content[missing]
+    with pytest.raises(lb.DamagedSave, match="cannot be read"):
+        lb.Experiment.from_json(seal(content))
+
+
+SAVED_IN_FORMAT_1 = json.loads((DATA / "saved_in_format_1.json").read_text(encoding="utf-8"))
+SAVED_IN_FORMAT_2 = json.loads((DATA / "saved_in_format_2.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("old", SAVED_IN_FORMAT_1, ids=["needs", "tuples", "done"])
+def test_a_save_in_format_1_goes_on_as_it_did_then(old):
+    """With plays out, spare and given up; how each went on was written down by the library of that time."""
+    exp = lb.Experiment.from_json(old["saved"])
+    assert lb.Experiment.from_json(exp.to_json()).to_json() == exp.to_json()
+    went_on: list[object] = []
+    later = [] if exp.done else [exp.ask() for _ in range(6)]
+    went_on += [[play.id, list(play.arms)] for play in later]
+    went_on += [exp.tell(play, None) for play in old["out"] + [play.id for play in later] + old["given_up"]]
+    went_on.append([[estimate.samples, estimate.successes] for estimate in exp.estimates()])
+    assert went_on == old["goes_on"]
+
+
+def estimates(exp: lb.Experiment) -> list[list[object]]:
+    return [[estimate.samples, estimate.successes, estimate.still_in] for estimate in exp.estimates()]
+
+
+def verdict(exp: lb.Experiment) -> list[object]:
+    said = exp.recommend()
+    return [exp.done, said.arm, said.status, said.plays, said.error_bound, list(said.top)]
+
+
+@pytest.mark.parametrize("old", SAVED_IN_FORMAT_2, ids=lambda old: old["name"])
+def test_a_save_in_format_2_goes_on_as_it_did_then(old):
+    """With plays out, spare, given up and told late; how each went on was written down by the library of that time."""
+    exp = lb.Experiment.from_json(old["saved"])
+    assert [exp.plays, exp.late, exp.in_flight] == [old["plays"], old["late"], old["in_flight"]]
+    assert estimates(exp) == old["estimates"]
+    assert verdict(exp) == old["verdict"]
+    assert lb.Experiment.from_json(exp.to_json()).to_json() == exp.to_json()
+    asked = [step for step in old["goes_on"] if type(step[0]) is int]
+    went_on: list[object] = []
+    for _ in asked:
+        play = exp.ask()
+        went_on.append([play.id, list(play.arms)])
+    told = [*old["out"], *(play for play, _ in asked), *old["given_up"]]
+    went_on += [exp.tell(play, None) for play in told]
+    assert [*went_on, estimates(exp), verdict(exp)] == old["goes_on"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda exp: pickle.loads(pickle.dumps(exp))])
+def test_a_copy_goes_its_own_way(copied):
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, "east")
+    other = copied(exp)
+    assert other.to_json() == exp.to_json()
+    other.ask()
+    assert (exp.in_flight, other.in_flight) == (0, 1)

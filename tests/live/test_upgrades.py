@@ -1,0 +1,276 @@
+"""A policy that asks otherwise than the one that played: what was played is a log for it, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from coin_flips import CoinFlipper
+from every_policy import EVERY_POLICY, policy_id
+from linkedbandits.linkage import LINKAGES, find_linkage
+from linkedbandits.live import Played, Run
+from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live.saving import asks_digest
+from linkedbandits.policies import evidence_race
+from linkedbandits.version import __version__
+
+SAVED_IN_FORMAT_2 = Path(__file__).parent / "data" / "saved_in_format_2.json"
+
+
+class Tapes:
+    """The j-th sample of an arm is the same, whoever takes it and when."""
+
+    def __init__(self, seed: int, means=(0.1, 0.2, 0.4, 0.8)) -> None:
+        self._outcomes = np.random.default_rng(seed).random((20_000, len(means))) < means
+        self._taken = [0] * len(means)
+
+    def answer(self, arms) -> int:
+        for arm in arms.tolist():
+            self._taken[arm] += 1
+            if self._outcomes[self._taken[arm] - 1, arm]:
+                return arm
+        return NO_HIT
+
+
+def play(run: Run, tapes: Tapes, most: int = 10**9) -> Run:
+    for _ in range(most):
+        if run.decision is not None:
+            break
+        number, arms = run.ask()
+        run.tell(number, tapes.answer(arms))
+    return run
+
+
+def new_run(policy, linkage: str, arms: int = 4) -> Run:
+    return Run(policy, find_linkage(linkage), arms)
+
+
+class ShortSuffixUCB(lb.SuffixUCB):
+    """One that ends after some samples."""
+
+    name = "short-suffix-ucb"
+
+    def observe(self, state, counts):
+        super().observe(state, counts)
+        state.stopped = state.samples.sum(axis=1) >= 600
+
+
+NEEDS = [lb.LinkedElimination(0.1), lb.LinkedElimination(0.1, k=2), lb.UniformSampling(delta=0.3), lb.LilUCB(0.3)]
+EXACT = [name for name in LINKAGES if name != "suffix"]
+"""Under suffix a run throws away what a play tries beyond the need, and a log has it: the two see other outcomes."""
+CASES = [(policy, linkage) for policy in NEEDS for linkage in EXACT]
+CASES += [(ShortSuffixUCB(0.3), "ordered"), (ShortSuffixUCB(0.3), "free"), (lb.CascadeBAI(0.3, k=2), "free")]
+
+
+@pytest.mark.parametrize("before", [1, 30, 200])
+@pytest.mark.parametrize(("policy", "linkage"), CASES, ids=str)
+def test_with_a_log_a_policy_decides_what_it_decides_without(policy, linkage, before):
+    """On the same tapes: so what it sees has the law that its guarantee is about, whatever chose what is in the log."""
+    alone = play(new_run(policy, linkage), Tapes(before))
+    for other in (lb.LinkedElimination(1e-60), lb.SuffixUCB(1e-60)):
+        if not find_linkage(linkage).allows(other.asks):
+            continue
+        tapes = Tapes(before)
+        earlier = play(new_run(other, linkage), tapes, most=before)
+        run = new_run(policy, linkage)
+        run.go_on(Played.of(earlier.content(), earlier.answers), "0.0.9")
+        assert run.upgrade == (__version__, "0.0.9", before, 0)
+        assert [array.tolist() for array in run.totals()] == [array.tolist() for array in earlier.totals()]
+        play(run, tapes)
+        assert (run.decision.top, run.decision.status) == (alone.decision.top, alone.decision.status)
+        assert run.state_as_json() == alone.state_as_json()
+
+
+@pytest.mark.parametrize("policy", [*NEEDS, lb.MaximalSampling(delta=0.3)], ids=str)
+def test_where_plays_try_more_than_is_needed_a_log_serves_as_well(policy):
+    """Nothing is read twice, nothing is read that was not asked for, and the answer is the best arm."""
+    tapes = Tapes(7)
+    earlier = play(new_run(lb.LinkedElimination(1e-60), "suffix"), tapes, most=200)
+    before = [array.tolist() for array in earlier.totals()]
+    run = new_run(policy, "suffix")
+    run.go_on(Played.of(earlier.content(), earlier.answers), "0.0.9")
+    assert [array.tolist() for array in run.totals()] == before
+    play(run, tapes)
+    alone = play(new_run(policy, "suffix"), Tapes(7))
+    assert run.decision.status == alone.decision.status
+    assert set(run.decision.top) == set(alone.decision.top)
+
+
+@pytest.mark.parametrize("linkage", EXACT)
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_the_log_of_a_policy_itself_leads_to_the_same_state(policy, linkage):
+    """Budgets of plays included."""
+    if not LINKAGES[linkage].allows(policy.asks):
+        return
+    exp = lb.Experiment(range(5), policy, linkage=linkage)
+    coins = CoinFlipper([0.2, 0.5, 0.4, 0.1, 0.45], 5)
+    for _ in range(100):
+        if exp.done:
+            return
+        asked = exp.ask()
+        exp.tell(asked.id, coins.answer(asked))
+    again = lb.Experiment(range(5), policy, linkage=linkage)
+    again.run.go_on(Played.of(exp.run.content(), exp.answers), None)
+    assert again.run.state_as_json() == exp.run.state_as_json()
+    assert again.estimates() == exp.estimates()
+    assert again.snapshot()["plays_observed"] == exp.snapshot()["plays_observed"]
+
+
+def busy_experiment(policy, **given) -> lb.Experiment:
+    """Two hundred plays, of which some are out, some given up, and some told late."""
+    exp = lb.Experiment("abc", policy, **given)
+    rng, out = np.random.default_rng(5), []
+    for step in range(200):
+        out.append(exp.ask())
+        if len(out) > 4:
+            asked = out.pop(int(rng.integers(4)))
+            if step % 10 == 3:
+                exp.abandon(asked.id)
+            if step % 20 != 3:
+                exp.tell(asked.id, asked.arms[-1] if rng.random() < 0.4 else None)
+    return exp
+
+
+def change_policy(monkeypatch) -> None:
+    monkeypatch.setattr(evidence_race, "GROWTH", 0.04)
+
+
+def change_state(monkeypatch) -> None:
+    monkeypatch.setattr(evidence_race.RaceState, "from_json", lambda data: data["a part that it never had"])
+
+
+def counts(exp: lb.Experiment) -> list[list[int]]:
+    return [[estimate.samples, estimate.successes] for estimate in exp.estimates()]
+
+
+def finish(exp: lb.Experiment) -> lb.Verdict:
+    """Tell what is out, and play on with "c" as the only one that works."""
+    for number, *_ in exp.snapshot()["tickets"]:
+        exp.tell(number, None)
+    while not exp.done:
+        asked = exp.ask()
+        exp.tell(asked.id, "c" if "c" in asked.arms else None)
+    return exp.recommend()
+
+
+def test_a_saved_experiment_goes_on_with_a_policy_that_asks_otherwise(monkeypatch):
+    exp = busy_experiment(lb.LinkedElimination(1e-60))
+    text = exp.to_json()
+    assert lb.Experiment.from_json(text).upgrade is None
+    change_policy(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert counts(read) == counts(exp)
+    assert (read.plays, read.late, read.in_flight) == (exp.plays, exp.late, exp.in_flight)
+    assert read.upgrade == (__version__, __version__, exp.plays - exp.late, 0)
+    saved = lb.Experiment.from_json(read.to_json())
+    assert saved.to_json() == read.to_json()
+    assert finish(saved) == finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60)
+
+
+def test_plays_that_are_out_are_waited_for_in_their_place(monkeypatch):
+    """The first of all is out: no sample of its arm counts before it is told."""
+    exp = lb.Experiment("ab", lb.LinkedElimination(1e-60), linkage="single")
+    first = exp.ask()
+    for _ in range(60):
+        asked = exp.ask()
+        exp.tell(asked.id, asked.arms[0] if asked.id % 2 else None)
+    text = exp.to_json()
+    change_policy(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert read.upgrade.plays == 60
+    assert sum(read.run.state_as_json()["samples"]["values"]) == 0
+    assert read.tell(first.id, None) == "counted"
+    assert sum(read.run.state_as_json()["samples"]["values"]) > 0
+
+
+def test_late_answers_are_no_part_of_the_log(monkeypatch):
+    """A hundred plays were given up, and told late as if only "a" ever worked."""
+    exp = lb.Experiment("abc", lb.LinkedElimination(1e-60))
+    for step in range(130):
+        asked = exp.ask()
+        if step < 100:
+            exp.abandon(asked.id)
+        worked = "a" if step < 100 else "c"
+        exp.tell(asked.id, worked if worked in asked.arms else None)
+    text = exp.to_json()
+    change_policy(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert (read.upgrade.plays, read.upgrade.others, read.late) == (30, 0, 100)
+    assert read.recommend() == lb.Verdict("c", "budget", 30, None)
+    assert counts(read) == counts(exp)
+
+
+@pytest.mark.parametrize("change", [change_policy, change_state])
+def test_a_verdict_stands(monkeypatch, change):
+    exp = lb.Experiment("abc", lb.LinkedElimination(0.01))
+    verdict = finish(exp)
+    text = exp.to_json()
+    change(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert (read.done, read.recommend(), read.upgrade) == (True, verdict, None)
+    assert read.estimates() == exp.estimates()
+
+
+def test_a_budget_counts_the_plays_of_the_log(monkeypatch):
+    exp = busy_experiment(lb.LinkedElimination(1e-60), max_plays=190)
+    text = exp.to_json()
+    change_policy(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert exp.plays - exp.late < 190
+    assert finish(read) == lb.Verdict(read.recommend().arm, "budget", 190, None)
+
+
+def test_what_has_no_log_is_kept_in_the_estimates(monkeypatch):
+    """Saved in format 2, which had no tuples, with a state that this version cannot read."""
+    saves = json.loads(SAVED_IN_FORMAT_2.read_text(encoding="utf-8"))
+    old = next(save for save in saves if save["name"] == "needs in order")
+    change_state(monkeypatch)
+    exp = lb.Experiment.from_json(old["saved"])
+    assert exp.upgrade == (__version__, None, 0, old["plays"] - old["late"])
+    assert counts(exp) == [row[:2] for row in old["estimates"]]
+    assert (exp.in_flight, exp.late) == (old["in_flight"], old["late"])
+    assert finish(exp).status == "confident"
+
+
+def test_tuples_beyond_what_is_kept_serve_the_estimates_alone(monkeypatch):
+    monkeypatch.setattr("linkedbandits.live.answer_log.MOST_ARMS_KEPT", 2)
+    exp = busy_experiment(lb.LinkedElimination(1e-60), linkage="single")
+    text = exp.to_json()
+    change_policy(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert read.upgrade.plays > 0
+    assert read.upgrade.others > 0
+    assert read.upgrade.plays + read.upgrade.others == exp.plays - exp.late
+    assert counts(read) == counts(exp)
+
+
+def test_a_policy_is_told_from_one_that_asks_otherwise(monkeypatch):
+    def digest() -> str:
+        return asks_digest(lb.LinkedElimination(0.1), find_linkage("ordered"), 1000)
+
+    before = digest()
+    assert before == digest()
+    assert before != asks_digest(lb.LinkedElimination(0.1, k=2), find_linkage("ordered"), 1000)
+    assert before != asks_digest(lb.UniformSampling(0.1), find_linkage("ordered"), 1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(evidence_race, "GROWTH", 0.04)
+        assert digest() != before
+    assert digest() == before
+
+
+def test_a_policy_that_breaks_on_made_up_outcomes_can_be_saved_all_the_same():
+    class Moody(lb.UniformSampling):
+        name = "moody"
+
+        def observe(self, state, counts):
+            if counts.samples.sum() > 10:
+                raise RuntimeError("not today")
+            super().observe(state, counts)
+
+    exp = lb.Experiment("abc", Moody(samples=4))
+    exp.tell(exp.ask().id, "a")
+    assert lb.Experiment.from_json(exp.to_json(), policy=Moody(samples=4)).plays == 1
