@@ -6,62 +6,107 @@
 0.0
 """
 
-from linkedbandits import bounds, scenarios
-from linkedbandits.errors import (
-    AccessDenied,
-    CannotRead,
-    CannotWrite,
-    ConflictingTell,
-    DamagedResults,
-    DamagedSave,
-    EngineFailure,
-    ExperimentArchived,
-    ExperimentFinished,
-    ExperimentPaused,
-    HitNotInPlay,
-    InvalidLabels,
-    InvalidMeans,
-    InvalidNeeds,
-    InvalidParameter,
-    InvalidStudy,
-    JournalMismatch,
-    KeyReused,
-    LinkageMismatch,
-    LinkedBanditError,
-    MissingExtra,
-    MissingToken,
-    NewerSave,
-    RequestTooLarge,
-    ResultsInUse,
-    ResultsMismatch,
-    ServiceUnavailable,
-    StoreUnavailable,
-    TooManyInFlight,
-    TooManyRequests,
-    UnexpectedAnswer,
-    UnknownExperiment,
-    UnknownName,
-    UnknownPlay,
-)
-from linkedbandits.linkage import next_play
-from linkedbandits.live import Estimate, Experiment, Play
-from linkedbandits.model import Verdict
-from linkedbandits.policies import (
-    CascadeBAI,
-    LilUCB,
-    LinkedEGE,
-    LinkedElimination,
-    LinkedHalving,
-    LinkedTrackAndStop,
-    MaximalSampling,
-    MedianElimination,
-    SuffixUCB,
-    UniformSampling,
-)
-from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
-from linkedbandits.runs import Runs, Summary
-from linkedbandits.simulation import simulate
-from linkedbandits.version import __version__
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linkedbandits import bounds, scenarios
+    from linkedbandits.errors import (
+        AccessDenied,
+        CannotRead,
+        CannotWrite,
+        ConflictingTell,
+        DamagedResults,
+        DamagedSave,
+        EngineFailure,
+        ExperimentArchived,
+        ExperimentFinished,
+        ExperimentPaused,
+        HitNotInPlay,
+        InvalidLabels,
+        InvalidMeans,
+        InvalidNeeds,
+        InvalidParameter,
+        InvalidStudy,
+        JournalMismatch,
+        KeyReused,
+        LinkageMismatch,
+        LinkedBanditError,
+        MissingExtra,
+        MissingToken,
+        NewerSave,
+        RequestTooLarge,
+        ResultsInUse,
+        ResultsMismatch,
+        ServiceUnavailable,
+        StoreUnavailable,
+        TooManyInFlight,
+        TooManyRequests,
+        UnexpectedAnswer,
+        UnknownExperiment,
+        UnknownName,
+        UnknownPlay,
+    )
+    from linkedbandits.linkage import next_play
+    from linkedbandits.live import Estimate, Experiment, Play
+    from linkedbandits.model import Verdict
+    from linkedbandits.policies import (
+        CascadeBAI,
+        LilUCB,
+        LinkedEGE,
+        LinkedElimination,
+        LinkedHalving,
+        LinkedTrackAndStop,
+        MaximalSampling,
+        MedianElimination,
+        SuffixUCB,
+        UniformSampling,
+    )
+    from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
+    from linkedbandits.runs import Runs, Summary
+    from linkedbandits.simulation import simulate
+    from linkedbandits.version import __version__
+else:
+    # Names are fetched when they are first used: a command listens to Ctrl-C before numpy and all else is read.
+    _HOMES = {
+        "linkedbandits.errors": (
+            "AccessDenied CannotRead CannotWrite ConflictingTell DamagedResults DamagedSave EngineFailure "
+            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidLabels InvalidMeans "
+            "InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError "
+            "MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable "
+            "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay"
+        ),
+        "linkedbandits.linkage": "next_play",
+        "linkedbandits.live": "Estimate Experiment Play",
+        "linkedbandits.model": "Verdict",
+        "linkedbandits.policies": (
+            "CascadeBAI LilUCB LinkedEGE LinkedElimination LinkedHalving LinkedTrackAndStop MaximalSampling "
+            "MedianElimination SuffixUCB UniformSampling"
+        ),
+        "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
+        "linkedbandits.runs": "Runs Summary",
+        "linkedbandits.simulation": "simulate",
+        "linkedbandits.version": "__version__",
+    }
+    _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        home = _HOME.get(name, f"linkedbandits.{name}")
+        try:
+            found = import_module(home)
+        except ModuleNotFoundError as error:
+            if error.name != home:
+                raise
+            raise AttributeError(f"linkedbandits has no {name!r}; dir(linkedbandits) lists what it has") from None
+        if name in _HOME:
+            found = getattr(found, name)
+        globals()[name] = found
+        return found
+
+    def __dir__():
+        return __all__
+
 
 __all__ = [
     "AccessDenied",

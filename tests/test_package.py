@@ -1,0 +1,54 @@
+"""What ``import linkedbandits`` brings: every public name, and nothing heavy until it is used."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import linkedbandits as lb
+
+
+def in_a_new_process(statements: str) -> str:
+    asked = [sys.executable, "-c", statements]
+    return subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@pytest.mark.parametrize("name", lb.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(lb, name) is not None
+    assert name in dir(lb)
+
+
+def test_what_type_checkers_see_is_what_there_is():
+    """The table of names and the imports for type checkers are two lists of the same."""
+    (branch,) = (node for node in ast.parse(inspect.getsource(lb)).body if isinstance(node, ast.If))
+    imported = {
+        alias.name: import_module(node.module).__dict__.get(alias.name) or import_module(f"{node.module}.{alias.name}")
+        for node in branch.body
+        for alias in node.names
+    }
+    assert sorted(imported) == sorted(lb.__all__)
+    assert all(getattr(lb, name) is found for name, found in imported.items())
+
+
+def test_a_name_that_is_not_there_says_so():
+    with pytest.raises(AttributeError, match="linkedbandits has no 'LinkedMagic'; dir"):
+        _ = lb.LinkedMagic
+
+
+def test_modules_are_there_without_an_import_of_their_own():
+    assert (
+        in_a_new_process("import linkedbandits as lb; print(lb.simulation.simulate_lanes.__name__)")
+        == "simulate_lanes\n"
+    )
+
+
+def test_a_command_listens_to_ctrl_c_before_anything_large_is_read():
+    """What is read before that can be interrupted only with a traceback."""
+    before = "import sys, linkedbandits.__main__; print(sorted({'numpy', 'scipy', 'typer', 'rich'} & set(sys.modules)))"
+    assert in_a_new_process(before) == "[]\n"
