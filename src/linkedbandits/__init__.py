@@ -73,7 +73,8 @@ else:
             "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidLabels InvalidMeans "
             "InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError "
             "MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable "
-            "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay"
+            "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName "
+            "UnknownPlay"
         ),
         "linkedbandits.linkage": "next_play",
         "linkedbandits.live": "Estimate Experiment Play",
