@@ -73,15 +73,15 @@ PARTS: dict[str, Part] = {
         otherwise="tests/bounds/test_allocation.py tests/bounds/test_characteristic.py",
     ),
     "live": Part(
-        "live",
-        "tests/live tests/test_linkage.py tests/test_prediction.py "
+        "live log_world.py",
+        "tests/live tests/test_log_world.py tests/test_linkage.py tests/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
         f"tests/service/test_desk.py tests/lidar/test_gate_policies.py {ANY_POLICY}",
         otherwise="tests/live/test_experiment.py",
     ),
     "service": Part(
         "service/tables.py service/sqlite_store.py service/postgres_store.py service/store.py service/desk.py "
-        "service/groups.py service/hosted.py service/journal_tail.py service/records.py",
+        "service/groups.py service/hosted.py service/journal_tail.py service/records.py service/migrations.py",
         "tests/service tests/cli/test_token.py",
         otherwise="tests/service/test_store.py tests/service/test_desk.py tests/service/test_hosted.py",
     ),
@@ -106,6 +106,7 @@ MIRRORS: dict[str, str] = {
     "service/store.py": "tests/service/test_store.py",
     "service/groups.py": "tests/service/test_desk.py",
     "service/journal_tail.py": "tests/service/test_hosted.py",
+    "service/migrations.py": "tests/service/test_upgrades.py",
 }
 
 # A browser has little to say about a store, and is what takes the time. The whole suite includes it.

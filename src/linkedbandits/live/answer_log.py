@@ -84,12 +84,13 @@ class AnswerLog:
 
     def open_play(self, arms: IntArray) -> int:
         """Number a new play."""
-        if self._tuples is not None:
+        tuples, hits = self._tuples, self._hits
+        if tuples is not None:
             if arms is not self._last:  # the same tuple again is the same array, mostly
                 self._last, self._last_number = arms, self._number(arms)
-            self._tuples.append(self._last_number)
-        self._hits.append(WAITING)
-        return len(self._hits) - 1
+            tuples.append(self._last_number)
+        hits.append(WAITING)
+        return len(hits) - 1
 
     def record(self, play: int, hit: int) -> None:
         """Write down the answer."""

@@ -150,7 +150,9 @@ class Experiment:
     def ask(self) -> Play:
         """The next play to make. Asking alone changes nothing that the policy sees."""
         with self._lock:
-            return self.labelled(*self.run.ask())
+            play, arms = self.run.ask()
+            known, labels = self._shown
+            return Play(play, labels if arms is known else self._labels_of(arms))
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -160,7 +162,7 @@ class Experiment:
         can no longer enter the decision; or ``"repeated"``, for the same answer told before.
         """
         with self._lock:
-            return self.run.tell(play_id, self.number_of(play_id, hit))
+            return self.run.tell(play_id, NO_HIT if hit is None else self.number_of(play_id, hit))
 
     def abandon(self, play_id: int) -> None:
         """Say that a play will not be answered, so that what it was asked for is asked again.
@@ -236,11 +238,7 @@ class Experiment:
     def labelled(self, play: int, arms: IntArray) -> Play:
         """A play of the run with the labels of its arms. The same arms in a row give the same tuple."""
         known, labels = self._shown
-        if arms is not known:
-            chosen = itemgetter(*arms.tolist())(self._labels)
-            labels = chosen if arms.size > 1 else (chosen,)
-            self._shown = (arms, labels)
-        return Play(play, labels)
+        return Play(play, labels if arms is known else self._labels_of(arms))
 
     def number_of(self, play: int, hit: Label | None) -> int:
         """The arm with this label, as the answer to a play; ``NO_HIT`` for None."""
@@ -258,6 +256,12 @@ class Experiment:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+    def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
+        chosen = itemgetter(*arms.tolist())(self._labels)
+        labels = chosen if arms.size > 1 else (chosen,)
+        self._shown = (arms, labels)
+        return labels
 
     def _content(self) -> dict[str, Any]:
         return {"labels": list(self._labels), **self.run.content()}

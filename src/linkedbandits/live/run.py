@@ -163,7 +163,7 @@ class Run:
             return self._check_repeated(play, answer, hit)
         ticket = self._tickets.get(play)
         arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
-        reached = self._reached(play, arms, hit)
+        reached = arms.size if hit == NO_HIT else self._reached(play, arms, hit)
 
         self.plays += 1
         if ticket is not None:
@@ -176,9 +176,8 @@ class Run:
             if hit != NO_HIT:
                 self._late_successes[hit] += 1
         else:
-            receipt = "spare" if ticket.role == "spare" else "counted"
             self.answers.record(play, hit)
-            self._bring(play, ticket, reached, hit)
+            receipt = self._bring(play, ticket, reached, hit)
             if self._request.fulfilled:
                 self._advance()
         if self.decision is None and self.plays - self.late >= self._max_plays:
@@ -359,20 +358,23 @@ class Run:
         state: dict[str, Any] = self._state.to_json()
         return state
 
-    def _bring(self, play: int, ticket: Ticket, reached: int, hit: int) -> None:
+    def _bring(self, play: int, ticket: Ticket, reached: int, hit: int) -> Receipt:
         """A play is back in time: its first ``reached`` arms were tried, the last of them the hit if there was one."""
-        if ticket.role == "spare":
+        arms, role, claimed = ticket
+        if role == "spare":
             self._spares.come_back(play, reached, hit)
-            self._add(ticket.arms[:reached], hit)
-        elif ticket.claimed is None:
-            self._request.bring(ticket.arms, reached, hit != NO_HIT)
+            self._add(arms[:reached], hit)
+            return "spare"
+        if claimed is None:
+            self._request.bring(arms, reached, hit != NO_HIT)
         else:
             # The request counts the arms it claimed; samples of the others wait in their place for a later one.
-            tried = ticket.arms[:reached]
-            others = tried[~np.isin(tried, ticket.claimed)]
+            tried = arms[:reached]
+            others = tried[~np.isin(tried, claimed)]
             self._add(others, hit if hit in others else NO_HIT)
-            self._request.bring_claimed(ticket.claimed, ticket.arms, reached, hit != NO_HIT)
+            self._request.bring_claimed(claimed, arms, reached, hit != NO_HIT)
             self._spares.come_back(play, reached, hit)
+        return "counted"
 
     def _add(self, tried: IntArray, hit: int) -> None:
         """Samples beside any request."""
