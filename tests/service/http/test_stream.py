@@ -16,8 +16,8 @@ from linkedbandits.service.http import access, stream
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.http.stream import Channel, Frame, event, list_events, view_events
 from linkedbandits.service.records import Entry
-from running_service import running_service
-from waiting import SECONDS, join, run_async, until, within
+from tests.support.running_service import running_service
+from tools.waiting import SECONDS, join, run_async, until, within
 
 
 def events_of(lines):
