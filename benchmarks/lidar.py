@@ -7,12 +7,13 @@ import time
 
 import numpy as np
 
-from benchmarks.lidar_cycles import NON_ADAPTIVE, Cell, measure
-from benchmarks.lidar_grid_page import heading, rows
+from benchmarks.lidar_cycles import measure
 from linkedbandits.intervals import share_interval
 from linkedbandits.lidar import Scene, Sensor, Task, capture, find_acquisition
 from linkedbandits.lidar.estimators import maximum_a_posteriori
 from linkedbandits.simulation import simulate_lanes
+from tools.lidar_grid import NON_ADAPTIVE, Cell
+from tools.lidar_grid_page import heading, rows
 
 DELTA = 0.05
 HEADLINE = [Cell(200, 3.0, ambient, 0.5, pixels=2000) for ambient in (1, 10, 20)]

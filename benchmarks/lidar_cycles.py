@@ -7,47 +7,24 @@ whenever they pass a budget. So every pixel of a cell has one history, and a bud
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Sensor, Task, find_acquisition, find_estimator
+from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Task, find_acquisition, find_estimator
 from linkedbandits.linkage import find_linkage, fulfil, ordered_plays
 from linkedbandits.model import Counts, Repeats
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import LaneStreams
 from linkedbandits.world import CoinFlips
+from tools.lidar_grid import MOST_CYCLES, Cell
 
 LEVEL = 0.95
-MOST_CYCLES = 30_000
 PATIENCE = 10
 """Give up on an estimator at so many times the cycles that the first estimator needed."""
-NON_ADAPTIVE = ("synchronous", "even", "free", "shifted")
 NAMED = ("elimination", "halving")
 """Those that name a bin by themselves, without a model of the pulse: they alone have the column ``answer``."""
 RUN_ANEW = (*NAMED, "shifted")
 """Those that plan for a budget or end by themselves: a larger budget is another run."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    bins: int
-    fwhm: float
-    ambient: float
-    signal: float
-    pixels: int = 500
-    seed: int = 1
-
-    @property
-    def task(self) -> Task:
-        return Task(Sensor(bins=self.bins, fwhm=self.fwhm, ambient=self.ambient), self.signal, cycles=MOST_CYCLES)
-
-    def depths(self):
-        """Uniform over the depths at least a pulse's width from both ends of the range."""
-        return np.random.default_rng(self.seed).uniform(self.fwhm, self.bins - self.fwhm, self.pixels)
-
-    def chances(self):
-        return self.task.sensor.chances(self.depths(), np.full(self.pixels, self.signal))
 
 
 Look = tuple[float, Counts, np.ndarray | None]

@@ -9,22 +9,14 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import asdict
-from itertools import product
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks import lidar_grid_page
-from benchmarks.lidar_cycles import Cell, cycles_to_level
-from benchmarks.lidar_grid_page import Measured
-from linkedbandits.lidar import ACQUISITIONS, acquisition_name
+from benchmarks.lidar_cycles import cycles_to_level
+from linkedbandits.lidar import ACQUISITIONS
 from linkedbandits.workers import run_pieces
-
-FILE = Path(__file__).with_name("lidar-grid.jsonl")
-GRID = [
-    Cell(bins, fwhm, ambient, signal)
-    for bins, fwhm, ambient, signal in product((200, 500, 1000), (3.0, 4.24, 10.0), (1, 5, 10, 20), (0.2, 0.5, 1.0))
-]
+from tools import lidar_grid_page
+from tools.lidar_grid import FILE, GRID, Cell, read, whole
 
 
 def main(workers: int = 2) -> None:
@@ -47,18 +39,3 @@ def main(workers: int = 2) -> None:
 def measure(piece: tuple[Cell, str]) -> dict[str, float]:
     """A piece, in a process of its own."""
     return cycles_to_level(*piece)
-
-
-def read() -> Measured:
-    """What is in the file."""
-    done: Measured = {}
-    for line in FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []:
-        piece = json.loads(line)
-        cycles = {key: np.inf if value is None else value for key, value in piece["cycles"].items()}
-        done.setdefault(Cell(**piece["cell"]), {})[acquisition_name(piece["acquisition"])] = cycles
-    return done
-
-
-def whole(done: Measured) -> Measured:
-    """The cells of which every acquisition is measured, in the grid's order."""
-    return {cell: done[cell] for cell in GRID if len(done.get(cell, {})) == len(ACQUISITIONS)}

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from pathlib import Path
 from time import perf_counter
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "service"))
-
-from kill_rounds import rounds_of_kills
-from postgres_server import running_postgres
+from tools.kill_rounds import rounds_of_kills
+from tools.postgres_server import running_postgres
 
 ROUNDS = 200
 

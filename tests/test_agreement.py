@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import fisher_exact, ks_2samp
 
 import linkedbandits as lb
-from brute_force import play
-from coin_flips import run_live
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.testing import ReplayedRewards
+from tests.support.brute_force import play
+from tests.support.coin_flips import run_live
 
 ALARM = 1e-4
 """False-alarm probability of each comparison; at most 1 % for all of them together."""

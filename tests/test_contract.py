@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import IntArray, Needs
 from linkedbandits.policies import POLICIES
 from linkedbandits.policies.uniform_sampling import UniformSamplingState
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 from linkedbandits.testing import PolicyCheckFailed, check_policy
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import environment
+from tests.support.command_line import environment
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

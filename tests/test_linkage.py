@@ -11,15 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import linkedbandits as lb
-from brute_force import (
-    fewest_plays,
-    opened_at_the_first_unmet,
-    play,
-    plays_for_needs,
-    subsequences,
-    suffix_sample,
-    suffixes,
-)
 from linkedbandits.linkage import (
     LINKAGES,
     Free,
@@ -36,6 +27,15 @@ from linkedbandits.model import IntArray
 from linkedbandits.streams import LaneStreams
 from linkedbandits.testing import ReplayedRewards
 from linkedbandits.world import CoinFlips
+from tests.support.brute_force import (
+    fewest_plays,
+    opened_at_the_first_unmet,
+    play,
+    plays_for_needs,
+    subsequences,
+    suffix_sample,
+    suffixes,
+)
 
 
 @st.composite

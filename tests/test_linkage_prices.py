@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import linkedbandits as lb
-from bounds.instances import one_mean
 from linkedbandits.linkage import LINKAGES, Quote, Single, find_linkage
+from tests.support.instances import one_mean
 
 arms_and_samples = st.lists(st.tuples(one_mean, st.floats(0, 100)), min_size=2, max_size=7).map(
     lambda rows: (np.array([mean for mean, _ in rows]), np.array([samples for _, samples in rows]))

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.lidar import EvenGates, PulseGating, ShiftedGates, ThompsonGating
 from linkedbandits.linkage import LINKAGES, Ordered, Price
 from linkedbandits.model import Counts, Needs
@@ -28,6 +27,7 @@ from linkedbandits.policy import (
     unfitted_parameters,
 )
 from linkedbandits.testing import PolicyCheckFailed, check_policy
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 SOURCE = Path(lb.__file__).parent
 LANES_SEEDS = np.zeros(2, dtype=np.uint64)

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from waiting import killed_in_the_end
+from tools.waiting import killed_in_the_end
 
 
 def start(body: str) -> subprocess.Popen[str]:

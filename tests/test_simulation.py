@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id, some_linkage
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
+from tests.support.every_policy import EVERY_POLICY, policy_id, some_linkage
 
 MEANS = [0.1, 0.6, 0.3, 0.3]
 

@@ -23,8 +23,9 @@ import pytest
 import linkedbandits as lb
 from linkedbandits import workers
 from linkedbandits.workers import MOST_DEATHS, run_pieces, usable_cores
-from processes import descendants, parent_of
-from waiting import join, killed_in_the_end, until
+from tests.support.command_line import environment_of_scripts
+from tests.support.processes import descendants, parent_of
+from tools.waiting import join, killed_in_the_end, until
 
 
 def run(function, pieces, count=2, name_of=str, remedy="the remedy"):
@@ -238,17 +239,16 @@ def test_a_generator_that_is_never_closed_keeps_no_process_from_ending(tmp_path)
     script = tmp_path / "unclosed.py"
     script.write_text(
         textwrap.dedent(f"""
-        import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
-        from test_workers import run, say_so_and_never_end
+        from tests.test_workers import run, say_so_and_never_end
         if __name__ == "__main__":
             kept = run(say_so_and_never_end, [Path({str(tmp_path)!r}) / name for name in ("quick", *"abcdefgh")])
             next(kept)
         """),
         encoding="utf-8",
     )
-    assert subprocess.run([sys.executable, str(script)], timeout=60, check=False).returncode == 0
+    ended = subprocess.run([sys.executable, str(script)], env=environment_of_scripts(), timeout=60, check=False)
+    assert ended.returncode == 0
 
 
 class Unreadable:
@@ -334,16 +334,14 @@ def test_workers_do_not_outlive_a_process_that_is_killed(tmp_path):
     script = tmp_path / "forever.py"
     script.write_text(
         textwrap.dedent(f"""
-        import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
-        from test_workers import run, say_so_and_never_end
+        from tests.test_workers import run, say_so_and_never_end
         if __name__ == "__main__":
             list(run(say_so_and_never_end, [Path({str(tmp_path)!r}) / name for name in ("one", "two")]))
         """),
         encoding="utf-8",
     )
-    process = subprocess.Popen([sys.executable, str(script)])
+    process = subprocess.Popen([sys.executable, str(script)], env=environment_of_scripts())
     with killed_in_the_end(process):
         for name in ("one", "two"):
             until((tmp_path / name).exists, f"worker {name}")

@@ -670,7 +670,9 @@ class Notes:
         self._outcomes: dict[str, Outcome] = {}
         self._passed: dict[Stage, set[str]] = {stage: set() for stage in STAGES}  # without a mutant, in this very tree
         self._seconds: dict[str, float] = {}
-        texts = [name for name in files_of(tree) if name.startswith(("src/", "tests/"))]
+        # Tests use modules of tools, but the list of reasons may grow without any test being another one.
+        folders = ("src/", "tests/", "tools/")
+        texts = [name for name in files_of(tree) if name.startswith(folders) and Path(name).name != REASONS.name]
         known = b"".join(name.encode() + (tree / name).read_bytes() for name in sorted(texts))
         self.tree_text = hashlib.sha256(known).hexdigest()
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bounds.instances import EDGES, evidence, random_means
 from linkedbandits.bounds.programme import allocate_by_programme
 from linkedbandits.bounds.search import allocate_by_search
 from linkedbandits.linkage import LINKAGES, find_linkage
+from tests.support.instances import EDGES, evidence, random_means
 
 EVERY_LINKAGE = pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAGES)
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import linkedbandits as lb
-from bounds.instances import EDGES, no_tie
 from linkedbandits.bounds import characteristic_time, load
 from linkedbandits.bounds.divergence import kl
 from linkedbandits.linkage import LINKAGES
+from tests.support.instances import EDGES, no_tie
 
 
 @pytest.mark.parametrize(

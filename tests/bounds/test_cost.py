@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import linkedbandits as lb
-from bounds.instances import one_mean
 from linkedbandits.bounds import expected_plays, load, play_cost
 from linkedbandits.linkage import LINKAGES
+from tests.support.instances import one_mean
 
 arms_and_needs = st.lists(st.tuples(one_mean, st.integers(0, 60)), min_size=2, max_size=6).map(
     lambda rows: ([mean for mean, _ in rows], [need for _, need in rows])

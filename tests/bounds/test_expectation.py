@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from bounds.instances import one_mean
 from linkedbandits.bounds import expectation, expected_plays
 from linkedbandits.linkage import ordered_plays
+from tests.support.instances import one_mean
 
 
 def by_enumeration(needs: list[int], means: list[float]) -> float:

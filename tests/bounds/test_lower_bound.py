@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from bounds.instances import no_tie, random_means
 from linkedbandits.bounds import characteristic_time, corollary_in_kl, lower
+from tests.support.instances import no_tie, random_means
 
 
 @given(no_tie, st.sampled_from(["ordered", "free"]), st.sampled_from([0.3, 0.1, 1e-6, 1e-300]))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bounds.instances import no_tie
 from linkedbandits.bounds import price_of_order
 from linkedbandits.bounds.ordered_against_free import draw, explore, main, worst_with_best_mean
+from tests.support.instances import no_tie
 
 
 @given(no_tie)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.bounds import load, lower, play_cost
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.policies import describe_policy
 from linkedbandits.streams import LaneStreams
 from linkedbandits.world import CoinFlips
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 MEANS = np.array([0.35, 0.6, 0.25, 0.15])
 

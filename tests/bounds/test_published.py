@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from bounds.instances import some_means
 from linkedbandits.bounds import corollary_in_kl, paper
 from linkedbandits.bounds.divergence import kl
+from tests.support.instances import some_means
 
 
 def test_every_bound_is_the_formula_of_its_theorem():

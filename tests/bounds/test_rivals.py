@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bounds.instances import evidence, no_tie
 from linkedbandits.bounds.rivals import Rivals
+from tests.support.instances import evidence, no_tie
 
 
 def rivals_of(means: np.ndarray) -> Rivals:

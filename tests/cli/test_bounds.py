@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from command_line import run, run_json
+from tests.support.command_line import run, run_json
 
 
 def test_the_tables_show_every_linkage_and_the_papers_theorems():

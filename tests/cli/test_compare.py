@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import linkedbandits as lb
-from command_line import refusal, run, run_json
+from tests.support.command_line import refusal, run, run_json
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 BY_DEFAULT = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")

@@ -7,11 +7,11 @@ import random
 import pytest
 
 import linkedbandits as lb
-from command_line import refusal, run
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.demo import GATEWAYS, NAME, Traffic, open_demo
-from running_service import running_service
-from waiting import run_async
+from tests.support.command_line import refusal, run
+from tests.support.running_service import running_service
+from tools.waiting import run_async
 
 
 @pytest.fixture

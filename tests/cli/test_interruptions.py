@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from command_line import COMMAND, environment, run_json
-from processes import catches, descendants, parent_of
-from waiting import killed_in_the_end, until
+from tests.support.command_line import COMMAND, environment, run_json
+from tests.support.processes import catches, descendants, parent_of
+from tools.waiting import killed_in_the_end, until
 
 STUDY = """
 seed = 5

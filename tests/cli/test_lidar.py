@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from command_line import refusal, run, run_json
+from tests.support.command_line import refusal, run, run_json
 
 SMALL = ("--scene", "ramp", "--size", "12", "--bins", "60", "--ambient", "1", "--workers", "1")
 

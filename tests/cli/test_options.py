@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from command_line import environment, refusal, run, run_json
 from linkedbandits.cli.options import read_gap, read_instance, read_policy
+from tests.support.command_line import environment, refusal, run, run_json
 
 
 def instance(*arguments: str) -> dict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from command_line import refusal, run, run_json
+from tests.support.command_line import refusal, run, run_json
 
 pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
 pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from command_line import COMMAND, environment, refusal, run, run_json
 from linkedbandits.cli.serve import without_password
-from waiting import SECONDS, join, killed_in_the_end, within
+from tests.support.command_line import COMMAND, environment, refusal, run, run_json
+from tools.waiting import SECONDS, join, killed_in_the_end, within
 
 
 @contextmanager

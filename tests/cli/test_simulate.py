@@ -11,9 +11,9 @@ import subprocess
 import pytest
 
 import linkedbandits as lb
-from command_line import COMMAND, environment, refusal, run, run_json
 from linkedbandits.linkage import LINKAGES
-from waiting import killed_in_the_end
+from tests.support.command_line import COMMAND, environment, refusal, run, run_json
+from tools.waiting import killed_in_the_end
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from command_line import COMMAND, environment, refusal, run, run_json
+from tests.support.command_line import COMMAND, environment, refusal, run, run_json
 
 TEXT = """
 seed = 5

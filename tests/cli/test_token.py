@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from command_line import refusal, run, run_json
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import digest_of
+from tests.support.command_line import refusal, run, run_json
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from lidar.photon_counts import by_definition, counts_of
 from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.certificate import certificate, free_fit
 from linkedbandits.lidar.returns import return_model, surroundings
+from tests.support.photon_counts import by_definition, counts_of
 
 STRONGEST = 5.0
 

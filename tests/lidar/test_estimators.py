@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from lidar.photon_counts import counts_of
 from linkedbandits.lidar import ESTIMATORS, Sensor, find_estimator
 from linkedbandits.lidar.estimators import centroid, coates_peak, corrected_rates, histogram_peak
 from linkedbandits.model import empirical_means
+from tests.support.photon_counts import counts_of
 
 
 @given(seed=st.integers(0, 10**6), bins=st.integers(2, 30), cycles=st.integers(1, 500))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchmarks import lidar_grid, lidar_grid_page
+from tools import lidar_grid, lidar_grid_page
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "depth-sensing.md").read_text(encoding="utf-8")

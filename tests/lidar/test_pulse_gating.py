@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from lidar.photon_counts import counts_of
 from linkedbandits.lidar import PulseGating, Sensor
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.gate_policy import GateState
 from linkedbandits.model import Counts
 from linkedbandits.simulation import simulate_lanes
+from tests.support.photon_counts import counts_of
 
 
 def run(sensor, depth, signal, max_plays=20_000, **parameters):

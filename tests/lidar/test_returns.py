@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lidar.photon_counts import by_definition, counts_of
 from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.returns import few_at_a_time, return_model
+from tests.support.photon_counts import by_definition, counts_of
 
 
 @given(fwhm=st.sampled_from([1.0, 3.0, 4.24, 10.0]), bins=st.integers(2, 40), seed=st.integers(0, 1000))

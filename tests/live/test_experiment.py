@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 import linkedbandits as lb
-from coin_flips import CoinFlipper, run_live
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.linkage import LINKAGES
+from tests.support.coin_flips import CoinFlipper, run_live
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 POINTS = ("north", "east", "south")
 

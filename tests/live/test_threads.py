@@ -11,7 +11,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from waiting import join
+from tools.waiting import join
 
 THREADS = 8
 MEANS = (0.2, 0.45, 0.4, 0.3)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from coin_flips import CoinFlipper
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.live import Played, Run
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.live.saving import asks_digest
 from linkedbandits.policies import evidence_race
 from linkedbandits.version import __version__
+from tests.support.coin_flips import CoinFlipper
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 SAVED_IN_FORMAT_2 = Path(__file__).parent / "data" / "saved_in_format_2.json"
 

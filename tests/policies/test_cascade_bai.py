@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand
 from linkedbandits.policies.cascade_bai import CascadeBAI
 from linkedbandits.testing import check_policy
+from tests.support.by_hand import ByHand
 
 
 def listed(run: ByHand) -> list[list[int]]:

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand
+from tests.support.by_hand import ByHand
 
 
 def bonus(samples: int, delta: float) -> float:

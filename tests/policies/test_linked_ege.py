@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand, chance_second_wins
+from tests.support.by_hand import ByHand, chance_second_wins
 
 # delta = 0.1. Line 5: eps_r = 1/8, 1/16, 1/32 and delta_r = 1/500, 1/4000, 1/13500, so that
 # t_r = 128 ln 1000 = 884.2, 512 ln 8000 = 4601.4, 2048 ln 27000 = 20897.0 (20896.96).

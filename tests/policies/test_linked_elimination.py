@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from coin_flips import run_live
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
 from linkedbandits.policies.linked_elimination import RATIOS, guarded_divergences
+from tests.support.coin_flips import run_live
 
 
 def upper_limit(runs: lb.Runs) -> float:

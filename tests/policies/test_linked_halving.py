@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from by_hand import ByHand, chance_second_wins
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
 from linkedbandits.policies.linked_halving import LinkedHalving, error_curve
 from linkedbandits.testing import check_policy
+from tests.support.by_hand import ByHand, chance_second_wins
 
 
 class Paid(ByHand):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand
 from linkedbandits.stopping.lil import LilRule
+from tests.support.by_hand import ByHand
 
 
 def test_it_plays_all_arms_in_order_as_often_as_told():

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand, chance_second_wins
 from linkedbandits.policies.median_elimination import better_half
+from tests.support.by_hand import ByHand, chance_second_wins
 
 # eps = 0.5, delta = 0.1: stage 1 has eps_1 = 1/8, delta_1 = 1/20, and 256 ln 60 = 1048.2 samples;
 # stage 2 has eps_2 = 3/32, delta_2 = 1/40, and (4096/9) ln 120 = 2178.8;

@@ -8,8 +8,8 @@ import re
 import pytest
 
 import linkedbandits as lb
-from every_policy import EVERY_POLICY, policy_id
 from linkedbandits.policies import POLICIES, describe_policy, make_policy, policy_class
+from tests.support.every_policy import EVERY_POLICY, policy_id
 
 
 def test_every_policy_has_a_name_in_kebab_case():

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand
+from tests.support.by_hand import ByHand
 
 
 def test_an_arm_not_yet_seen_goes_first():

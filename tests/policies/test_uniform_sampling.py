@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from by_hand import ByHand, chance_second_wins
 from linkedbandits.policies.uniform_sampling import suffix_sample
 from linkedbandits.stopping.lil import LilRule
+from tests.support.by_hand import ByHand, chance_second_wins
 
 
 def test_suffix_sample_asks_the_same_of_every_arm_of_its_set():

@@ -6,17 +6,12 @@ Without PostgreSQL its tests are skipped, and say what is missing.
 from __future__ import annotations
 
 import itertools
-import sys
 from concurrent.futures import Future
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from postgres_server import running_postgres
-
-from waiting import SECONDS
+from tools.postgres_server import running_postgres
+from tools.waiting import SECONDS
 
 _numbers = itertools.count()
 

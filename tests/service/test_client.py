@@ -14,8 +14,8 @@ import linkedbandits as lb
 from linkedbandits.service.calls import error_of
 from linkedbandits.service.client import AsyncClient, Client
 from linkedbandits.service.retries import Retries
-from running_service import running_service
-from waiting import run_async
+from tests.support.running_service import running_service
+from tools.waiting import run_async
 
 ARMS = ["north", "east", "south"]
 QUICK = Retries(times=3, first_seconds=1.0, longest_seconds=3.0, draw=lambda: 1.0)

@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from uninterrupted import SETUP, ManualClock, plain_experiment, uninterrupted
 
 import linkedbandits as lb
-from coin_flips import CoinFlipper
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.records import HistoryPoint, Setup
@@ -19,7 +17,10 @@ from linkedbandits.service.replies import Refused
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
-from waiting import SECONDS, join
+from tests.support.coin_flips import CoinFlipper
+from tests.support.service_parts import SETUP, ManualClock
+from tools.uninterrupted import plain_experiment, uninterrupted
+from tools.waiting import SECONDS, join
 
 
 @pytest.fixture

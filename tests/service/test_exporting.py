@@ -8,13 +8,13 @@ import sys
 
 import polars as pl
 import pytest
-from uninterrupted import ManualClock
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import COLUMNS, journal_lines, journal_parquet
 from linkedbandits.service.records import Setup
 from linkedbandits.service.sqlite_store import SqliteStore
+from tests.support.service_parts import ManualClock
 
 
 @pytest.fixture

@@ -7,16 +7,17 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from uninterrupted import SETUP, uninterrupted
 
 import linkedbandits as lb
-from coin_flips import CoinFlipper
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.tables import Tables
-from waiting import SECONDS
+from tests.support.coin_flips import CoinFlipper
+from tests.support.service_parts import SETUP
+from tools.uninterrupted import uninterrupted
+from tools.waiting import SECONDS
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from uninterrupted import ManualClock, plain_experiment, uninterrupted
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.records import Setup
 from linkedbandits.service.sqlite_store import SqliteStore
+from tests.support.service_parts import ManualClock
+from tools.uninterrupted import plain_experiment, uninterrupted
 
 IN_MEMORY = Path("/dev/shm")
 POLICIES = [

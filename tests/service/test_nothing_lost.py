@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from kill_rounds import Nursery, Reported, Worker, check, create, rounds_of_kills
 
 from linkedbandits.service.store import open_store
+from tools.kill_rounds import Nursery, Reported, Worker, check, create, rounds_of_kills
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from linkedbandits.live import Estimate
 from linkedbandits.service import outlook
 from linkedbandits.service.outlook import NOTHING_KNOWN, Outlook, Outlooks, look_ahead
 from linkedbandits.service.records import Setup
-from waiting import SECONDS, until
+from tools.waiting import SECONDS, until
 
 DELTA = 0.05
 

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import psycopg
 import pytest
-from uninterrupted import SETUP
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
@@ -24,7 +23,8 @@ from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
 from linkedbandits.testing import StoreCheckFailed, check_store
 from linkedbandits.testing.stores import FIRST
-from waiting import SECONDS
+from tests.support.service_parts import SETUP
+from tools.waiting import SECONDS
 
 
 def test_the_contract(store_url):

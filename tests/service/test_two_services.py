@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from running_service import running_service
-from waiting import within
+from tests.support.running_service import running_service
+from tools.waiting import within
 
 
 def test_a_viewer_of_one_service_sees_what_is_told_to_another(store_url):

@@ -6,11 +6,8 @@ import json
 from contextlib import closing, suppress
 
 import pytest
-from old_store import EXPECTED, make_old_store
-from uninterrupted import SETUP, ManualClock, uninterrupted
 
 import linkedbandits as lb
-from coin_flips import CoinFlipper
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import journal_lines
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
@@ -19,6 +16,10 @@ from linkedbandits.service.records import Writer
 from linkedbandits.service.store import open_store
 from linkedbandits.service.view import read_standing, view_of
 from linkedbandits.version import __version__
+from tests.support.coin_flips import CoinFlipper
+from tests.support.old_store import EXPECTED, make_old_store
+from tests.support.service_parts import SETUP, ManualClock
+from tools.uninterrupted import uninterrupted
 
 RUNNING = ["no snapshot", "a snapshot and a tail", "tuples", "not begun"]
 RACES = ["no snapshot", "a snapshot and a tail"]

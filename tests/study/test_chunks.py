@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.chunks import cut, missing_ranges, run_chunk
-from small_study import small_study
+from tests.support.small_study import small_study
 
 
 @given(

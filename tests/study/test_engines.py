@@ -13,7 +13,7 @@ import linkedbandits as lb
 from linkedbandits.study import on_dask, on_processes, run_study
 from linkedbandits.study.chunks import Chunk, cut, run_chunk
 from linkedbandits.study.engines import processes
-from small_study import small_study
+from tests.support.small_study import small_study
 
 STUDY = small_study(400)
 

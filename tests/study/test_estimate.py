@@ -8,7 +8,7 @@ import pytest
 
 from linkedbandits.study import estimate as module
 from linkedbandits.study.estimate import Estimate, estimate
-from small_study import small_study
+from tests.support.small_study import small_study
 
 
 def test_seconds_and_bytes_follow_the_workers():

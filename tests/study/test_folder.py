@@ -13,7 +13,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.study import Instance, Study
 from linkedbandits.study.folder import ResultsFolder
-from small_study import small_study
+from tests.support.small_study import small_study
 
 STUDY = small_study()
 TABLE = pl.DataFrame({"trial": [0, 1], "plays": [5, 7]})

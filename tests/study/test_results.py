@@ -9,7 +9,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.study import Cell, Instance, Study, open_results, run_study
-from small_study import small_study
+from tests.support.small_study import small_study
 
 STUDY = small_study()
 

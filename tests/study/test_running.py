@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from command_line import environment
 from linkedbandits.study import on_processes, open_results, run_study
 from linkedbandits.study.chunks import run_chunk
-from small_study import TEXT, small_study
-from waiting import SECONDS, killed_in_the_end, until
+from tests.support.command_line import environment
+from tests.support.small_study import TEXT, small_study
+from tools.waiting import SECONDS, killed_in_the_end, until
 
 STUDY = small_study(800)
 

@@ -8,7 +8,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.study import load_study, read_study
-from small_study import small_study
+from tests.support.small_study import small_study
 
 INSTANCE = '[[instances]]\nscenario = "one-sparse"\narms = 5\n'
 POLICY = '[[policies]]\npolicy = "linked-elimination"\n'

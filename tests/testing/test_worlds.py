@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from brute_force import opened_at_the_first_unmet, plays_for_needs
 from linkedbandits.linkage import LINKAGES, Asks
 from linkedbandits.model import Counts, Needs
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, open_lanes
 from linkedbandits.streams import block_lanes
 from linkedbandits.testing import ReplayedRewards
+from tests.support.brute_force import opened_at_the_first_unmet, plays_for_needs
 
 REWARDS = [[0, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]]
 MEANS = [1 / 3, 1 / 3, 1 / 6]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from running_service import running_service
+from tests.support.running_service import running_service
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from linkedbandits.service.http.server import make_server
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import digest_of, make_token
-from running_service import running_service
-from waiting import run_async
+from tests.support.running_service import running_service
+from tools.waiting import run_async
 
 
 class Clock:

@@ -12,7 +12,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.http import handover
 from linkedbandits.service.http.handover import Handover
-from waiting import SECONDS, join, run_async
+from tools.waiting import SECONDS, join, run_async
 
 
 def in_a_thread(act):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from command_line import environment
 from linkedbandits.cli import app
+from tests.support.command_line import environment
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "live-service.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import linkedbandits as lb
 from linkedbandits.live import Play
 from linkedbandits.service.http.playing import encode_asked
 from linkedbandits.service.replies import Asked
-from waiting import until
+from tools.waiting import until
 
 
 def post(service, experiment, verb, body, **headers):

@@ -8,6 +8,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.limits import LARGEST_BODY
 from linkedbandits.service.http.logs import JsonLines
 from linkedbandits.service.http.problems import problem_of, status_of
@@ -167,7 +168,7 @@ def test_a_mistake_of_the_service_is_a_500_that_gives_nothing_away(own_service, 
     def fail(*arguments):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(own_service.server._service.desk, verb, fail)
+    monkeypatch.setattr(Desk, verb, fail)
     response = own_service.http.post(f"/v1/experiments/{experiment}/{verb}", json=body)
     assert "secret" not in check_problem(response, 500)["detail"]
     assert own_service.http.get(f"/v1/experiments/{experiment}").status_code == 200

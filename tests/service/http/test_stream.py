@@ -7,17 +7,20 @@ import json
 import threading
 import time
 from contextlib import aclosing
+from functools import partial
 
 import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service.desk import Desk
 from linkedbandits.service.http import access, stream
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.http.stream import Channel, Frame, event, list_events, view_events
+from linkedbandits.service.http.viewers import Viewers
 from linkedbandits.service.records import Entry
-from running_service import running_service
-from waiting import SECONDS, join, run_async, until, within
+from tests.support.running_service import running_service
+from tools.waiting import SECONDS, join, run_async, until, within
 
 
 def events_of(lines):
@@ -262,21 +265,31 @@ def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):
     assert (problem.status_code, problem.json()["type"]) == (500, "urn:linkedbandits:journal-mismatch")
 
 
-def test_the_list_reads_only_what_has_changed(own_service, monkeypatch):
+@pytest.fixture
+def list_often(monkeypatch):
+    """A service that starts after this looks at its list a hundred times a second."""
+    monkeypatch.setattr("linkedbandits.service.http.watching.LIST_TICK_SECONDS", 0.01)
+
+
+@pytest.fixture
+def room_for_one(monkeypatch):
+    """A service that starts after this has room for one event stream."""
+    monkeypatch.setattr("linkedbandits.service.http.service.Viewers", partial(Viewers, most=1))
+
+
+def test_the_list_reads_only_what_has_changed(list_often, own_service, monkeypatch):
     first, second = own_service.create(), own_service.create()
-    desk = own_service.server._service.desk
-    read, looked_at = desk.read, []
+    read, looked_at = Desk.read, []
 
-    def note(experiment, function):
+    def note(desk, experiment, function):
         looked_at.append(experiment)
-        return read(experiment, function)
+        return read(desk, experiment, function)
 
-    def too_much():
+    def too_much(desk):
         raise AssertionError("all records were read")
 
-    monkeypatch.setattr(desk, "read", note)
-    monkeypatch.setattr(desk, "records", too_much)
-    monkeypatch.setattr(own_service.server._service.watching._list, "_tick", 0.01)
+    monkeypatch.setattr(Desk, "read", note)
+    monkeypatch.setattr(Desk, "records", too_much)
     with httpx.stream("GET", f"{own_service.url}/v1/events", timeout=SECONDS) as response:
         events = events_of(within(response.iter_lines(), "the answers to be seen"))
         next(events)
@@ -319,8 +332,7 @@ def test_a_service_without_tokens_ends_its_streams_when_one_is_made(own_service,
             pass
 
 
-def test_no_more_streams_than_fit(own_service, monkeypatch):
-    monkeypatch.setattr(own_service.server._service.viewers, "_most", 1)
+def test_no_more_streams_than_fit(room_for_one, own_service):
     with httpx.stream("GET", f"{own_service.url}/v1/events", timeout=SECONDS) as response:
         lines = response.iter_lines()  # whoever lets go of it hangs up
         next(lines)

@@ -6,17 +6,12 @@ Without playwright or Chromium these tests are skipped, and say what is missing.
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from live_service import running_service
-
 from linkedbandits.service.client import Client
-from waiting import SECONDS
+from tests.support.live_service import running_service
+from tools.waiting import SECONDS
 
 CHROMIUM_FLAGS = [
     "--headless",

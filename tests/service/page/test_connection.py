@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from live_service import play
 
 import linkedbandits as lb
 from linkedbandits.service.client import Client
-from waiting import SECONDS
+from tests.support.live_service import play
+from tools.waiting import SECONDS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect

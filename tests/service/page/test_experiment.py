@@ -6,7 +6,6 @@ import re
 from contextlib import closing
 
 import pytest
-from live_service import play, running_service
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
@@ -15,6 +14,7 @@ from linkedbandits.service.desk import Desk
 from linkedbandits.service.records import Setup
 from linkedbandits.service.store import open_store
 from linkedbandits.version import __version__
+from tests.support.live_service import play, running_service
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from waiting import SECONDS
+from tools.waiting import SECONDS
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from live_service import play
 
 import linkedbandits as lb
+from tests.support.live_service import play
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect

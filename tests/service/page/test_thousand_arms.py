@@ -6,11 +6,11 @@ import re
 import threading
 
 import pytest
-from live_service import play
 
 import linkedbandits as lb
 from linkedbandits.service.client import Client
-from waiting import join
+from tests.support.live_service import play
+from tools.waiting import join
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 expect = sync_api.expect

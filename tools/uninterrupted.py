@@ -7,20 +7,9 @@ from linkedbandits.policies import make_policy
 from linkedbandits.service.records import Setup
 from linkedbandits.service.store import Store
 
-SETUP = Setup(("north", "east", "south"), {"name": "linked-elimination", "parameters": {"delta": 0.05}})
-
-
-class ManualClock:
-    """Time passes when it is told to."""
-
-    def __init__(self, now: float = 1_000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
 
 def plain_experiment(setup: Setup) -> lb.Experiment:
+    """What the service hosts, without the service."""
     policy = make_policy(setup.policy["name"], setup.policy["parameters"])
     exp = lb.Experiment(
         setup.arms,

@@ -6,15 +6,23 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "linkedbandits"]
+ROOT = Path(__file__).parents[2]
 
 
 def environment(**extra: str) -> dict[str, str]:
     """This environment, without what would change how text is laid out."""
     shape = {"FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
     return {name: value for name, value in os.environ.items() if name not in shape} | {"COLUMNS": "200"} | extra
+
+
+def environment_of_scripts() -> dict[str, str]:
+    """The same for a script that imports tests by their names, and for the processes that it begins."""
+    already = [path for path in [os.environ.get("PYTHONPATH")] if path]
+    return environment(PYTHONPATH=os.pathsep.join([str(ROOT), *already]))
 
 
 def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lidar_cycles import NON_ADAPTIVE, Cell
 from linkedbandits.figures.style import Look, looks, new_panels, save
 from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS
+from tools.lidar_grid import NON_ADAPTIVE, Cell, Measured
 
-Measured = dict[Cell, dict[str, dict[str, float]]]
-"""Cycles by cell, acquisition and estimator; infinite where 95 % was not reached."""
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "depth-grid.md"
 PICTURE = DOCS / "figures" / "lidar-grid.png"
@@ -30,6 +28,7 @@ Written by `python -m benchmarks lidar-grid`; what the columns are, and what the
 
 
 def write(done: Measured) -> None:
+    """The page and the picture; what the text needs is printed."""
     PAGE.write_text(page(done), encoding="utf-8")
     save(picture(done), PICTURE)
     print(summary(done) + "\n\n" + "\n".join(claims(done)))
@@ -41,11 +40,13 @@ def page(done: Measured) -> str:
 
 
 def heading() -> str:
+    """The first lines of the table."""
     titles = ["bins", "FWHM", "ambient", "signal", "estimator", *ACQUISITIONS]
     return f"| {' | '.join(titles)} |\n|--:|--:|--:|--:|---|" + "--:|" * len(ACQUISITIONS) + "\n"
 
 
 def rows(cell: Cell, measured: dict[str, dict[str, float]]) -> str:
+    """A line an estimator."""
     settings = [f"{value:g}" for value in (cell.bins, cell.fwhm, cell.ambient, cell.signal)]
     lines = []
     for estimator in ESTIMATORS:
@@ -55,6 +56,7 @@ def rows(cell: Cell, measured: dict[str, dict[str, float]]) -> str:
 
 
 def cycles(value: float) -> str:
+    """As the table shows them."""
     return f"{value:,.0f}" if np.isfinite(value) else "-"
 
 
@@ -103,6 +105,7 @@ def claims(done: Measured) -> list[str]:
 
 
 def span(shares: Iterable[float]) -> str:
+    """From the least to the most."""
     values = list(shares)
     return f"{min(values):.2f} to {max(values):.2f}" if values else ""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "service" / "data"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((DATA / "store_of_schema_1.json").read_text(encoding="utf-8"))
 _DUMP = (DATA / "store_of_schema_1.sql").read_text(encoding="utf-8")
 

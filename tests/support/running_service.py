@@ -14,7 +14,7 @@ from linkedbandits.service.http.server import Server, make_server
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import Store, open_store
 from linkedbandits.service.tokens import make_token
-from waiting import SECONDS
+from tools.waiting import SECONDS
 
 
 @dataclass

@@ -16,7 +16,7 @@ from linkedbandits.model import Label
 from linkedbandits.service.client import RemoteExperiment
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
-from waiting import SECONDS, until
+from tools.waiting import SECONDS, until
 
 
 class LiveService:

@@ -22,16 +22,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from uninterrupted import uninterrupted
-
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import journal_lines
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.records import Setup
 from linkedbandits.service.store import Store, open_store
-from waiting import SECONDS, join
+from tools.uninterrupted import uninterrupted
+from tools.waiting import SECONDS, join
 
+ROOT = Path(__file__).resolve().parent.parent
 THREADS = 4
 SETUP = Setup(
     tuple("abcdef"), {"name": "linked-elimination", "parameters": {"delta": 1e-60}}, parallel=200, lease_seconds=0.2
@@ -106,6 +106,7 @@ class Worker:
 
     @property
     def rounds(self) -> int:
+        """By far too many for one that is killed."""
         return 40 if self.killed_after is None else 1_000_000
 
 
@@ -117,6 +118,7 @@ class Reported:
     told: dict[int, str] = field(default_factory=dict)
 
     def take(self, kind: str, words: list[str]) -> None:
+        """A line that a worker wrote."""
         if kind == "asked":
             self.asked += map(int, words)
         else:
@@ -132,13 +134,12 @@ class Nursery:
         self._moments = random.Random(seed)
 
     def __enter__(self) -> Nursery:
-        folders = [str(Path(__file__).parent), *sys.path]
         self._process = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, "-m", "tools.kill_rounds"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
             start_new_session=True,  # so that it can be killed with all its workers
         )
         return self
@@ -191,6 +192,7 @@ def _later(seconds: float, action: Callable[..., None], *arguments: object) -> t
 
 
 def create(store: Store) -> str:
+    """An experiment to work on; its identifier."""
     with Desk(store) as desk:
         return desk.create(SETUP, "nothing lost").result(SECONDS).id
 

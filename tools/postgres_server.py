@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, on a private socket in a folder of its own."""
+"""A real PostgreSQL server for tests and benchmarks, on a private socket in a folder of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from waiting import SECONDS, until
+from tools.waiting import SECONDS, until
 
 _STOP = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
@@ -49,6 +49,7 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
+        """Of the database that every server has."""
         return self._url_of("postgres")
 
     def new_database(self, name: str) -> str:
@@ -57,6 +58,7 @@ class PostgresServer:
         return self._url_of(name)
 
     def start(self) -> None:
+        """Returns when it answers."""
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*_ending_with_its_parent(), str(self._programs / "postgres"), "-D", str(self._data)],
@@ -70,6 +72,7 @@ class PostgresServer:
         assert self._process.poll() is None, (self._folder / "log").read_text(encoding="utf-8")
 
     def stop(self, mode: str = "fast") -> None:
+        """Returns when it is gone."""
         self._process.send_signal(_STOP[mode])
         try:
             self._process.wait(SECONDS)

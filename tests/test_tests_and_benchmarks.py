@@ -1,0 +1,71 @@
+"""Tests import no benchmarks and benchmarks no tests: what both need is in tools, which imports neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+KEPT_APART = {"tests": {"benchmarks"}, "benchmarks": {"tests"}, "tools": {"tests", "benchmarks"}}
+"""The packages that the modules of a folder may not import."""
+PLACES = [
+    pytest.param(path, apart, id=str(path.relative_to(ROOT)))
+    for folder, apart in KEPT_APART.items()
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+
+
+def packages_imported(source: str) -> Iterator[tuple[int, str]]:
+    """The line and the outermost package of every import, wherever it stands; a name in quotes is one if imported."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom(module=str() as module, level=0):
+                names = [module]
+            case ast.Call(
+                func=ast.Attribute(attr=called) | ast.Name(id=called), args=[ast.Constant(str() as name), *_]
+            ):
+                names = [name] if called in {"import_module", "__import__", "importorskip"} else []
+            case _:
+                names = []
+        yield from ((node.lineno, name.partition(".")[0]) for name in names)
+
+
+def is_a_path_trick(node: ast.AST) -> bool:
+    """Is this ``sys.path.insert(...)``, or the like?"""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="insert" | "append" | "extend", value=ast.Attribute(attr="path"))):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("path", "apart"), PLACES)
+def test_each_folder_imports_only_what_it_may(path, apart):
+    wrong = [line for line, name in packages_imported(path.read_text(encoding="utf-8")) if name in apart]
+    assert not wrong, f"lines {wrong} import from {' or '.join(sorted(apart))}; put what both need into tools"
+
+
+@pytest.mark.parametrize(("path", "apart"), PLACES)
+def test_no_module_is_found_by_a_path_trick(path, apart):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tricks = [node.lineno for node in ast.walk(tree) if is_a_path_trick(node)]
+    assert not tricks, f"lines {tricks} change sys.path; import by name, from tests.support or tools"
+
+
+def test_it_knows_an_import_when_it_sees_one():
+    source = """
+import benchmarks.economy
+from tests.support import waiting
+from . import benchmarks
+def f():
+    import_module("benchmarks.economy")
+    importlib.import_module("tests.support")
+    print("benchmarks")
+"""
+    assert sorted(packages_imported(source)) == [(2, "benchmarks"), (3, "tests"), (6, "benchmarks"), (7, "tests")]
+    assert is_a_path_trick(ast.parse("sys.path.insert(0, 'tests')").body[0].value)
+    assert not is_a_path_trick(ast.parse("paths.append('tests')").body[0].value)
