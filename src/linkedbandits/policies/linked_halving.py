@@ -42,6 +42,7 @@ from linkedbandits.policies.median_elimination import better_half
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.simulation import simulate
 
 
 @dataclass
@@ -188,8 +189,6 @@ def error_curve(
     30 0.28
     300 0.01
     """
-    from linkedbandits.simulation import simulate  # simulation is built on the policies
-
     curve = []
     for plays in budgets:
         summary = simulate(means, LinkedHalving(plays), linkage=linkage, trials=trials, seed=seed).summary()
