@@ -48,7 +48,7 @@ LAYERS = {
     "linkedbandits.study": (
         "cells reading",
         "instances chunks folder",
-        "spec estimate engines tables",
+        "spec forecast engines tables",
         "results",
         "running",
         "__init__",

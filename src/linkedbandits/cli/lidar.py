@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.checks import check_not_negative
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import InvalidParameter
@@ -217,11 +217,11 @@ def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
         line = (
             frame.acquisition,
             "" if isnan(summary.rmse_cm) else f"{summary.rmse_cm:.1f}",
-            *("" if isnan(share) else figures.percent(share) for share in shares),
-            figures.count(summary.cycles_mean),
-            figures.count(summary.cycles_90),
+            *("" if isnan(share) else formatting.percent(share) for share in shares),
+            formatting.count(summary.cycles_mean),
+            formatting.count(summary.cycles_90),
             "" if isnan(summary.milliseconds_mean) else f"{1000 * summary.milliseconds_mean:,.0f}",
-            "" if isnan(summary.confident) else figures.percent(summary.confident),
+            "" if isnan(summary.confident) else formatting.percent(summary.confident),
         )
         lines.append(line)
     return lines
@@ -242,14 +242,14 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
     """What the table does not show of pixels that are not like the others."""
     summary = frames[0].summary()
     if summary.missing:
-        false = ", ".join(f"{frame.acquisition} {figures.percent(frame.summary().false_depth)}" for frame in frames)
+        false = ", ".join(f"{frame.acquisition} {formatting.percent(frame.summary().false_depth)}" for frame in frames)
         console.print(
             f"{summary.missing:,} pixels have no true depth within reach; shares are of the others. "
             f"Given a depth all the same: {false}."
         )
     for frame in frames:
         if frame.acquisition == "elimination":
-            proved = figures.percent(frame.summary().proved)
+            proved = formatting.percent(frame.summary().proved)
             console.print(
                 f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is at most "
                 f"{frame.task.neighbours} from that."

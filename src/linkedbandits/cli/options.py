@@ -34,7 +34,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 
 
 @dataclass(frozen=True)
-class Instance:
+class NamedMeans:
     """A vector of means and where it comes from."""
 
     name: str
@@ -47,7 +47,7 @@ class Instance:
         return float(first - second)
 
 
-def read_instance(scenario: str | None, arms: int | None, best: int | None, means: str | None) -> Instance:
+def read_instance(scenario: str | None, arms: int | None, best: int | None, means: str | None) -> NamedMeans:
     """The instance that the options describe: a scenario of the paper unless means are given."""
     if means is not None:
         for option, value in (("--scenario", scenario), ("--arms", arms), ("--best", best)):
@@ -57,17 +57,17 @@ def read_instance(scenario: str | None, arms: int | None, best: int | None, mean
             values = [float(mean) for mean in means.split(",")]
         except ValueError:
             raise InvalidMeans(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
-        return Instance(f"{len(values)} arms", check_means(values))
+        return NamedMeans(f"{len(values)} arms", check_means(values))
     name = scenario or "one-sparse"
     arms = 10 if arms is None else arms
     if name == "one-sparse":
-        return Instance(f"one-sparse, {arms} arms", one_sparse(arms, best or 0))
+        return NamedMeans(f"one-sparse, {arms} arms", one_sparse(arms, best or 0))
     if best is not None:
         raise InvalidParameter(f"--best {best} goes with --scenario one-sparse alone; leave it out for {name}")
-    return Instance(f"{name}, {arms} arms", find_scenario(name)(arms))
+    return NamedMeans(f"{name}, {arms} arms", find_scenario(name)(arms))
 
 
-def read_gap(gap: str, instance: Instance) -> float | None:
+def read_gap(gap: str, instance: NamedMeans) -> float | None:
     """The gap that policies are told: the instance's own, another number, or none."""
     if gap == "none":
         return None

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkedbandits.linkage import Linkage
-from linkedbandits.live.spares import Claim, Spares
+from linkedbandits.live.spares import ClaimedSpares, Spares
 from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
 
@@ -51,7 +51,7 @@ class RequestInProgress(Protocol):
         """A play that speaks for these arms will not come back."""
         ...
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """Take from the spare plays what is needed: samples from those that are back, the word of the others."""
         ...
 
@@ -165,7 +165,7 @@ class NeedsInProgress:
         self._free[arms] += 1
         self._sure = 0
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """Arm by arm, as far as there is a need that nobody speaks for."""
         claim = spares.claim_samples(self._free)
         self._free -= claim.spoken_for
@@ -256,7 +256,7 @@ class RepeatsInProgress:
         """The play has to be made again."""
         self._free += 1
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """A spare play of the same tuple counts as one of the plays asked for."""
         claim = spares.claim_tuples(self._order, self._free)
         self._free -= claim.plays
@@ -353,7 +353,7 @@ class RepeatsFromLog:
         """The piece has to be played again."""
         self._waiting[self._place_of[int(arms[0])]] += 1
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """Whole plays of the tuple, once the log has nothing of any of its arms."""
         most = 0 if self._log.left[self._order].any() else self._waiting[0]
         claim = spares.claim_tuples(self._order, most)

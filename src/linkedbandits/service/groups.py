@@ -25,7 +25,7 @@ from linkedbandits.errors import (
     UnknownPlay,
 )
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, Looking, Survey, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, Sweep
 from linkedbandits.service.store import Reading, Store, Writing
 
 MOST_OPEN = 1_000
@@ -99,7 +99,7 @@ class Groups:
                 return _resolve(outcomes)
         return None
 
-    def look(self, jobs: Sequence[Looking]) -> None:
+    def look(self, jobs: Sequence[ReadJob]) -> None:
         """Look at what is committed, and resolve the futures."""
         if not jobs:
             return
@@ -169,10 +169,10 @@ class Groups:
         self._held.discard(experiment)
         return head
 
-    def _seen(self, job: Looking, store: Reading) -> Any:
+    def _seen(self, job: ReadJob, store: Reading) -> Any:
         """What a look gives, or the error that it ends in."""
         try:
-            if isinstance(job, Survey):
+            if isinstance(job, ReadAll):
                 return job.run(self._open.values())
             hosted = self._bring(store, job.experiment, store.head)
             return hosted if isinstance(hosted, Exception) else job.run(hosted)

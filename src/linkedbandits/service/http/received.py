@@ -25,7 +25,7 @@ _LARGEST_EXACT = 2**53 - 1  # whole numbers beyond this change in a browser
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_PRINTABLE, strict=True)]
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_PRINTABLE, strict=True)]
-Label = (
+ReceivedLabel = (
     Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, pattern=_PRINTABLE, strict=True)]
     | Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True, ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)]
@@ -79,7 +79,7 @@ class NewExperiment(Received):
     )
 
     name: Name
-    arms: list[Label] = Field(min_length=2, max_length=MOST_ARMS)
+    arms: list[ReceivedLabel] = Field(min_length=2, max_length=MOST_ARMS)
     policy: PolicyChoice = PolicyChoice()
     linkage: LinkageName = "ordered"
     seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
@@ -107,7 +107,7 @@ class Answer(Received):
     """How a play ended: the arm that succeeded, or null."""
 
     play: PlayId
-    hit: Label | None
+    hit: ReceivedLabel | None
 
 
 class TellRequest(Received):
