@@ -17,7 +17,7 @@ class InvalidParameter(LinkedBanditError, ValueError):
 
 
 class InvalidNeeds(LinkedBanditError, ValueError):
-    """A request for samples that nobody could fulfil."""
+    """A request for samples that cannot be fulfilled."""
 
 
 class InvalidLabels(LinkedBanditError, ValueError):
@@ -130,7 +130,7 @@ class MissingToken(LinkedBanditError, PermissionError):
 
 
 class AccessDenied(LinkedBanditError, PermissionError):
-    """A request that is not allowed to whoever makes it."""
+    """A request that the caller's role does not allow."""
 
 
 class RequestTooLarge(LinkedBanditError, ValueError):

@@ -27,7 +27,7 @@ class Summary:
     confident: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
+        """The fields by name, ready for ``json.dumps``."""
         return asdict(self)
 
 

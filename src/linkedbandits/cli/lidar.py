@@ -52,7 +52,7 @@ def lidar(
     file: Annotated[
         Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
     ] = None,
-    size: Annotated[int, typer.Option(help="Thin the scene to at most so many pixels a side.")] = 64,
+    size: Annotated[int, typer.Option(help="Thin the scene to at most this many pixels a side.")] = 64,
     bins: Annotated[int, typer.Option(help="Time bins of the sensor.")] = 200,
     fwhm: Annotated[float, typer.Option(help="Width of the laser's pulse, in bins.")] = 3.0,
     reach: Annotated[
@@ -75,13 +75,13 @@ def lidar(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Let pulse stop a pixel when its depth, elimination when its bin, is wrong at most so often."
+            help="Stop a pixel when its depth (pulse) or its bin (elimination) is wrong with at most this probability."
         ),
     ] = None,
     dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, a bin and cycle.")] = 0.0,
     dead_time: Annotated[float, typer.Option(help="Nanoseconds that the detector is blind after a photon.")] = 100.0,
     seed: opt.SeedOption = 0,
-    workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
+    workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
     as_json: opt.Json = False,
 ) -> None:
@@ -185,9 +185,9 @@ def _print(frames: list[Frame], picture: Path) -> None:
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: a row a figure, a column a method
     console.print(table)
     console.print(
-        "Shares: depth within so many bins of the truth, off by more than 5 cm, found at all, and (of all pixels) "
-        "sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles and time are "
-        f"of a pixel: mean, 90 %, and mean, with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
+        "Shares: depth within 1 bin (or the ± of its column) of the truth, off by more than 5 cm, found at all, and "
+        "(of all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. "
+        f"Cycles and time are of a pixel: mean, 90 %, and mean, with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")

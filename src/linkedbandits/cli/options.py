@@ -21,15 +21,15 @@ Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {
 Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
 Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
-Delta = Annotated[float, typer.Option(help="How often the answer may be wrong.")]
+Delta = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
 Gap = Annotated[
     str,
-    typer.Option(help="What policies that want the gap between the two best means are told: a number, true or none."),
+    typer.Option(help="The gap between the two best means, for policies that take it: a number, true or none."),
 ]
 LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same figures.")]
-MaxPlays = Annotated[int | None, typer.Option(help="End a run that has not stopped after so many plays.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same results.")]
+MaxPlays = Annotated[int | None, typer.Option(help="Stop a run after this many plays, decided or not.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 
 

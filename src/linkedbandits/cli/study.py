@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def study(
     file: Annotated[Path | None, typer.Argument(help="The study, a TOML file.", show_default=False)] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where results go, and are gone on from; FILE-results unless given.")
+        Path | None,
+        typer.Option(help="The folder for results, where an unfinished study continues; FILE-results unless given."),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what would run, and about how long; run nothing.")
@@ -33,7 +34,7 @@ def study(
         Path | None, typer.Option(help="Print the table of a folder of results and draw its figures; run nothing.")
     ] = None,
     engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many at once; all cores unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="How many processes; all cores unless given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")
     ] = None,

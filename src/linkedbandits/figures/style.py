@@ -65,7 +65,7 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure of so many inches and the axes of its panels, row by row, in the common style."""
+    """A figure of that size in inches and the axes of its panels, row by row, in the common style."""
     with _style():
         from matplotlib.figure import Figure  # as below
 

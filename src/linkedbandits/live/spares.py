@@ -2,7 +2,7 @@
 
 When a request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
 handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
-For the same reason a spare play that nobody wanted is forgotten by its age alone, counted in spare plays handed out.
+For the same reason a spare play that no request took is forgotten by its age alone, counted in spare plays handed out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from linkedbandits.live.answer_log import NO_HIT, TupleTable
 from linkedbandits.model import BoolArray, IntArray
 
 MOST_SPARES = 10_000
-"""A spare play waits until so many others were handed out behind it."""
+"""A spare play is kept until this many others were handed out after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSpares:
-    """What a request takes over: so many plays, of which some are back, with samples and successes of every arm.
+    """What a request takes over: ``plays`` plays, ``back`` of which are back, with samples and successes of every arm.
 
     ``spoken_for`` has the samples of every arm from all of them. ``out`` has the plays that are not back, with the arms
     they now speak for, or None if those are all that they try.

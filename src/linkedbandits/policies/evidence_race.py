@@ -19,10 +19,10 @@ a best arm was dropped by bad luck, it returns as the challenger of the rest, an
 without a change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In
 epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each
 leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
-a rival that is ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
+a rival that is ahead by epsilon/2, so epochs come to an end, even between exact ties.
 
 *With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
-is still in has all the others that are within so many places. The best arm is one of those, unless it was dropped.
+is still in has all the others within that many places. The best arm is one of those, unless it was dropped.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from linkedbandits.stopping.evidence import grow, place_bets, reserve
 GROWTH = 0.03
 """A block asks for this share of the samples a rival has had."""
 LOOKS = 5
-"""One prediction and one bet serve so many blocks, once the first few are over;"""
+"""One prediction and one bet serve this many blocks, once the first few are over;"""
 EARLY_BLOCKS = 16
 """before that, every block has its own."""
 FIRST_SUCCESSES = 0.3
-"""A block is not shorter than it takes the leader to have so many successes, or a quarter of what was seen."""
+"""A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
 RECALL = 2.0
 """A dropped arm is sampled again when N kl(mean, leader's) falls below this times log(level / N)."""
 

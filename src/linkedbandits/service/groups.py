@@ -57,7 +57,7 @@ class _JobFailed(Exception):
 
 
 class _LockFailed(Exception):
-    """An experiment that somebody else holds."""
+    """An experiment that another process holds."""
 
     def __init__(self, experiment: str, error: StoreUnavailable) -> None:
         self.experiment, self.error = experiment, error
@@ -107,7 +107,7 @@ class Groups:
         try:
             with self._store.reading() as store:
                 outcomes += [(job, self._seen(job, store)) for job in jobs]
-        except Exception as error:  # whatever it is, the desk's thread outlives it, and nobody waits in vain
+        except Exception as error:  # whatever it is, the desk's thread outlives it, and every future gets an answer
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
 
@@ -116,7 +116,7 @@ class Groups:
 
         Where the store does not let us, nothing is lost: the journal has it.
         """
-        self._held.update(self._open)  # nobody is waited for
+        self._held.update(self._open)  # locks of other processes are not waited for
         for experiment in [name for name, hosted in self._open.items() if hosted.has_news]:
             try:
                 with self._store.writing() as store:

@@ -26,7 +26,7 @@ _COPIES = 3
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a study asks for: seconds of one core, and bytes with so many workers."""
+    """What a study will take: seconds of one core, and bytes of memory for each worker."""
 
     core_seconds: float
     worker_bytes: int

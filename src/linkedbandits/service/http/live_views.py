@@ -45,7 +45,7 @@ class LiveViews:
         return state.with_history(await self._history(experiment, 0, state.head))
 
     async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
-        """The view as it changes, for somebody who has seen the history up to ``seen``."""
+        """The view as it changes, for a viewer who has seen the history up to ``seen``."""
         channel = self._channels.get(experiment)
         if channel is None:
             channel = self._channels[experiment] = Channel(partial(self._look_at, experiment))

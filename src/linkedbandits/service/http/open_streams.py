@@ -1,4 +1,4 @@
-"""Whoever follows an event stream: counted, not too many, and only as long as they may."""
+"""The event streams that are open: counted, limited in number, and closed when their token is revoked."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What callers send, with examples: these models are the OpenAPI document and the validation in one.
 
-Text may not hold control characters: PostgreSQL cannot store a NUL, and nobody can read the others.
+Text may not hold control characters: PostgreSQL cannot store a NUL, and people cannot read the others.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class NewExperiment(Received):
     policy: PolicyChoice = PolicyChoice()
     linkage: LinkageName = "ordered"
     seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
-    max_plays: Count | None = Field(default=None, description="End with the leading arm after so many answers.")
+    max_plays: Count | None = Field(default=None, description="End with the leading arm after this many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
     lease_seconds: float = Field(
         default=60.0,

@@ -196,7 +196,7 @@ class View(BaseModel):
 
 
 class Me(BaseModel):
-    """Whoever asks; without tokens, on this machine, everybody is an admin."""
+    """The role of the caller; without tokens, on this machine, every caller is an admin."""
 
     role: Role
 

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What whoever runs the service may choose.
+    """What can be chosen when the service is started.
 
     A service that is ``open_without_tokens`` is closed for good once a token was made; ``reopen`` opens it again when
     all have been revoked.
@@ -43,7 +43,7 @@ class Settings:
     log_requests: bool = False
 
     def closed(self) -> Settings:
-        """The same, but nobody comes in without a token."""
+        """The same, but every request needs a token."""
         return replace(self, open_without_tokens=False)
 
 

@@ -41,7 +41,7 @@ class StreamState:
         return self.body[:-1] + b',"history":' + points + b"}"
 
     async def for_viewer(self, seen: int, read: ReadHistory) -> bytes:
-        """The whole object for somebody who has seen the history up to ``seen``; those in step share one reading.
+        """The whole object for a viewer who has seen the history up to ``seen``; those in step share one reading.
 
         After one that failed the next who asks begins another.
         """
@@ -63,7 +63,7 @@ Render = Callable[[StreamState], Awaitable[bytes]]
 
 
 class Channel:
-    """Something that changes, looked at once a tick while anybody watches it.
+    """Something that changes, looked at once a tick while there are viewers.
 
     ``look`` is given the last state and returns a new one, or None if nothing has changed.
     """
@@ -80,7 +80,7 @@ class Channel:
 
     @property
     def is_idle(self) -> bool:
-        """Does nobody watch?"""
+        """Are there no viewers?"""
         return self._viewers == 0
 
     async def events(self, closing: asyncio.Event, render: Render) -> AsyncGenerator[bytes]:

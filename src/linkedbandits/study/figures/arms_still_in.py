@@ -1,4 +1,4 @@
-"""How many arms are still in after so many plays: a panel for each instance, linkage and delta."""
+"""How many arms are still in as plays go on: a panel for each instance, linkage and delta."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ _LEGEND_KEY = 0.6
 _MOST_IN_ONE_COLUMN = 3
 _FEW_TICKS = 6
 _FEW_POWERS = 50
-"""An axis from low to less than so many times low has hardly a power of ten on it."""
+"""An axis from low to less than this many times low has hardly a power of ten on it."""
 
 
 @contextmanager
 def panel_figure(count: int) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure with so many panels, below each other while they are few; one legend for all goes above them."""
+    """A figure with ``count`` panels, below each other while they are few; one legend for all goes above them."""
     columns = 1 if count <= _MOST_IN_ONE_COLUMN else 2
     rows = ceil(count / columns)
     width, height = columns * _PANEL_WIDTH, rows * _PANEL_HEIGHT
