@@ -637,7 +637,7 @@ def linkages_for(asks: Asks) -> str:
 
 
 def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> tuple[int, ...]:
-    """The next play for what is still needed.
+    """The arms to try in the next play, in order, when ``remaining`` samples of each are still needed.
 
     >>> next_play([2, 0, 5], "ordered"), next_play([2, 0, 5], "free"), next_play([2, 0, 5], "single")
     ((0, 2), (2, 0), (0,))

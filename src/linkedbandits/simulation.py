@@ -83,8 +83,8 @@ def simulate(
     ``max_plays`` that happens at 2**62 plays.
 
     ``world`` answers in place of coins with these means: anything that keeps to :class:`linkedbandits.world.World` and
-    has a lane for every trial. The means are then what answers are judged by. A run uses its world up, and all lanes
-    run side by side.
+    has a lane for every trial. The means are then what answers are judged by. A world serves one simulation, in which
+    all lanes run side by side.
 
     ``parallel`` simulates a live experiment with that many plays out at once: its policy asks for more at a time.
 

@@ -187,7 +187,8 @@ def _print(frames: list[Frame], picture: Path) -> None:
     console.print(
         "Shares: depth within 1 bin (or the ± of its column) of the truth, off by more than 5 cm, found at all, and "
         "(of all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. "
-        f"Cycles and time are of a pixel: mean, 90 %, and mean, with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
+        "Cycles and time are of a pixel: mean, 90 %, and mean, "
+        f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")

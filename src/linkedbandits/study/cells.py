@@ -98,7 +98,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Study:
-    """Some cells, under one seed."""
+    """A grid of cells to run, under one name and seed."""
 
     name: str
     seed: int
