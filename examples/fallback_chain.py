@@ -13,7 +13,7 @@ import linkedbandits as lb
 from linkedbandits.service.client import Client, RemoteExperiment
 
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
-GATEWAYS = {"Amber": 0.55, "Basalt": 0.60, "Cedar": 0.80, "Dune": 0.50}  # how often each works; nobody knows
+GATEWAYS = {"Amber": 0.55, "Basalt": 0.60, "Cedar": 0.80, "Dune": 0.50}  # how often each works, which is not known
 WORKERS = 4
 
 

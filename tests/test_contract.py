@@ -227,7 +227,7 @@ def test_it_says_what_it_has_found_of_one_that_declares_much():
         "It looks for the 2 best arms within 0.2 of the mean, given delta=0.1; "
         "proved: wrong with probability at most 0.1.",
         "It keeps evidence; told how many plays will be out, it asks for more at a time.",
-        f"Of 300 runs {found.ended} ended by its own rule, the others after 50 plays.",
+        f"Of {75 * len(LINKAGES)} runs {found.ended} ended by its own rule, the others after 50 plays.",
     ]
 
 

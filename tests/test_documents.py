@@ -65,3 +65,17 @@ def test_every_link_between_documents_leads_somewhere():
         for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_file_that_the_table_of_changes_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text[text.index("## To change X") : text.index("## Layers")]
+    named = set(re.findall(r"`([\w./-]+(?:\.\w+|/))`", table)) - {
+        "a/b.py",
+        "tests/a/test_b.py",
+        "every_policy.py",
+        "lb.Name",
+    }
+    assert len(named) > 40
+    package = ROOT / "src" / "linkedbandits"
+    assert [name for name in sorted(named) if not (ROOT / name).exists() and not (package / name).exists()] == []

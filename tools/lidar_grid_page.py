@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkedbandits.figures.style import Look, looks, new_panels, save
+from linkedbandits.figures.style import SeriesStyle, new_panels, save, series_styles
 from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS
 from tools.lidar_grid import NON_ADAPTIVE, Cell, Measured
 
@@ -114,17 +114,17 @@ def picture(done: Measured) -> object:
     """Cycles against ambient light with the estimator ``map``: a panel for each number of bins and pulse."""
     sizes, widths = sorted({cell.bins for cell in done}), sorted({cell.fwhm for cell in done})
     adaptive_or_gated = [name for name in ACQUISITIONS if name != "synchronous"]
-    look_of = {"synchronous": Look("#999999", "o", "-"), **looks(adaptive_or_gated)}
+    style_of = {"synchronous": SeriesStyle("#999999", "o", "-"), **series_styles(adaptive_or_gated)}
     with new_panels(len(widths), len(sizes), 3.2 * len(sizes), 2.6 * len(widths)) as (figure, all_axes):
         for axes, (fwhm, bins) in zip(all_axes, [(fwhm, bins) for fwhm in widths for bins in sizes], strict=True):
             shown = [cell for cell in done if (cell.bins, cell.fwhm, cell.signal) == (bins, fwhm, SIGNAL)]
-            for name, look in look_of.items():
+            for name, style in style_of.items():
                 axes.plot(
                     [cell.ambient for cell in shown],
                     [done[cell][name]["map"] for cell in shown],  # what is infinite is not drawn
-                    color=look.colour,
-                    marker=look.marker,
-                    linestyle="-" if name == "pulse" else look.line,
+                    color=style.colour,
+                    marker=style.marker,
+                    linestyle="-" if name == "pulse" else style.line,
                     linewidth=2.4 if name == "pulse" else 1.2,
                     label=name,
                 )
@@ -135,5 +135,5 @@ def picture(done: Measured) -> object:
             axes.set_xlabel("ambient photons a cycle")
         for axes in all_axes[:: len(sizes)]:
             axes.set_ylabel("laser cycles to 95 %")
-        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(look_of) // 2)
+        figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(style_of) // 2)
     return figure

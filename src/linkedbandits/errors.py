@@ -17,7 +17,7 @@ class InvalidParameter(LinkedBanditError, ValueError):
 
 
 class InvalidNeeds(LinkedBanditError, ValueError):
-    """A request for samples that nobody could fulfil."""
+    """A request for samples that cannot be fulfilled."""
 
 
 class InvalidLabels(LinkedBanditError, ValueError):
@@ -51,11 +51,11 @@ class ConflictingTell(LinkedBanditError, ValueError):
 
 
 class ExperimentFinished(LinkedBanditError, RuntimeError):
-    """A question to an experiment that has its verdict."""
+    """A request for plays of an experiment that has its verdict."""
 
 
 class TooManyInFlight(LinkedBanditError, RuntimeError):
-    """A question while as many plays are out as were allowed."""
+    """A request for plays while as many are out as ``parallel`` allows."""
 
 
 class CannotRead(LinkedBanditError, OSError):
@@ -86,7 +86,7 @@ class UnknownExperiment(LinkedBanditError, KeyError):
 
 
 class ExperimentPaused(LinkedBanditError, RuntimeError):
-    """A question to an experiment that hands out no plays for now."""
+    """A request for plays of an experiment that is paused."""
 
 
 class ExperimentArchived(LinkedBanditError, RuntimeError):
@@ -94,7 +94,7 @@ class ExperimentArchived(LinkedBanditError, RuntimeError):
 
 
 class KeyReused(LinkedBanditError, ValueError):
-    """An idempotency key that came with another question before."""
+    """An idempotency key that was used for another request before."""
 
 
 class StoreUnavailable(LinkedBanditError, OSError):
@@ -130,7 +130,7 @@ class MissingToken(LinkedBanditError, PermissionError):
 
 
 class AccessDenied(LinkedBanditError, PermissionError):
-    """A request that is not allowed to whoever makes it."""
+    """A request that the caller's role does not allow."""
 
 
 class RequestTooLarge(LinkedBanditError, ValueError):

@@ -190,7 +190,7 @@ class Ordered:
     def expected_at_most(self, needs: IntArray, means: FloatArray) -> float:
         """Doob's maximal inequality: hits before an arm exceed their mean by at most 2 standard deviations, averaged.
 
-        Hits of the last needed arm come before nobody.
+        Hits of the last needed arm hide no other needed arm.
         """
         needed = np.flatnonzero(needs)
         before = slice(0, needed[-1] if needed.size else 0)
@@ -272,7 +272,7 @@ class Free:
 
     def plan(self, needs: IntArray) -> Plan:
         """Longest remaining need first, for a share of that need; a single arm until its need is met."""
-        if needs.shape[0] == 1:  # live play has one lane, and there every microsecond is somebody's
+        if needs.shape[0] == 1:  # live play has one lane, and there every microsecond counts
             return self._plan_one(needs[0])
         longest = needs.max(axis=1)
         order = _by_decreasing(needs, int(longest.max()))
@@ -558,7 +558,7 @@ def ordered_plays(needs: IntArray, successes: IntArray) -> IntArray:
 
 
 def play_in_turn(order: IntArray, needs: IntArray, plays: IntArray, world: World) -> Fulfilment:
-    """At most so many plays, each trying the arms of ``order`` whose need is not yet met, from left to right.
+    """At most ``plays`` plays, each trying the arms of ``order`` whose need is not yet met, from left to right.
 
     Position by position: an arm samples the plays that reach it until its need is met, and passes on those that
     it did not end.
@@ -637,7 +637,7 @@ def linkages_for(asks: Asks) -> str:
 
 
 def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> tuple[int, ...]:
-    """The next play for what is still needed.
+    """The arms to try in the next play, in order, when ``remaining`` samples of each are still needed.
 
     >>> next_play([2, 0, 5], "ordered"), next_play([2, 0, 5], "free"), next_play([2, 0, 5], "single")
     ((0, 2), (2, 0), (0,))

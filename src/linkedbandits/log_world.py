@@ -74,7 +74,7 @@ class LogWorld:
         return won
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What was not read yet, as plain data, eight outcomes a byte."""
+        """What was not read yet, ready for ``json.dumps``: eight outcomes a byte."""
         return [
             {"count": int(left), "outcomes": base64.b64encode(np.packbits(queue[start:]).tobytes()).decode("ascii")}
             for queue, start, left in zip(self._queues, self._read.tolist(), self.left.tolist(), strict=True)

@@ -59,7 +59,7 @@ Request = Needs | Repeats
 class Counts:
     """What a request brought in: samples and successes of every arm, and the plays made since the one before.
 
-    ``plays`` (one number a lane) is for policies with a budget of plays; it is None where nobody counted them.
+    ``plays`` (one number a lane) is for policies with a budget of plays; it is None where plays were not counted.
     """
 
     samples: IntArray
@@ -67,7 +67,7 @@ class Counts:
     plays: IntArray | None = None
 
     def most_plays(self) -> IntArray:
-        """The plays; where nobody counted them the most that they can have been, one a sample."""
+        """The plays; where they were not counted, the most that they can have been: one a sample."""
         return self.samples.sum(axis=1) if self.plays is None else self.plays
 
     def take(self, lanes: npt.NDArray[Any]) -> Counts:
@@ -151,7 +151,7 @@ def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
 
 
 def check_request(request: Request) -> None:
-    """Refuse a policy's request that nobody could fulfil, or that asks for nothing and would go on for ever."""
+    """Refuse a policy's request that cannot be fulfilled, or that asks for nothing, so that the run would never end."""
     amounts = request.samples if isinstance(request, Needs) else request.times[:, np.newaxis]
     if amounts.dtype != np.int64:
         raise InvalidNeeds(f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64")

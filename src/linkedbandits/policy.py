@@ -44,7 +44,7 @@ class LaneState:
             setattr(self, field.name, getattr(self, field.name)[lanes])
 
     def to_json(self) -> dict[str, Any]:
-        """All arrays, by name, as plain data that survives JSON exactly."""
+        """All arrays by name, as lists and numbers that JSON keeps exactly."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}

@@ -14,7 +14,7 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a set of runs. Intervals are at 95 %."""
+    """Plays and errors over a set of runs. Intervals are at 95 %."""
 
     trials: int
     plays_mean: float
@@ -27,7 +27,7 @@ class Summary:
     confident: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
+        """The fields by name, ready for ``json.dumps``."""
         return asdict(self)
 
 

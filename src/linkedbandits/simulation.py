@@ -83,10 +83,10 @@ def simulate(
     ``max_plays`` that happens at 2**62 plays.
 
     ``world`` answers in place of coins with these means: anything that keeps to :class:`linkedbandits.world.World` and
-    has a lane for every trial. The means are then what answers are judged by. A run uses its world up, and all lanes
-    run side by side.
+    has a lane for every trial. The means are then what answers are judged by. A world serves one simulation, in which
+    all lanes run side by side.
 
-    ``parallel`` simulates a policy that is told to keep so many plays out at once, and so asks for more at a time.
+    ``parallel`` simulates a live experiment with that many plays out at once: its policy asks for more at a time.
 
     The same seed gives the same runs whatever ``memory_limit`` is: it bounds (in bytes, roughly, beside the
     result itself) how many lanes run side by side, and randomness belongs to fixed blocks of lanes. ``progress``

@@ -277,7 +277,7 @@ class _Worker:
         return ready
 
     def kill(self) -> None:
-        """End the process at once; whoever waits for its result gets the end of the pipe."""
+        """End the process at once; a reader that waits for its result gets the end of the pipe."""
         self._process.kill()
         self._hang_up()  # which ends it, too, should the system no longer know it as ours
 
@@ -305,7 +305,7 @@ class _Worker:
             self._line.close()
 
     def _hang_up(self) -> None:
-        """End the pipe for both sides, whoever else holds a copy of it; what has arrived can still be read."""
+        """End the pipe for both sides, even if other processes hold copies; what has arrived can still be read."""
         if self._line is not None:
             with suppress(OSError):  # it has ended already
                 self._line.shutdown(socket.SHUT_RDWR)
@@ -331,7 +331,7 @@ def _listen(pipe: Connection, inbox: queue.SimpleQueue[bytes]) -> None:
             inbox.put(pipe.recv_bytes())
     except (EOFError, OSError):  # the process that wanted the results is gone, or wants no more
         os._exit(0)
-    except BaseException:  # no memory for the message: to go on would be to wait for ever
+    except BaseException:  # no memory for the message: to go on would be to wait without end
         os._exit(1)
 
 

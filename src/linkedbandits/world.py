@@ -1,7 +1,7 @@
 """Who answers: the other side of a play.
 
 A world knows how often arms succeed and nothing of policies or of what a play may be. It answers in counts,
-because the counts of a batch are all that anybody sees of it.
+because a policy sees nothing of a batch but its counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class World(Protocol):
         ...
 
     def successes(self, samples: IntArray) -> IntArray:
-        """How often every arm succeeds in so many samples of it: (lanes, arms) to (lanes, arms)."""
+        """The successes of every arm among ``samples`` samples of it: (lanes, arms) to (lanes, arms)."""
         ...
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
@@ -31,7 +31,7 @@ class World(Protocol):
         ...
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
-        """Where the plays of a tuple end when it is played so often: (lanes, width) to (lanes, width)."""
+        """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""One look for all figures."""
+"""One style for all figures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.figures.style import looks, new_figure, new_panels, save
+from linkedbandits.figures.style import new_figure, new_panels, save, series_styles
 
 
 def test_49_series_are_told_apart():
-    chosen = looks(map(str, range(49)))
-    assert len({(look.colour, str(look.line)) for look in chosen.values()}) == 49
-    assert len({(look.marker, str(look.line)) for look in chosen.values()}) == 49
+    chosen = series_styles(map(str, range(49)))
+    assert len({(style.colour, str(style.line)) for style in chosen.values()}) == 49
+    assert len({(style.marker, str(style.line)) for style in chosen.values()}) == 49
 
 
 def test_a_name_keeps_its_look_however_often_it_comes_up():
-    assert looks(["a", "b", "a"]) == looks(["a", "b"])
+    assert series_styles(["a", "b", "a"]) == series_styles(["a", "b"])
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 import linkedbandits as lb
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, leading_arms
+from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, are_leaders
 
 ROUNDING = 1e-9
 
@@ -155,7 +155,7 @@ def followed(state, arm: int, means):
 
     While the arm leads nothing is bet against it, and its pairs are all alike.
     """
-    leads = leading_arms(state)[:, arm]
+    leads = are_leaders(state)[:, arm]
     pair = np.where(leads, 0, np.asarray(means)[state.leaders].argmin(axis=1))
     return state.capital[np.arange(pair.size), pair, arm] + in_reserve(state)
 
@@ -320,7 +320,7 @@ def test_a_run_with_a_tolerance_ends_exactly_when_every_pair_passes_the_threshol
     start.epoch[:] = epoch
     start.capital[:] = 0.0  # nothing is dropped
     successes = start.needs // 2
-    rivals = np.flatnonzero(~leading_arms(start)[0])
+    rivals = np.flatnonzero(~are_leaders(start)[0])
     assert (start.near_own[0][:, rivals] != 0).all()
     of_leaders = successes[0, start.leaders[0]][:, np.newaxis]
     brings = (start.near_own * successes + start.near_rival * of_leaders + start.near_sure)[0]

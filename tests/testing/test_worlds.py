@@ -14,7 +14,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, Asks
 from linkedbandits.model import Counts, Needs
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, open_lanes
+from linkedbandits.policy import LaneState, Policy, open_lanes
 from linkedbandits.streams import block_lanes
 from linkedbandits.testing import ReplayedRewards
 from tests.support.brute_force import opened_at_the_first_unmet, plays_for_needs
@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32)
 
 
 @dataclass(frozen=True)
-class AskOnce(WithoutGuarantee):
+class AskOnce(WithoutGuarantee, Policy[LaneState]):
     """Asks for the same needs in every lane, keeps what it is shown, and stops."""
 
     needs: list[int]

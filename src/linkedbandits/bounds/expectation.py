@@ -80,7 +80,7 @@ def _by_convolution(needs: IntArray, means: FloatArray) -> float | None:
             return None
         law = np.convolve(law, _binomial(need, mean, least_hits, most_hits))
         lowest += least_hits
-        if need > lowest:  # whoever would finish earlier still has this arm to serve
+        if need > lowest:  # plays that would be done earlier still have this arm to try
             early = min(need - lowest, law.size - 1) + 1
             law = np.concatenate([[law[:early].sum()], law[early:]])
             lowest = need

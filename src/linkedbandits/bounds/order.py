@@ -30,7 +30,7 @@ class PriceOfOrder:
 
 
 def price_of_order(means: npt.ArrayLike, k: int = 1) -> PriceOfOrder:
-    """Compare the plays needed in the given order with those needed in orders of one's own choice.
+    """Compare the plays needed in the given order with those needed when every play may choose its order.
 
     >>> round(price_of_order([1.0, 0.0]).ratio, 9), round(price_of_order([0.0, 1.0]).ratio, 9)
     (2.0, 1.0)

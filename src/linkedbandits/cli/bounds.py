@@ -16,7 +16,7 @@ from rich.table import Table
 
 from linkedbandits.bounds import CharacteristicTime, PaperBounds, characteristic_time, lower, price_of_order
 from linkedbandits.bounds import paper as paper_bounds
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import InvalidParameter
@@ -71,7 +71,7 @@ def bounds(
 
 
 def _as_data(
-    instance: opt.Instance,
+    instance: opt.NamedMeans,
     times: dict[str, CharacteristicTime],
     paper: PaperBounds,
     delta: float,
@@ -114,11 +114,11 @@ def _power(log10: float) -> str:
 
 def _plays(value: float) -> str:
     """Rounded down, so that a lower bound remains one."""
-    return "infinite" if math.isinf(value) else figures.count(math.floor(value))
+    return "infinite" if math.isinf(value) else formatting.count(math.floor(value))
 
 
 def _print(
-    instance: opt.Instance,
+    instance: opt.NamedMeans,
     times: dict[str, CharacteristicTime],
     paper: PaperBounds,
     delta: float,
@@ -171,7 +171,7 @@ def _print_proportions(console: Console, means: FloatArray, time: Characteristic
         console.print(f"The {most} best of {means.size:,} arms are shown; --json has them all.")
 
 
-def _measured(instance: opt.Instance, delta: float, linkage: str, k: int, seed: int) -> dict[str, FloatArray]:
+def _measured(instance: opt.NamedMeans, delta: float, linkage: str, k: int, seed: int) -> dict[str, FloatArray]:
     """Mean samples over mean plays, for the policies that the linkage allows; those that ran out are left out."""
     wanted = PLOTTED if k == 1 else (f"linked-elimination:k={k}", f"cascade-bai:k={k}")
     names = [name for name in wanted if find_linkage(linkage).allows(policy_class(name.partition(":")[0]).asks)]

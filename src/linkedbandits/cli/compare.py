@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
@@ -90,7 +90,7 @@ def compare(
         _print(instance, results, linkage, delta)
 
 
-def _as_data(instance: opt.Instance, results: list[Result], settings: dict[str, Any]) -> dict[str, Any]:
+def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str, Any]) -> dict[str, Any]:
     least = min(result.summary.plays_mean for result in results)
     return {
         "instance": {"name": instance.name, "means": instance.means.tolist(), "gap": instance.gap},
@@ -108,7 +108,7 @@ def _as_data(instance: opt.Instance, results: list[Result], settings: dict[str, 
     }
 
 
-def _print(instance: opt.Instance, results: list[Result], linkage: str, delta: float) -> None:
+def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float) -> None:
     console = Console()
     least = min(result.summary.plays_mean for result in results)
     trials = results[0].summary.trials
@@ -122,18 +122,18 @@ def _print(instance: opt.Instance, results: list[Result], linkage: str, delta: f
         low, high = summary.error_interval
         table.add_row(
             result.text,
-            figures.count(summary.plays_mean),
-            figures.count(summary.plays_median),
-            figures.count(summary.plays_90),
-            figures.times(summary.plays_mean / least),
-            figures.percent(summary.error_rate),
-            f"({figures.percent(low)} to {figures.percent(high)})",
+            formatting.count(summary.plays_mean),
+            formatting.count(summary.plays_median),
+            formatting.count(summary.plays_90),
+            formatting.times(summary.plays_mean / least),
+            formatting.percent(summary.error_rate),
+            f"({formatting.percent(low)} to {formatting.percent(high)})",
         )
     console.print(table)
     console.print(_meaning(instance, results, delta))
 
 
-def _meaning(instance: opt.Instance, results: list[Result], delta: float) -> str:
+def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> str:
     """What the table says, in a sentence or two."""
     right = [result for result in results if result.answers and result.summary.error_rate <= delta]
     if not right:
@@ -142,18 +142,20 @@ def _meaning(instance: opt.Instance, results: list[Result], delta: float) -> str
     last = max(right, key=lambda result: result.summary.plays_mean)
     best = int(instance.means.argmax())
     text = (
-        f"{first.text} finds the best option (arm {best}, which works {figures.percent(instance.means[best])} of the "
-        f"time) soonest: after {figures.count(first.summary.plays_mean)} plays on average"
+        f"{first.text} finds the best option (arm {best}, which works {formatting.percent(instance.means[best])} of "
+        f"the time) soonest: after {formatting.count(first.summary.plays_mean)} plays on average"
     )
     if last is not first:
         ratio = last.summary.plays_mean / first.summary.plays_mean
-        text += f", where {last.text} takes {figures.times(ratio)} times that"
+        text += f", where {last.text} takes {formatting.times(ratio)} times that"
     text += "."
     for result in results:
         if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
-            text += f" {result.text} ran out of plays in {figures.percent(1 - result.summary.confident)} of its trials."
+            text += (
+                f" {result.text} ran out of plays in {formatting.percent(1 - result.summary.confident)} of its trials."
+            )
         elif result.summary.error_rate > delta:
-            text += f" {result.text} is wrong in {figures.percent(result.summary.error_rate)}, more than asked."
+            text += f" {result.text} is wrong in {formatting.percent(result.summary.error_rate)}, more than asked."
     unproved = [result.text for result in results if result.policy.error_bound is None]
     if unproved:
         text += f" No error bound is proved for {', '.join(unproved)}."

@@ -18,8 +18,10 @@ def demo_traffic(
         str | None, typer.Option(envvar="LINKEDBANDITS_TOKEN", help="A token with the role admin, if it wants one.")
     ] = None,
     rate: Annotated[float, typer.Option(min=0.1, max=1000, help="Users a second.")] = opt.DEMO_RATE,
-    lost: Annotated[float, typer.Option(min=0, max=0.9, help="The share that never answer.")] = opt.DEMO_LOST,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="Stop after so long, decided or not.")] = None,
+    lost: Annotated[float, typer.Option(min=0, max=0.9, help="The share of users who never answer.")] = opt.DEMO_LOST,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Stop after this many seconds, decided or not.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same users.")] = None,
 ) -> None:
     """Play simulated users against a running service, until there is a verdict.

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.checks import check_not_negative
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import InvalidParameter
@@ -52,7 +52,7 @@ def lidar(
     file: Annotated[
         Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
     ] = None,
-    size: Annotated[int, typer.Option(help="Thin the scene to at most so many pixels a side.")] = 64,
+    size: Annotated[int, typer.Option(help="Thin the scene to at most this many pixels a side.")] = 64,
     bins: Annotated[int, typer.Option(help="Time bins of the sensor.")] = 200,
     fwhm: Annotated[float, typer.Option(help="Width of the laser's pulse, in bins.")] = 3.0,
     reach: Annotated[
@@ -75,13 +75,13 @@ def lidar(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Let pulse stop a pixel when its depth, elimination when its bin, is wrong at most so often."
+            help="Stop a pixel when its depth (pulse) or its bin (elimination) is wrong with at most this probability."
         ),
     ] = None,
     dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, a bin and cycle.")] = 0.0,
     dead_time: Annotated[float, typer.Option(help="Nanoseconds that the detector is blind after a photon.")] = 100.0,
     seed: opt.SeedOption = 0,
-    workers: Annotated[int, typer.Option(help="Processes to share the pixels.")] = 2,
+    workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
     as_json: opt.Json = False,
 ) -> None:
@@ -185,9 +185,10 @@ def _print(frames: list[Frame], picture: Path) -> None:
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: a row a figure, a column a method
     console.print(table)
     console.print(
-        "Shares: depth within so many bins of the truth, off by more than 5 cm, found at all, and (of all pixels) "
-        "sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. Cycles and time are "
-        f"of a pixel: mean, 90 %, and mean, with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
+        "Shares: depth within 1 bin (or the ± of its column) of the truth, off by more than 5 cm, found at all, and "
+        "(of all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. "
+        "Cycles and time are of a pixel: mean, 90 %, and mean, "
+        f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")
@@ -217,11 +218,11 @@ def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
         line = (
             frame.acquisition,
             "" if isnan(summary.rmse_cm) else f"{summary.rmse_cm:.1f}",
-            *("" if isnan(share) else figures.percent(share) for share in shares),
-            figures.count(summary.cycles_mean),
-            figures.count(summary.cycles_90),
+            *("" if isnan(share) else formatting.percent(share) for share in shares),
+            formatting.count(summary.cycles_mean),
+            formatting.count(summary.cycles_90),
             "" if isnan(summary.milliseconds_mean) else f"{1000 * summary.milliseconds_mean:,.0f}",
-            "" if isnan(summary.confident) else figures.percent(summary.confident),
+            "" if isnan(summary.confident) else formatting.percent(summary.confident),
         )
         lines.append(line)
     return lines
@@ -242,14 +243,14 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
     """What the table does not show of pixels that are not like the others."""
     summary = frames[0].summary()
     if summary.missing:
-        false = ", ".join(f"{frame.acquisition} {figures.percent(frame.summary().false_depth)}" for frame in frames)
+        false = ", ".join(f"{frame.acquisition} {formatting.percent(frame.summary().false_depth)}" for frame in frames)
         console.print(
             f"{summary.missing:,} pixels have no true depth within reach; shares are of the others. "
             f"Given a depth all the same: {false}."
         )
     for frame in frames:
         if frame.acquisition == "elimination":
-            proved = figures.percent(frame.summary().proved)
+            proved = formatting.percent(frame.summary().proved)
             console.print(
                 f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is at most "
                 f"{frame.task.neighbours} from that."

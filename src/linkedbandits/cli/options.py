@@ -21,20 +21,20 @@ Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {
 Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
 Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
-Delta = Annotated[float, typer.Option(help="How often the answer may be wrong.")]
+Delta = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
 Gap = Annotated[
     str,
-    typer.Option(help="What policies that want the gap between the two best means are told: a number, true or none."),
+    typer.Option(help="The gap between the two best means, for policies that take it: a number, true or none."),
 ]
 LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same figures.")]
-MaxPlays = Annotated[int | None, typer.Option(help="End a run that has not stopped after so many plays.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same results.")]
+MaxPlays = Annotated[int | None, typer.Option(help="Stop a run after this many plays, decided or not.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 
 
 @dataclass(frozen=True)
-class Instance:
+class NamedMeans:
     """A vector of means and where it comes from."""
 
     name: str
@@ -47,7 +47,7 @@ class Instance:
         return float(first - second)
 
 
-def read_instance(scenario: str | None, arms: int | None, best: int | None, means: str | None) -> Instance:
+def read_instance(scenario: str | None, arms: int | None, best: int | None, means: str | None) -> NamedMeans:
     """The instance that the options describe: a scenario of the paper unless means are given."""
     if means is not None:
         for option, value in (("--scenario", scenario), ("--arms", arms), ("--best", best)):
@@ -57,17 +57,17 @@ def read_instance(scenario: str | None, arms: int | None, best: int | None, mean
             values = [float(mean) for mean in means.split(",")]
         except ValueError:
             raise InvalidMeans(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
-        return Instance(f"{len(values)} arms", check_means(values))
+        return NamedMeans(f"{len(values)} arms", check_means(values))
     name = scenario or "one-sparse"
     arms = 10 if arms is None else arms
     if name == "one-sparse":
-        return Instance(f"one-sparse, {arms} arms", one_sparse(arms, best or 0))
+        return NamedMeans(f"one-sparse, {arms} arms", one_sparse(arms, best or 0))
     if best is not None:
         raise InvalidParameter(f"--best {best} goes with --scenario one-sparse alone; leave it out for {name}")
-    return Instance(f"{name}, {arms} arms", find_scenario(name)(arms))
+    return NamedMeans(f"{name}, {arms} arms", find_scenario(name)(arms))
 
 
-def read_gap(gap: str, instance: Instance) -> float | None:
+def read_gap(gap: str, instance: NamedMeans) -> float | None:
     """The gap that policies are told: the instance's own, another number, or none."""
     if gap == "none":
         return None

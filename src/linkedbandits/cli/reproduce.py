@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 def reproduce(
     out: Annotated[
         Path | None,
-        typer.Option(help="Where everything goes, and is gone on from; reproduction unless given.", show_default=False),
+        typer.Option(
+            help="The folder to write, where an unfinished run continues; reproduction unless given.",
+            show_default=False,
+        ),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="A few small cells in seconds, to see how it goes; into reproduction-quick."),
     ] = False,
     engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many at once; all cores unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="How many processes; all cores unless given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")
     ] = None,

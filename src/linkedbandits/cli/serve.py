@@ -16,19 +16,22 @@ from linkedbandits.signals import leave_signals_to_the_server
 
 def serve(
     store: opt.StoreUrl = opt.DEFAULT_STORE,
-    host: Annotated[str, typer.Option(help="Where to listen; beyond loopback it takes tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="The address to listen on; all but loopback need tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8000,
     requests_per_second: Annotated[
         float, typer.Option(min=1, help="How many requests a second each token may make.")
     ] = 1000.0,
     require_tokens: Annotated[
         bool | None,
         typer.Option(
-            help="Demand a token from the start, or not even though all were revoked; by default, once one was made.",
+            help="Require tokens from the start, or open a service again whose tokens were all revoked. "
+            "By default tokens are required once one was made.",
             show_default=False,
         ),
     ] = None,
-    log_requests: Annotated[bool, typer.Option("--log-requests", help="Log requests that went well, too.")] = False,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests", help="Log every request, not only those that fail.")
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Let simulated users play a demonstration.")] = False,
 ) -> None:
     """Serve live experiments over HTTP, with a page to watch them.

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
@@ -86,19 +86,20 @@ def _write_csv(path: Path, runs: Runs) -> None:
             writer.writerow([trial, arm, status, plays, *samples])
 
 
-def _print(instance: opt.Instance, text: str, policy: AnyPolicy, runs: Runs, most_arms: int = 20) -> None:
+def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, most_arms: int = 20) -> None:
     console = Console()
     summary = runs.summary()
     low, high = summary.error_interval
     console.print(
-        f"{text} on {instance.name}: {figures.count(summary.plays_mean)} plays on average "
-        f"(standard error {figures.count(summary.plays_standard_error)}, median {figures.count(summary.plays_median)}, "
-        f"90 % within {figures.count(summary.plays_90)}); "
-        f"wrong in {figures.percent(summary.error_rate)} of {summary.trials:,} trials "
-        f"(95 % interval {figures.percent(low)} to {figures.percent(high)})."
+        f"{text} on {instance.name}: {formatting.count(summary.plays_mean)} plays on average "
+        f"(standard error {formatting.count(summary.plays_standard_error)}, "
+        f"median {formatting.count(summary.plays_median)}, "
+        f"90 % within {formatting.count(summary.plays_90)}); "
+        f"wrong in {formatting.percent(summary.error_rate)} of {summary.trials:,} trials "
+        f"(95 % interval {formatting.percent(low)} to {formatting.percent(high)})."
     )
     if policy.status_at_stop == "confident" and summary.confident < 1:
-        console.print(f"{figures.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
+        console.print(f"{formatting.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
     table = Table(box=SIMPLE_HEAD)
     for heading in ("arm", "mean", "samples, mean", "samples a play", "named best"):
         table.add_column(heading, justify="right")
@@ -108,9 +109,9 @@ def _print(instance: opt.Instance, text: str, policy: AnyPolicy, runs: Runs, mos
         table.add_row(
             str(arm),
             f"{instance.means[arm]:.4g}",
-            figures.count(samples),
+            formatting.count(samples),
             f"{samples / summary.plays_mean:.3f}",
-            figures.percent(float((runs.arm == arm).mean())),
+            formatting.percent(float((runs.arm == arm).mean())),
         )
     console.print(table)
     if instance.means.size > most_arms:

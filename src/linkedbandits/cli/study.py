@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.report import report_console
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def study(
     file: Annotated[Path | None, typer.Argument(help="The study, a TOML file.", show_default=False)] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where results go, and are gone on from; FILE-results unless given.")
+        Path | None,
+        typer.Option(help="The folder for results, where an unfinished study continues; FILE-results unless given."),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what would run, and about how long; run nothing.")
@@ -33,7 +34,7 @@ def study(
         Path | None, typer.Option(help="Print the table of a folder of results and draw its figures; run nothing.")
     ] = None,
     engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many at once; all cores unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="How many processes; all cores unless given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")
     ] = None,
@@ -108,19 +109,21 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         bound = row["lower_bound"]
         stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
-        wrong, low, high = (figures.percent(row[name]) for name in stopped.split())
+        wrong, low, high = (formatting.percent(row[name]) for name in stopped.split())
         table.add_row(
             row["instance"],
             row["policy"],
             row["linkage"],
             "" if row["delta"] is None else f"{row['delta']:g}",
             f"{row['trials']:,}",
-            figures.count(row["plays_mean"]),
-            f"({figures.count(row['plays_low'])} to {figures.count(row['plays_high'])})" if row["plays_high"] else "",
-            figures.times(row["plays_mean"] / bound) if bound else "",
+            formatting.count(row["plays_mean"]),
+            f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
+            if row["plays_high"]
+            else "",
+            formatting.times(row["plays_mean"] / bound) if bound else "",
             wrong,
             f"({low} to {high})",
-            *([figures.percent(_unfinished(row))] if some_unfinished else []),
+            *([formatting.percent(_unfinished(row))] if some_unfinished else []),
         )
     return table
 
@@ -131,12 +134,12 @@ def _unfinished(row: dict[str, Any]) -> float:
 
 
 def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_json: bool) -> None:
-    from linkedbandits.study.estimate import estimate
+    from linkedbandits.study.forecast import forecast
     from linkedbandits.study.running import missing_trials
     from linkedbandits.workers import usable_cores
 
     missing = missing_trials(made, folder, merge=merge)
-    forecast = estimate(made, missing)
+    needed = forecast(made, missing)
     count = workers or usable_cores()
     if as_json:
         data = {
@@ -144,8 +147,8 @@ def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_
             "folder": str(folder),
             "seed": made.seed,
             "workers": count,
-            "seconds": forecast.seconds(count),
-            "memory_bytes": forecast.memory(count),
+            "seconds": needed.seconds(count),
+            "memory_bytes": needed.memory(count),
             "missing_trials": sum(missing.values()),
             "cells": [{**cell.to_json(), "missing": missing[cell.key]} for cell in made.cells],
         }
@@ -165,7 +168,7 @@ def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_
     there = "" if to_run == trials else f", of which {trials - to_run:,} are there already"
     console.print(
         f"{len(made.cells)} cells, {trials:,} trials, seed {made.seed}, in {folder}{there}.\n"
-        f"About {figures.duration(forecast.seconds(count))} on {count} cores and "
-        f"{forecast.memory(count) / 1e9:.1f} GB, judged by short trial runs; right within a factor of two or so.",
+        f"About {formatting.duration(needed.seconds(count))} on {count} cores and "
+        f"{needed.memory(count) / 1e9:.1f} GB, judged by short trial runs; right within a factor of two or so.",
         soft_wrap=True,
     )

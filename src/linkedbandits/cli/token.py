@@ -22,8 +22,8 @@ token = typer.Typer(help="Make, list and revoke the tokens of a live service.", 
 
 @token.command()
 def create(
-    name: Annotated[str, typer.Option(help="Whose it is, for the list.")],
-    role: Annotated[str, typer.Option(help="viewer looks; player also asks and tells; admin also creates.")] = "player",
+    name: Annotated[str, typer.Option(help="Who the token is for; the list of tokens shows it.")],
+    role: Annotated[str, typer.Option(help="viewer reads; player also asks and tells; admin also creates.")] = "player",
     store: opt.StoreUrl = opt.DEFAULT_STORE,
     as_json: options.Json = False,
 ) -> None:
@@ -37,7 +37,7 @@ def create(
         typer.echo(json.dumps({"token": text, "id": record.id, "name": name, "role": role}))
         return
     typer.echo(text)
-    typer.echo(f"Token {record.id} for {name}, {role}. It is not shown again; whoever has it may use it.", err=True)
+    typer.echo(f"Token {record.id} for {name}, {role}. It is not shown again; anyone who has it can use it.", err=True)
 
 
 @token.command(name="list")

@@ -1,4 +1,4 @@
-"""One look for all figures: readable in print, and for readers who do not see all colours."""
+"""One style for all figures: readable in print, and for readers who do not see all colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNDATED: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"Creatio
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """How one series is drawn, in every panel of a figure."""
 
     colour: str
@@ -42,17 +42,17 @@ class Look:
     line: Any
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for every name, in the order they first come up; after seven names the looks come round again.
+def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
+    """A style for every name, in the order in which names first come up; 49 names have 49 styles.
 
-    >>> looks(["uniform", "maximal", "uniform"])["maximal"].marker
+    >>> series_styles(["uniform", "maximal", "uniform"])["maximal"].marker
     's'
     """
     chosen = {}
     for number, name in enumerate(dict.fromkeys(names)):
         # Seven colours, but lines that shift by one each round, so that 49 names are still told apart.
         line = LINES[(number + number // len(COLOURS)) % len(LINES)]
-        chosen[name] = Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], line)
+        chosen[name] = SeriesStyle(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], line)
     return chosen
 
 
@@ -65,7 +65,7 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure of so many inches and the axes of its panels, row by row, in the common style."""
+    """A figure of that size in inches and the axes of its panels, row by row, in the common style."""
     with _style():
         from matplotlib.figure import Figure  # as below
 

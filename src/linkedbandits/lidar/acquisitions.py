@@ -86,7 +86,7 @@ class Task:
 class Acquisition:
     """A policy, the linkage it plays under, and the laser cycles that a play takes.
 
-    ``shifts`` says that plays are windows whose starts are shifted evenly, by so many steps. ``sure_of`` names the
+    ``shifts`` says that plays are windows whose starts are shifted evenly, in this many steps. ``sure_of`` names the
     estimator whose depth is sure where the policy stops with its guarantee.
     """
 

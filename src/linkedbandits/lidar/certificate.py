@@ -46,7 +46,7 @@ SIGNAL_STEP = 0.33
 are then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
 _LARGEST_STEP = 0.26
 BELOW = 6
-"""Signals below the weakest expected are covered, too: by so many cells and one more, down to 0. A single one would be
+"""Signals below the weakest expected are covered too: by this many cells and one more, down to 0. A single one would be
 too wide: its bound would grow as fast as the evidence, and dim pixels would never be certain."""
 _STEP_BELOW = 4 / 3
 """Their step is this much longer;"""

@@ -21,7 +21,7 @@ from linkedbandits.model import FloatArray, IntArray, empirical_means
 Estimator = Callable[[IntArray, IntArray, IntArray], FloatArray]
 
 SIGNAL_SPREAD = 10.0
-"""Pixels may be so many times brighter or darker than the signal that a model is told."""
+"""Pixels may be this many times brighter or darker than the signal that a model is told."""
 _STEPS = 8
 """How many places within a bin the matched filter tries."""
 

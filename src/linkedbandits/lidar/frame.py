@@ -26,7 +26,7 @@ from linkedbandits.workers import run_pieces
 MEMORY = 32 * 2**20
 """Bytes for the arrays of the pixels that run side by side in a process."""
 LEAST_PIXELS = 256
-"""A process takes so many pixels at a time, or a few more."""
+"""A process takes this many pixels at a time, or a few more."""
 
 _REMEDY = (
     'look at the machine\'s memory, or run with fewer workers; in a script, capture under if __name__ == "__main__":'
@@ -123,7 +123,7 @@ class Summary:
     proved: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON: None where there is no number."""
+        """The fields by name, ready for ``json.dumps``; None where there is no number."""
         data = asdict(self)
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in data.items()}
 

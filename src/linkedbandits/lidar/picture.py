@@ -15,9 +15,9 @@ from linkedbandits.model import BoolArray
 ENDINGS = (".png", ".svg", ".pdf")
 ROWS = ("depth (m)", "error (cm)", "laser cycles")
 _LEAST_BINS = 20
-"""Depth's colours span so many bins at least."""
+"""Depth's colours span at least this many bins."""
 _MOST_ERROR = 10.0
-"""Errors beyond so many centimetres have one colour."""
+"""Errors beyond this many centimetres have one colour."""
 
 
 def check_picture(path: Path) -> None:

@@ -101,7 +101,7 @@ def surroundings(counts: npt.NDArray[Any], half: int, dtype: type[np.floating[An
 
 
 def few_at_a_time(lanes: int, cells: int) -> Iterator[slice]:
-    """Parts of the lanes small enough that arrays of so many cells a lane stay in a core's cache."""
+    """Parts of the lanes small enough that arrays of ``cells`` cells a lane stay in a core's cache."""
     size = max(1, _CELLS_AT_ONCE // cells)
     return (slice(start, start + size) for start in range(0, lanes, size))
 

@@ -121,9 +121,9 @@ def find_scene(name: str) -> Scene:
 
 
 def read_scene(path: Path) -> Scene:
-    """A depth map of one's own.
+    """Read a depth map of your own.
 
-    ``.npy`` has metres; ``.npz`` has metres as ``depth`` and, if it likes, ``reflectivity``; ``.png`` has 16 bits a
+    ``.npy`` has metres; ``.npz`` has metres as ``depth`` and may have ``reflectivity``; ``.png`` has 16 bits a
     pixel, millimetres, and 0 where depth is missing.
     """
     readers = {".npy": _read_numpy, ".npz": _read_numpy, ".png": _read_png}

@@ -22,7 +22,7 @@ from linkedbandits.model import FloatArray, IntArray
 
 SPEED_OF_LIGHT = 299_792_458.0
 LEAST_BACKGROUND = 1e-6
-"""Models assume at least so many background photons a bin and cycle, or one stray photon would prove a depth.
+"""Models assume at least this many background photons a bin and cycle, or one stray photon would prove a depth.
 With this it does not, unless the pulse is much narrower than a bin."""
 MOST_REACH = 1e6
 """Metres: no sensor sees so far."""
@@ -84,7 +84,7 @@ class Sensor:
         return np.asarray(-np.expm1(-rates))
 
     def elapsed(self, cycles: FloatArray, photons: IntArray) -> FloatArray:
-        """Seconds that so many cycles take, of which ``photons``, (pixels, bins), ended with a photon in that bin.
+        """Seconds that ``cycles`` take, of which ``photons``, (pixels, bins), ended with a photon in that bin.
 
         The laser does not wait: a photon costs the periods that begin before the detector can see again. How many
         those are depends on when in its period it came: the middle of its bin is taken for that.
@@ -94,7 +94,7 @@ class Sensor:
         return np.asarray((cycles + photons @ lost) * self.period)
 
     def elapsed_shifted(self, windows: IntArray, shifts: int, cost: float, chances: FloatArray) -> FloatArray:
-        """Seconds that so many windows take whose starts are shifted evenly, on average over what they may see.
+        """Seconds that ``windows`` take whose starts are shifted evenly, on average over what they may see.
 
         A window begins ``cost`` periods after the last one; or, where the detector is still blind by then, as many
         whole periods later as it takes. So it matters how far into its window a photon came. Counts of bins do not

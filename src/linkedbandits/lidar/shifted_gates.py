@@ -9,9 +9,9 @@ photon: with 100 shifts, 200 bins and 20 ambient photons a cycle the best and th
 20 shifts, by a factor of 2.5.
 
 A window that wraps sees the end of one period and the beginning of the next. The shifts of a whole round add up to one
-more period, so a round of so many windows takes one laser cycle more than it has windows: :attr:`ShiftedGates.cost`.
-That is how the authors shift. Whoever takes all windows of a shift together, which the counts would not tell, would
-pay one cycle more in all.
+more period, so a round takes one laser cycle more than it has windows: :attr:`ShiftedGates.cost`.
+That is how the authors shift. To take all windows of a shift together, which the counts would not tell, would cost
+one cycle more in all.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import SeedArray, open_lanes
 
 LEAD = 2.0
-"""The gate opens so many standard deviations of the pulse before the depth that was drawn."""
+"""The gate opens this many standard deviations of the pulse before the depth that was drawn."""
 
 
 @dataclass

@@ -103,7 +103,7 @@ class AnswerLog:
             self._tuples[play] = NOT_KEPT
 
     def forget_tuples(self) -> None:
-        """Keep them no more: somebody else has a record of them."""
+        """Stop keeping them: the service's journal has them."""
         self._tuples, self._table, self._arms_kept, self._last = None, TupleTable(), 0, None
 
     def in_log(self, play: int) -> IntArray | None:

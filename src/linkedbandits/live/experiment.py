@@ -48,12 +48,12 @@ class Estimate:
 class Experiment:
     """Find the best of some labelled arms, by asking what to play and telling what happened.
 
-    Labels are text, numbers or booleans. ``max_plays`` ends the experiment after so many answers in time if the policy
-    has not stopped by then. ``seed`` is for policies that draw.
+    Labels are text, numbers or booleans. ``max_plays`` ends it after that many answers in time if the policy has not
+    stopped by then. ``seed`` is for policies that draw.
 
-    Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time to
-    keep so many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter the
-    evidence only when they are told.
+    Any number of plays may be out at once. Say how many with ``parallel``: the policy then asks for enough at a time
+    to keep that many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter
+    the evidence only when they are told.
 
     Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
 
@@ -205,7 +205,7 @@ class Experiment:
         return seal(content)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything but the answers, as plain data whose size does not grow with the plays; see :meth:`restore`."""
+        """Everything but the answers, for ``json.dumps`` and :meth:`restore`; its size does not grow with plays."""
         with self._lock:
             return self._content()
 

@@ -1,10 +1,10 @@
-"""One request, fulfilled play by play by somebody else: what to hand out next, and what has come back.
+"""One request, fulfilled play by play by the caller: what to hand out next, and what has come back.
 
 The plays in flight are *spoken for*: a request never hands out more plays of an arm than it still needs samples of
 it, and it is fulfilled only when all of them are back. So no answer can be left out because it was slow, which
 matters where slow answers tend to be the failures.
 
-Somebody who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
+A caller who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
 requests that follow.
 
 Where there is a log (:mod:`linkedbandits.log_world`), a request takes from it what it has, and only the rest is played.
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkedbandits.linkage import Linkage
-from linkedbandits.live.spares import Claim, Spares
+from linkedbandits.live.spares import ClaimedSpares, Spares
 from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
 
@@ -51,7 +51,7 @@ class RequestInProgress(Protocol):
         """A play that speaks for these arms will not come back."""
         ...
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """Take from the spare plays what is needed: samples from those that are back, the word of the others."""
         ...
 
@@ -77,7 +77,9 @@ class NeedsInProgress:
         self._remaining = needs.copy()
         self._free = needs.copy()  # remaining needs that no play in flight speaks for
         self._successes = np.zeros_like(needs)
-        self._unmet = int(needs.sum(dtype=np.float64))  # exact as far as anybody could play, and cannot overflow
+        self._unmet = int(
+            needs.sum(dtype=np.float64)
+        )  # exact for any number of plays that can be made, and cannot overflow
         self._order = np.empty(0, dtype=np.int64)
         self._plan_plays = 0
         self._whole = False  # plays try all arms of the order, also those without a need
@@ -90,7 +92,7 @@ class NeedsInProgress:
     def read(self, log: LogWorld) -> None:
         """Take from the log what it has."""
         taken = np.minimum(self._needs, log.left)
-        # A linkage whose plays try more than is needed would use the log up for what nobody asked for.
+        # A linkage whose plays try more than is needed would use the log up for samples that were not asked for.
         exact = not self._linkage.plan(self._needs[np.newaxis]).whole
         if exact and (taken == self._needs).all():
             whole = self._linkage.fulfil(taken[np.newaxis], np.array([COUNT_LIMIT]), log)
@@ -108,7 +110,7 @@ class NeedsInProgress:
         return self._unmet == 0
 
     def hand_out(self) -> IntArray | None:
-        """The arms of the linkage's plan with a need that nobody speaks for."""
+        """The arms of the linkage's plan with a need that no play in flight is to meet."""
         if self._sure <= 0 and (self._sure < 0 or not self._settle_next_play()):
             self._sure = -1  # until something is free again
             return None
@@ -161,12 +163,12 @@ class NeedsInProgress:
                 self._sure = 0
 
     def take_back(self, arms: IntArray) -> None:
-        """Nobody speaks for these arms any more."""
+        """These arms are no longer spoken for."""
         self._free[arms] += 1
         self._sure = 0
 
-    def claim(self, spares: Spares) -> Claim:
-        """Arm by arm, as far as there is a need that nobody speaks for."""
+    def claim(self, spares: Spares) -> ClaimedSpares:
+        """Arm by arm, as far as there is a need that no play in flight is to meet."""
         claim = spares.claim_samples(self._free)
         self._free -= claim.spoken_for
         self._remaining -= claim.samples
@@ -216,7 +218,7 @@ class NeedsInProgress:
 
 
 class RepeatsInProgress:
-    """One tuple, played so many times."""
+    """One tuple, played a given number of times."""
 
     def __init__(self, order: IntArray, times: int, arms: int) -> None:
         self._order = order
@@ -256,7 +258,7 @@ class RepeatsInProgress:
         """The play has to be made again."""
         self._free += 1
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """A spare play of the same tuple counts as one of the plays asked for."""
         claim = spares.claim_tuples(self._order, self._free)
         self._free -= claim.plays
@@ -294,7 +296,7 @@ class RepeatsInProgress:
 
 
 class RepeatsFromLog:
-    """One tuple, played so many times, while there is a log with outcomes of its arms.
+    """One tuple, played a given number of times, while there is a log with outcomes of its arms.
 
     Every play goes from place to place of the tuple: an arm of which the log has something is read, one of which it has
     nothing more is played, with those behind it that the log has nothing of either. So what is handed out are pieces of
@@ -353,7 +355,7 @@ class RepeatsFromLog:
         """The piece has to be played again."""
         self._waiting[self._place_of[int(arms[0])]] += 1
 
-    def claim(self, spares: Spares) -> Claim:
+    def claim(self, spares: Spares) -> ClaimedSpares:
         """Whole plays of the tuple, once the log has nothing of any of its arms."""
         most = 0 if self._log.left[self._order].any() else self._waiting[0]
         claim = spares.claim_tuples(self._order, most)

@@ -1,4 +1,4 @@
-"""A live experiment in numbers: one lane of the loop that simulation runs, played by somebody else.
+"""A live experiment in numbers: one lane of the loop that simulation runs, played by the caller.
 
 :class:`Run` owns everything that changes during an experiment. Arms are numbers; labels are the business of
 :class:`linkedbandits.live.experiment.Experiment`, leases and the journal of the service's. It is not guarded against
@@ -225,7 +225,7 @@ class Run:
         return None if evidence is None else evidence[0].tolist()
 
     def content(self) -> dict[str, Any]:
-        """All of it but the answers, as plain data for :meth:`fill` to go on from exactly.
+        """All of it but the answers, ready for ``json.dumps``; :meth:`fill` goes on exactly from there.
 
         Its size depends on the arms and on the plays that are out, not on how many were made.
         """

@@ -33,7 +33,7 @@ FORMAT = "linkedbandits.experiment"
 VERSION = 3
 
 REQUESTS_COMPARED = 60
-"""So many requests in a row tell a policy from one that asks otherwise."""
+"""How many requests in a row are compared to tell a policy from one that asks otherwise."""
 ARMS_COMPARED = 8
 
 
@@ -129,7 +129,7 @@ def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     """
     try:
         hash(policy)
-    except TypeError:  # a policy of somebody's own, with a parameter that has no hash
+    except TypeError:  # a user's own policy, with a parameter that has no hash
         return _lead_through(policy, linkage, arms)
     return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
 
@@ -165,7 +165,9 @@ def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
             seen.update(state.still_in.tobytes() + state.stopped.tobytes())
             if state.stopped[0]:
                 break
-    except Exception as error:  # a policy that cannot be led through everything must not keep anybody from saving
+    except (
+        Exception
+    ) as error:  # a policy that cannot be led through everything must not stop an experiment from being saved
         seen.update(type(error).__name__.encode())
     return seen.hexdigest()[:16]
 

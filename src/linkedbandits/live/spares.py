@@ -2,7 +2,7 @@
 
 When a request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
 handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
-For the same reason a spare play that nobody wanted is forgotten by its age alone, counted in spare plays handed out.
+For the same reason a spare play that no request took is forgotten by its age alone, counted in spare plays handed out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from linkedbandits.live.answer_log import NO_HIT, TupleTable
 from linkedbandits.model import BoolArray, IntArray
 
 MOST_SPARES = 10_000
-"""A spare play waits until so many others were handed out behind it."""
+"""A spare play is kept until this many others were handed out after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a request takes over: so many plays, of which some are back, with samples and successes of every arm.
+class ClaimedSpares:
+    """What a request takes over: ``plays`` plays, ``back`` of which are back, with samples and successes of every arm.
 
     ``spoken_for`` has the samples of every arm from all of them. ``out`` has the plays that are not back, with the arms
     they now speak for, or None if those are all that they try.
@@ -86,13 +86,13 @@ class Spares:
         if row is not None:
             self._unclaimed[row] = False
 
-    def claim_samples(self, needs: IntArray) -> Claim:
+    def claim_samples(self, needs: IntArray) -> ClaimedSpares:
         """Arm by arm, as many samples as are needed."""
         self._tidy()
         unclaimed = self._unclaimed[: len(self)]
         return self._claim(unclaimed & (np.cumsum(unclaimed, axis=0, dtype=np.int32) <= needs))
 
-    def claim_tuples(self, arms: IntArray, times: int) -> Claim:
+    def claim_tuples(self, arms: IntArray, times: int) -> ClaimedSpares:
         """Whole plays of this very tuple."""
         self._tidy()
         alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(arms.tobytes()))
@@ -101,7 +101,7 @@ class Spares:
         taken[rows] = self._unclaimed[rows]
         return self._claim(taken)
 
-    def _claim(self, taken: BoolArray) -> Claim:
+    def _claim(self, taken: BoolArray) -> ClaimedSpares:
         count = len(self)
         of_play = taken.sum(axis=1)
         claimed = of_play > 0
@@ -116,7 +116,7 @@ class Spares:
         self._whole[:count] &= ~claimed
         self._unclaimed[:count] &= ~taken
         self._tidy()
-        return Claim(
+        return ClaimedSpares(
             plays=int(claimed.sum()),
             back=int(back.sum()),
             spoken_for=taken.sum(axis=0),

@@ -11,7 +11,8 @@ every step
 - with k' arms still to be accepted, a survivor is accepted if its L is above the (k'+1)-th largest U of the
   survivors, and rejected if its U is below the k'-th largest L of the survivors (tolerance 0).
 
-It ends when nobody survives. The bounds hold at all times at once, so they may be looked at after batches of plays.
+It ends when every arm is accepted or rejected. The bounds hold at all times at once, so they may be looked at after
+batches of plays.
 """
 
 from __future__ import annotations

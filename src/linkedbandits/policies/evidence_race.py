@@ -19,10 +19,10 @@ a best arm was dropped by bad luck, it returns as the challenger of the rest, an
 without a change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In
 epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each
 leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
-a rival that is ahead by epsilon/2, so epochs do not go on for ever, even between exact ties.
+a rival that is ahead by epsilon/2, so epochs come to an end, even between exact ties.
 
 *With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
-is still in has all the others that are within so many places. The best arm is one of those, unless it was dropped.
+is still in has all the others within that many places. The best arm is one of those, unless it was dropped.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from linkedbandits.stopping.evidence import grow, place_bets, reserve
 GROWTH = 0.03
 """A block asks for this share of the samples a rival has had."""
 LOOKS = 5
-"""One prediction and one bet serve so many blocks, once the first few are over;"""
+"""One prediction and one bet serve this many blocks, once the first few are over;"""
 EARLY_BLOCKS = 16
 """before that, every block has its own."""
 FIRST_SUCCESSES = 0.3
-"""A block is not shorter than it takes the leader to have so many successes, or a quarter of what was seen."""
+"""A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
 RECALL = 2.0
 """A dropped arm is sampled again when N kl(mean, leader's) falls below this times log(level / N)."""
 
@@ -202,7 +202,7 @@ class EvidenceRace(InBatches[RaceState]):
         crossed = entries[grown + reserve(block) >= self.k / share]
         if crossed.size:
             state.refuted.reshape(-1)[crossed] = True
-            in_lead = leading_arms(state)
+            in_lead = are_leaders(state)
             state.still_in = state.still_in & ~(state.refuted.all(axis=1) & ~in_lead)
             self._stop_asking(state, in_lead)
         if self.epsilon > 0:
@@ -235,10 +235,10 @@ class EvidenceRace(InBatches[RaceState]):
             preferred = state.still_in
             state.stopped = preferred.sum(axis=1) <= self.k
         if self.epsilon > 0:
-            decided = (state.refuted | state.near_refuted).all(axis=1) | ~state.still_in | leading_arms(state)
+            decided = (state.refuted | state.near_refuted).all(axis=1) | ~state.still_in | are_leaders(state)
             finished = decided.all(axis=1) & ~state.stopped
             state.stopped = state.stopped | finished
-            preferred = np.where(finished[:, np.newaxis], leading_arms(state), preferred)
+            preferred = np.where(finished[:, np.newaxis], are_leaders(state), preferred)
         ends = np.flatnonzero(state.stopped)
         if ends.size:
             score = state.prediction[ends] + 2.0 * preferred[ends]
@@ -249,7 +249,7 @@ class EvidenceRace(InBatches[RaceState]):
         """Predict, find the leaders, and fix needs and bets from what is known now."""
         state.prediction, state.mixture = predict(state.samples, state.successes, state.mixture)
         self._find_leaders(state)
-        in_lead = leading_arms(state)
+        in_lead = are_leaders(state)
         leader_prediction = np.take_along_axis(state.prediction, state.leaders, axis=1)
         state.recalled = _recalled(state, leader_prediction.min(axis=1))
         open_pairs = (state.still_in & ~in_lead)[:, np.newaxis, :] & ~state.refuted
@@ -272,7 +272,7 @@ class EvidenceRace(InBatches[RaceState]):
             state.leaders = state.prediction.argmax(axis=1)[:, np.newaxis]
             state.refuted = ~state.still_in[:, np.newaxis, :]
             return
-        score = state.prediction + leading_arms(state) * (self.epsilon / 2 + 1e-12)
+        score = state.prediction + are_leaders(state) * (self.epsilon / 2 + 1e-12)
         leaders = np.sort(np.argsort(-score, axis=1, kind="stable")[:, : self.k], axis=1)
         changed = (leaders != state.leaders).any(axis=1)
         if changed.any():
@@ -287,7 +287,7 @@ class EvidenceRace(InBatches[RaceState]):
     def _place(self, state: RaceState, leader_prediction: FloatArray) -> None:
         asked = state.needs > 0
         leaders_asked = np.take_along_axis(state.needs, state.leaders, axis=1)
-        rivals = (asked & ~leading_arms(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
+        rivals = (asked & ~are_leaders(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
         below = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis]
         state.own, state.rival, state.sure = _bets(state, rivals & below, leader_prediction, leaders_asked, 0.0)
         if self.epsilon > 0:
@@ -297,7 +297,7 @@ class EvidenceRace(InBatches[RaceState]):
             )
 
 
-def leading_arms(state: RaceState) -> BoolArray:
+def are_leaders(state: RaceState) -> BoolArray:
     """The leaders, as marks on the arms."""
     marks = np.zeros_like(state.still_in)
     np.put_along_axis(marks, state.leaders, True, axis=1)

@@ -20,7 +20,7 @@ from linkedbandits.policies.evidence_race import EARLY_BLOCKS, LOOKS, EvidenceRa
 RATIOS = (1.0, 1.5, 2.3, 3.5, 5.5)
 """How many samples of a leader for one of a rival may be asked;"""
 RATIO_ROUNDS = 3
-"""a ratio, once the first blocks are over, serves so many rounds of bets."""
+"""once the first blocks are over, a ratio serves this many rounds of bets."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LinkedElimination(EvidenceRace):
     ``epsilon`` is a tolerance: any arm within epsilon of the best (for k > 1: of the k-th best) is a right answer, and
     the run ends accordingly sooner. With ``epsilon=0`` the best arm has to be unique for the run to end by itself.
     ``neighbours`` is a tolerance in places, for arms in a row whose neighbours are alike (bins, prices, thresholds):
-    any arm at most so many places from the best is a right answer, and the run ends where all arms left are that close.
+    any arm at most that many places from the best is a right answer, and the run ends when all left are that close.
     ``price`` is set by the linkage that the policy runs under, and steers only how often the leader is sampled.
 
     >>> import linkedbandits as lb

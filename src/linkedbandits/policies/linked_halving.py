@@ -10,7 +10,7 @@ sample:
   down to the last play. So a run takes exactly its budget.
 - *Dropping arms may save little.* Let rho be the plays that one sample of every survivor takes: their number in the
   standard bandit, and 1 + mu_1 + ... + mu_{n-1} in the paper's Eq. 2. The original gives a round the share 1 / log2(n)
-  of the budget because rho will be halved so often. Here it falls from rho to about 1, whatever n is, so a round gets
+  of the budget as rho will be halved log2(n) times. Here it falls from rho to about 1, whatever n is, so a round gets
   the share 1 / (1 + log2(rho)) of the plays left. (In the standard bandit that is one share more than there are rounds,
   and the last two arms get it.) Where samples of all arms come nearly for free there is no hurry to drop any, and most
   of the budget goes into the first round. Equal shares would err less on means spread at random (measured under the
@@ -42,6 +42,7 @@ from linkedbandits.policies.median_elimination import better_half
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.simulation import simulate
 
 
 @dataclass
@@ -65,8 +66,8 @@ class LinkedHalving(WithoutGuarantee, Policy[LinkedHalvingState]):
     Nothing is proved about its error; :func:`error_curve` measures it. An experiment with several plays out at once may
     hand out some more than the policy needs to its end; there, give the experiment the same number as ``max_plays``.
 
-    Where being at most so many places off does no harm, say so with ``neighbours``: then survivors that are all so near
-    to one of them are not halved further, and what is left of the plays is shared by them.
+    ``neighbours`` says how many places off the best arm an answer may be. Survivors that are all that close to one of
+    them are not halved further, and share what is left of the plays.
 
     >>> import linkedbandits as lb
     >>> from linkedbandits.policies.linked_halving import LinkedHalving
@@ -166,7 +167,7 @@ def _behind(state: LinkedHalvingState) -> BoolArray:
 
 @dataclass(frozen=True)
 class ErrorPoint:
-    """How often LinkedHalving named a wrong arm with so many plays, and the 95 % interval of its probability."""
+    """How often LinkedHalving with a budget of ``plays`` named a wrong arm, and the 95 % interval of that."""
 
     plays: int
     error_rate: float
@@ -188,8 +189,6 @@ def error_curve(
     30 0.28
     300 0.01
     """
-    from linkedbandits.simulation import simulate  # simulation is built on the policies
-
     curve = []
     for plays in budgets:
         summary = simulate(means, LinkedHalving(plays), linkage=linkage, trials=trials, seed=seed).summary()

@@ -31,7 +31,7 @@ GOLDEN = (5**0.5 - 1) / 2
 LEAST_SHARE = 1 / 3
 """A rival that is still in is taken to need at least this share of what the hardest one does."""
 MOST_OF_LEADER = 8.0
-"""At most so many samples of the leader for one of the rival asked most."""
+"""At most this many samples of the leader for one of the rival asked most."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from linkedbandits.model import BoolArray
 
 
 def within_reach_of_all(still_in: BoolArray, places: int) -> BoolArray:
-    """The arms from which no arm that is in is more than so many places away; where none is in, perhaps none.
+    """The arms that are at most ``places`` places from every arm that is still in; unspecified where none is.
 
     >>> within_reach_of_all(np.array([[False, True, False, True, False]]), places=1)
     array([[False, False,  True, False, False]])

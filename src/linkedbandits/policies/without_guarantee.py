@@ -15,5 +15,5 @@ class WithoutGuarantee:
 
     @property
     def error_bound(self) -> float | None:
-        """None: how often it is wrong depends on means that nobody knows."""
+        """None: how often it is wrong depends on the means, which are unknown."""
         return None

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class AsyncClient:
-    """A service, for programmes that do other things meanwhile."""
+    """A client of a service for asyncio programs."""
 
     def __init__(
         self,

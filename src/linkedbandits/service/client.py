@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Client:
-    """A service, for programmes that wait for their answers. ``transport`` and the rest are for tests."""
+    """A client of a service; every call waits for its answer. ``transport`` and the rest are for tests."""
 
     def __init__(
         self,

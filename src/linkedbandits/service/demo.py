@@ -25,7 +25,7 @@ GATEWAYS: dict[Label, float] = {
     "Indigo": 0.06,
     "Juniper": 0.10,
 }
-"""How often each succeeds. Fjord is best, and nobody tells the experiment."""
+"""How often each succeeds. Fjord is best, which the experiment is not told."""
 
 _MEAN_SECONDS_TO_ANSWER = 0.3
 _SECONDS_WITHOUT_PLAYS = 0.2

@@ -19,9 +19,9 @@ from linkedbandits.errors import StoreUnavailable
 from linkedbandits.model import Label
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Look, Looking, Survey, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, ReadAll, ReadJob, ReadOne, Sweep
 from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, Writer, check_text
-from linkedbandits.service.replies import Asked, Told
+from linkedbandits.service.replies import AskReply, TellReply
 from linkedbandits.service.store import Reading, Store, Writing
 from linkedbandits.version import __version__
 
@@ -69,7 +69,7 @@ class Desk:
         self._on_group = on_group
         self._store = store
         self._groups = Groups(store, snapshot_every)
-        self._queue: SimpleQueue[Changing | Looking | None] = SimpleQueue()
+        self._queue: SimpleQueue[Changing | ReadJob | None] = SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="desk-reader")
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
@@ -133,11 +133,11 @@ class Desk:
         """Pause, resume (``"running"``) or archive; archived is for good."""
         return self._submit(Change(experiment, lambda hosted, _, now: hosted.set_status(status, now)))
 
-    def ask(self, experiment: str, count: int = 1, key: str | None = None) -> Future[Asked]:
+    def ask(self, experiment: str, count: int = 1, key: str | None = None) -> Future[AskReply]:
         """Up to ``count`` plays. With a ``key`` that was used before, the same plays as then."""
         return self._submit(Change(experiment, lambda hosted, store, now: hosted.ask(store, count, key, now)))
 
-    def tell(self, experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Future[Told]:
+    def tell(self, experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Future[TellReply]:
         """Say how plays ended: play id and the label of the arm that succeeded, or None."""
         return self._submit(Change(experiment, lambda hosted, _, now: hosted.tell(answers, now)))
 
@@ -151,13 +151,13 @@ class Desk:
 
     def in_flight(self) -> Future[int]:
         """How many plays are out, in all experiments in memory?"""
-        return self._submit(Survey(lambda opened: sum(len(hosted.leases) for hosted in opened)))
+        return self._submit(ReadAll(lambda opened: sum(len(hosted.leases) for hosted in opened)))
 
     def read(self, experiment: str, function: Callable[[HostedExperiment], T]) -> Future[T]:
         """What the function says of the experiment as it is in the store. It must not change it."""
-        return self._submit(Look(experiment, function))
+        return self._submit(ReadOne(experiment, function))
 
-    def _submit(self, job: Changing | Looking) -> Future[Any]:
+    def _submit(self, job: Changing | ReadJob) -> Future[Any]:
         with self._lock:
             if not self._open:
                 return _closed()
@@ -186,7 +186,7 @@ class Desk:
             working = None not in waiting
             jobs = [job for job in waiting if job is not None and job.future.set_running_or_notify_cancel()]
             self._change([job for job in jobs if isinstance(job, Changing)])
-            self._groups.look([job for job in jobs if isinstance(job, Looking)])
+            self._groups.look([job for job in jobs if isinstance(job, ReadJob)])
         self._groups.finish()
 
     def _change(self, jobs: list[Changing]) -> None:

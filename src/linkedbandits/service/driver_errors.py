@@ -12,7 +12,7 @@ class DriverErrors:
     """A context in which the ``failures`` of a driver, but for ``mistakes``, become StoreUnavailable.
 
     A mistake is a statement that would fail on a sound store, too, and is nothing to try again. The context is put
-    around every statement, and not only around a transaction: whoever runs several commands in one has to tell a store
+    around every statement, and not only around a transaction: code with several commands in one has to tell a store
     that failed from a command that did.
     """
 

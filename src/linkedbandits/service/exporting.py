@@ -53,7 +53,7 @@ def journal_parquet(store: Store, experiment: str) -> bytes:
 
 
 def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
-    """All events, so many at a time; the last page may be empty."""
+    """All events, in pages of ``EVENTS``; the last page may be empty."""
     page: list[dict[str, Any]] = []
     for event in _events(store, experiment):
         page.append(event)

@@ -25,7 +25,7 @@ from linkedbandits.errors import (
     UnknownPlay,
 )
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, Looking, Survey, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, Sweep
 from linkedbandits.service.store import Reading, Store, Writing
 
 MOST_OPEN = 1_000
@@ -57,7 +57,7 @@ class _JobFailed(Exception):
 
 
 class _LockFailed(Exception):
-    """An experiment that somebody else holds."""
+    """An experiment that another process holds."""
 
     def __init__(self, experiment: str, error: StoreUnavailable) -> None:
         self.experiment, self.error = experiment, error
@@ -99,7 +99,7 @@ class Groups:
                 return _resolve(outcomes)
         return None
 
-    def look(self, jobs: Sequence[Looking]) -> None:
+    def look(self, jobs: Sequence[ReadJob]) -> None:
         """Look at what is committed, and resolve the futures."""
         if not jobs:
             return
@@ -107,7 +107,7 @@ class Groups:
         try:
             with self._store.reading() as store:
                 outcomes += [(job, self._seen(job, store)) for job in jobs]
-        except Exception as error:  # whatever it is, the desk's thread outlives it, and nobody waits in vain
+        except Exception as error:  # whatever it is, the desk's thread outlives it, and every future gets an answer
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
 
@@ -116,7 +116,7 @@ class Groups:
 
         Where the store does not let us, nothing is lost: the journal has it.
         """
-        self._held.update(self._open)  # nobody is waited for
+        self._held.update(self._open)  # locks of other processes are not waited for
         for experiment in [name for name, hosted in self._open.items() if hosted.has_news]:
             try:
                 with self._store.writing() as store:
@@ -169,10 +169,10 @@ class Groups:
         self._held.discard(experiment)
         return head
 
-    def _seen(self, job: Looking, store: Reading) -> Any:
+    def _seen(self, job: ReadJob, store: Reading) -> Any:
         """What a look gives, or the error that it ends in."""
         try:
-            if isinstance(job, Survey):
+            if isinstance(job, ReadAll):
                 return job.run(self._open.values())
             hosted = self._bring(store, job.experiment, store.head)
             return hosted if isinstance(hosted, Exception) else job.run(hosted)

@@ -34,7 +34,7 @@ from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
 from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, Writer, check_text
-from linkedbandits.service.replies import Asked, Refused, Told
+from linkedbandits.service.replies import AskReply, Refused, TellReply
 from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
 from linkedbandits.version import __version__
@@ -141,7 +141,7 @@ class HostedExperiment:
             self._upgrade_to_note = None
             self._snapshot_due = True
 
-    def ask(self, store: Reading, count: int, key: str | None, now: float) -> Asked:
+    def ask(self, store: Reading, count: int, key: str | None, now: float) -> AskReply:
         """Hand out up to ``count`` plays; those of the same key again, if it was used before."""
         check_whole("count", count)
         if key is not None:
@@ -160,7 +160,7 @@ class HostedExperiment:
         entry = self._tail.add("ask", body, now)
         return self._asked(entry, tuples, self._lease(entry, len(tuples)), repeated=False)
 
-    def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> Told:
+    def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> TellReply:
         """Take in answers, each for itself: one that is refused does not spoil the others.
 
         One that comes after its lease is late, whether or not anybody looked at the leases meanwhile. An archived
@@ -194,7 +194,7 @@ class HostedExperiment:
             self._snapshot_due |= self.experiment.done and not decided  # no later version may find another verdict
             if point is not None:
                 self._tail.points.append(point)
-        return Told(tuple(outcomes), self.experiment.done)
+        return TellReply(tuple(outcomes), self.experiment.done)
 
     def abandon(self, plays: Iterable[int], now: float) -> int:
         """Give plays up; how many of them were out? Those told or given up before do not matter."""
@@ -281,10 +281,10 @@ class HostedExperiment:
             pass
         return first, tuples
 
-    def _asked(self, entry: Entry, tuples: Sequence[IntArray], expiry: float, repeated: bool) -> Asked:
+    def _asked(self, entry: Entry, tuples: Sequence[IntArray], expiry: float, repeated: bool) -> AskReply:
         labelled = self.experiment.labelled
         plays = tuple(labelled(play, arms) for play, arms in enumerate(tuples, start=entry.body["first"]))
-        return Asked(plays, expiry, repeated)
+        return AskReply(plays, expiry, repeated)
 
     def _lease(self, entry: Entry, count: int) -> float:
         """Until when these plays are waited for."""
@@ -311,7 +311,7 @@ class HostedExperiment:
         self.abandoned += len(plays)
         self._tail.touch(plays)
 
-    def _ask_again(self, store: Reading, entry: Entry, count: int) -> Asked:
+    def _ask_again(self, store: Reading, entry: Entry, count: int) -> AskReply:
         body = entry.body
         if body["asked"] != count:
             raise KeyReused(

@@ -39,19 +39,19 @@ class Errand(Job):
 
 
 @dataclass(slots=True, eq=False)
-class Look(Job):
-    """Look at one experiment."""
+class ReadOne(Job):
+    """Read one experiment."""
 
     experiment: str
     run: Callable[[HostedExperiment], Any]
 
 
 @dataclass(slots=True, eq=False)
-class Survey(Job):
-    """Look at all experiments in memory."""
+class ReadAll(Job):
+    """Read all experiments in memory."""
 
     run: Callable[[Iterable[HostedExperiment]], Any]
 
 
 Changing = Change | Sweep | Errand
-Looking = Look | Survey
+ReadJob = ReadOne | ReadAll

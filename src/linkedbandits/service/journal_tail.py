@@ -9,7 +9,7 @@ from linkedbandits.live.answer_log import SEGMENT
 from linkedbandits.service.records import Entry, HistoryPoint, Kind
 
 HISTORY_SECONDS = 1.0
-"""Points of the history are at least so far apart,"""
+"""Points of the history are at least this far apart,"""
 HISTORY_SHARE = 1 / 2000
 """and this share of the experiment's age, so that a long one has not many more than a short one."""
 
@@ -43,7 +43,7 @@ class JournalTail:
         return entry
 
     def follow(self, entry: Entry) -> None:
-        """The entry is the last one now, whoever wrote it."""
+        """The entry is the last one now, written by this process or another."""
         self.head, self.last_at = entry.seq, entry.at
 
     def touch(self, plays: Iterable[int]) -> None:

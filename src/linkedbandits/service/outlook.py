@@ -1,7 +1,7 @@
 """What is still to come: the least that any policy would need here, and what this one is likely to need.
 
 Both are computed as if the present estimates were true. That takes milliseconds to a second, so it is done in a thread
-of its own, for experiments that somebody looks at, and never for more than a small share of the time.
+of its own, for experiments that are being watched, and never for more than a small share of the time.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ CONNECTION = {
     "tcp_user_timeout": 60_000,
 }
 """What libpq is told where the address of the store says nothing else: a server that is gone is noticed in a minute."""
-_SCHEMA_LOCK = 7_165_402_311  # any number that nobody else uses for an advisory lock
+_SCHEMA_LOCK = 7_165_402_311  # any number that is not used for another advisory lock
 
 
 class PostgresStore:

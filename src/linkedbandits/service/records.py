@@ -1,4 +1,4 @@
-"""What the store keeps, as plain data."""
+"""What the store keeps: experiments, journal entries, snapshots and tokens."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Entry:
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
     - ``status``: ``{"to": "paused"}``
     - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
-      on that would have asked otherwise: so many plays before are a log for it, the others in the estimates alone
+      on that would have asked otherwise: ``plays`` are a log for it, ``others`` are in the estimates alone
 
     Tuple numbers refer to a table of the experiment's own, so that the journal says what was played without a replay
     and stays small.
@@ -149,7 +149,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """So many plays had been told by then."""
+    """How many plays had been told at that time."""
 
     seq: int
     at: float

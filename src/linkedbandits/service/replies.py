@@ -9,7 +9,7 @@ from linkedbandits.live import Play, Receipt
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskReply:
     """Plays to make, to be told before ``expires_at``. There may be fewer than asked for, never none.
 
     ``repeated`` says that they were handed out before, to the same idempotency key.
@@ -28,7 +28,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TellReply:
     """What became of each answer, in the order they came, and whether there is a verdict now."""
 
     receipts: tuple[Receipt | Refused, ...]

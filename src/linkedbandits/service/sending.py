@@ -36,7 +36,7 @@ class Again:
 
 
 def random_key() -> str:
-    """A key that nobody has used before."""
+    """A key that was never used before."""
     return uuid.uuid4().hex
 
 

@@ -113,7 +113,7 @@ class SqliteStore:
             return connection
 
     def _check_file(self) -> None:
-        """A file that was removed or replaced can still be written, and nobody would ever read it."""
+        """Refuse a file that was removed or replaced: it can still be written, but not be read again."""
         if self._file_there() != self._file:
             raise StoreUnavailable(
                 f"the file {self._path} was removed or replaced while it was in use; put it back, or restart the "

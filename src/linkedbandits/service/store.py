@@ -91,10 +91,10 @@ class Writing(Reading, Protocol):
         ...
 
     def lock(self, experiment: str, wait: bool = True) -> int:
-        """The head as it is now; nobody else changes the experiment until this transaction ends.
+        """The head as it is now; no other transaction changes the experiment until this one ends.
 
-        StoreUnavailable if somebody else has it locked: after a few seconds, or at once where that is not to be waited
-        for. Nothing more can be done in the transaction then.
+        StoreUnavailable if another transaction has it locked: after a few seconds, or at once without ``wait``. Nothing
+        more can be done in the transaction then.
         """
         ...
 
@@ -130,11 +130,11 @@ class Store(Protocol):
     """Any number of threads may use a store at once."""
 
     def reading(self) -> AbstractContextManager[Reading]:
-        """Look, without waiting for those who write."""
+        """Read, without waiting for those who write."""
         ...
 
     def writing(self) -> AbstractContextManager[Writing]:
-        """Change, durably; StoreUnavailable if that cannot be done, or if nobody can know whether it was."""
+        """Write, durably; StoreUnavailable if that cannot be done, or if it cannot be known whether it was."""
         ...
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ def make_token(name: str, role: Role, clock: Callable[[], float]) -> tuple[str, 
 def digest_of(token: str) -> str:
     """What is kept of a token.
 
-    One round of SHA-256 is right here, unlike for passwords: a token has 256 random bits, so that nobody can try them
+    One round of SHA-256 is right here, unlike for passwords: a token has 256 random bits, so that no one can try them
     all, and a slow digest would only slow down every request. Tokens are looked up by digest, so that the time a
     look-up takes tells nothing about the tokens that exist.
     """

@@ -63,7 +63,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
 
 
 def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
-    """The view as plain data, but for its history."""
+    """The view, ready for JSON, but for its history."""
     record = standing.record
     leading = verdict_data(standing.leading)
     total = outlook.estimate_total
@@ -108,7 +108,7 @@ def upgrade_sentence(version: str, plays: int, others: int) -> str:
 
 
 def verdict_data(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain data."""
+    """A verdict, ready for JSON."""
     return {
         "arm": verdict.arm,
         "top": list(verdict.top),

@@ -56,7 +56,7 @@ class LilRule:
         return float(np.log1p(EPSILON) * (self.delta * EPSILON / (2 + EPSILON)) ** (1 / (1 + EPSILON)))
 
     def radius(self, samples: IntArray, arms: int) -> FloatArray:
-        """Half the width of the interval of an arm with so many samples, one of ``arms``; infinite at none.
+        """Half the width of the interval of an arm with that many samples, one of ``arms``; infinite at none.
 
         >>> LilRule(0.1).radius(np.array([0, 100, 10_000]), arms=10).round(3)
         array([  inf, 0.319, 0.033])

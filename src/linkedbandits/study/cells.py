@@ -38,7 +38,7 @@ class Instance:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One policy on one instance under one linkage, so many times.
+    """One policy on one instance under one linkage, run ``trials`` times.
 
     ``label`` is what tables and figures call the policy; its own parameters are all in ``policy``.
     """
@@ -76,7 +76,7 @@ class Cell:
         return np.random.SeedSequence(entropy, spawn_key=tuple(words.tolist()))
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """The whole cell, ready for ``json.dumps``."""
         return {
             "key": self.key,
             **self._identity(),
@@ -98,7 +98,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Study:
-    """Some cells, under one seed."""
+    """A grid of cells to run, under one name and seed."""
 
     name: str
     seed: int

@@ -21,7 +21,7 @@ CHUNK_BLOCKS = 4
 """Blocks in a chunk unless told otherwise: enough work to outweigh its file, little enough to lose."""
 
 TRACED_TRIALS = 64
-"""So many of a cell's first trials also say how many arms were still in after how many plays."""
+"""This many of a cell's first trials also record how many arms were still in after how many plays."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,7 @@ class ResultsFolder:
         return sorted(found, key=lambda chunk: chunk.lanes.start)
 
     def ranges(self, cell: str, trials: int, arms: int) -> list[range]:
-        """Finished trials that belong to a cell of so many: not half a block of an earlier, shorter study."""
+        """Finished trials of a cell with ``trials`` trials, without the half blocks of an earlier, shorter study."""
         block = block_lanes(arms)
         return [
             chunk.lanes for chunk in self.chunks(cell) if chunk.lanes.stop % block == 0 or chunk.lanes.stop == trials

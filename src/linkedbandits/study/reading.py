@@ -1,4 +1,4 @@
-"""Tables of a file that a person wrote: every key is taken by name and kind, and a key nobody takes is refused.
+"""Tables of a file that a person wrote: every key is read by name and kind, and an unknown key is refused.
 
 Messages name the key with its place in the file, such as ``policies[2].delta``, and what would do.
 """
@@ -96,7 +96,7 @@ class Keys:
         return [Keys(row, f"{self.place(key)}[{number}]") for number, row in enumerate(value, start=1)]
 
     def finish(self) -> None:
-        """Refuse what nobody took: a misspelt key would otherwise be a default in disguise."""
+        """Refuse keys that were not read: a misspelt key would otherwise be a default in disguise."""
         for key in self._data:
             if key not in self._taken:
                 known = get_close_matches(key, self._taken, n=1)

@@ -23,7 +23,7 @@ _TWO_SIDED_95 = 1.959964
 
 
 def open_results(path: Path) -> Results:
-    """The results in a folder, whoever wrote them and whenever."""
+    """The results in a folder, finished or not."""
     need_polars()
     return Results(ResultsFolder(path))
 
@@ -64,7 +64,7 @@ class Results:
         return self._read(cell).drop("trace_plays", "trace_arms")
 
     def trace(self, cell: str) -> pl.DataFrame:
-        """Arms still in after so many plays, in the first trials of the cell: trial, plays, arms_in."""
+        """How many arms were still in as plays went on, in the first trials of the cell: trial, plays, arms_in."""
         import polars as pl
 
         columns = self._read(cell).select("trial", plays="trace_plays", arms_in="trace_arms")
@@ -125,7 +125,7 @@ class Results:
         if not chunks:
             raise DamagedResults(f"{key} has no finished trials in {self.path}; run the study to have them")
         rows = pl.concat([pl.read_parquet(io.BytesIO(chunk.content())) for chunk in chunks])
-        # A trial may be there twice, the same each time, where somebody copied folders together.
+        # A trial may be there twice, the same each time, where folders were copied together.
         return rows.unique("trial", keep="first").sort("trial")
 
 

@@ -44,10 +44,10 @@ def check_store(open_store: OpenStore) -> None:
     """Hold a store to the contract. Every call of ``open_store`` opens the same store, empty at the beginning.
 
     - What was written is there, exactly, when the store is opened again; the journal in order, the latest snapshot.
-    - A transaction that fails leaves nothing behind, and nobody sees one that has not ended.
+    - A transaction that fails leaves nothing behind, and one that has not ended is not seen by others.
     - A reader's view does not change while it is open.
-    - Who locks an experiment waits for whoever holds it, and then sees what they wrote.
-    - Two transactions that lock in the same order never wait for ever.
+    - A transaction that locks an experiment waits for the one that holds it, and then sees what it wrote.
+    - Two transactions that lock in the same order never wait for each other without end.
     - An unknown experiment and a closed store are said to be what they are.
 
     Raises StoreCheckFailed at the first violation.
@@ -196,7 +196,7 @@ def _check_views(open_store: OpenStore) -> None:
             writing.lock("other")
             writing.append("other", [Entry(1, 5.0, "status", {"to": "paused"})], "paused", "x")
             with one.reading() as another:
-                _require(another.record("other") == before, "nobody may see a transaction that has not ended")
+                _require(another.record("other") == before, "no one may see a transaction that has not ended")
         _require(reading.record("other") == before, "a reader's view must not change while it is open")
     with one.reading() as reading:
         _require(reading.record("other").head == 1, "a transaction that ended must be seen by everybody")
@@ -224,7 +224,7 @@ def _check_locks(open_store: OpenStore) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    _require(not any(thread.is_alive() for thread in threads), "transactions must not wait for each other for ever")
+    _require(not any(thread.is_alive() for thread in threads), "transactions must not wait for each other without end")
     _require(not failures, f"who locks must wait, and see what was written meanwhile; instead: {failures[:1]}")
     for store in stores:
         store.close()

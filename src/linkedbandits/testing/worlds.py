@@ -12,7 +12,7 @@ from linkedbandits.model import IntArray
 
 
 class ReplayedRewards:
-    """Arms that succeed as given: sample j of an arm is its reward j, whoever asks for it and in whichever play.
+    """Arms that succeed as given: sample j of an arm is its reward j, in whichever play it is taken.
 
     ``rewards[lane, arm, j]`` is 0 or 1; those of one lane may be given without the lane's axis.
 

@@ -9,7 +9,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.live import Play
 from linkedbandits.service.http.playing import encode_asked
-from linkedbandits.service.replies import Asked
+from linkedbandits.service.replies import AskReply
 from tools.waiting import until
 
 
@@ -120,7 +120,7 @@ def test_labels_come_back_as_they_were_given(service, labels):
 
 def test_arms_are_encoded_for_each_run_of_plays():
     one, two = ("a", "b"), ("b",)
-    asked = Asked((Play(0, one), Play(1, one), Play(2, two), Play(3, one)), 12.5, repeated=False)
+    asked = AskReply((Play(0, one), Play(1, one), Play(2, two), Play(3, one)), 12.5, repeated=False)
     assert json.loads(encode_asked(asked)) == {
         "plays": [{"id": play.id, "arms": list(play.arms)} for play in asked.plays],
         "expires_at": 12.5,

@@ -15,9 +15,9 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http import access, stream
+from linkedbandits.service.http.open_streams import OpenStreams
 from linkedbandits.service.http.service import Settings
-from linkedbandits.service.http.stream import Channel, Frame, event, list_events, view_events
-from linkedbandits.service.http.viewers import Viewers
+from linkedbandits.service.http.stream import Channel, StreamState, event, list_events, view_events
 from linkedbandits.service.records import Entry
 from tests.support.running_service import running_service
 from tools.waiting import SECONDS, join, run_async, until, within
@@ -68,7 +68,7 @@ def test_an_event_is_a_few_lines():
 
 
 def test_many_viewers_share_one_look_a_tick():
-    looks = Looks(Frame(1, b"{}"), Frame(2, b"{}"), Frame(3, b"{}"))
+    looks = Looks(StreamState(1, b"{}"), StreamState(2, b"{}"), StreamState(3, b"{}"))
     readings = []
 
     async def history(after, head):
@@ -98,7 +98,7 @@ def test_a_viewer_who_was_away_gets_the_history_since():
         return b"[]"
 
     async def watch():
-        return await first_events(view_events(Channel(Looks(Frame(9, b"{}"))), 5, history, asyncio.Event()), 1)
+        return await first_events(view_events(Channel(Looks(StreamState(9, b"{}"))), 5, history, asyncio.Event()), 1)
 
     run_async(watch())
     assert asked == [(5, 9)]
@@ -106,7 +106,7 @@ def test_a_viewer_who_was_away_gets_the_history_since():
 
 def test_a_slow_viewer_skips_states_but_sees_the_last():
     async def watch():
-        looks = Looks(*(Frame(number, b"[]") for number in range(1, 6)))
+        looks = Looks(*(StreamState(number, b"[]") for number in range(1, 6)))
         channel = Channel(looks, tick=0.001)
         closing = asyncio.Event()
         slow = list_events(channel, closing)
@@ -143,7 +143,7 @@ def test_a_look_that_fails_for_a_while_only_delays(error, caplog):
                 raise error
             return await super().__call__(last)
 
-    channel = Channel(Broken(Frame(4, b"[]")), tick=0.001)
+    channel = Channel(Broken(StreamState(4, b"[]")), tick=0.001)
     (event,) = run_async(first_events(list_events(channel, asyncio.Event()), 1))
     assert event.startswith(b"id: 4\n")
     assert [record.getMessage() for record in caplog.records] == ["look-failed"] * 2
@@ -161,7 +161,7 @@ def test_a_history_that_cannot_be_read_now_is_read_at_the_next_tick_for_everybod
 
     async def watch():
         closing = asyncio.Event()
-        channel = Channel(Looks(Frame(1, b"{}"), Frame(2, b"{}")), tick=0.01)
+        channel = Channel(Looks(StreamState(1, b"{}"), StreamState(2, b"{}")), tick=0.01)
         viewers = [view_events(channel, 0, history, closing) for _ in range(5)]
         return await asyncio.gather(*(first_events(viewer, 3) for viewer in viewers))
 
@@ -178,7 +178,7 @@ def test_a_history_that_can_never_be_read_does_not_hide_what_comes_after():
         return b"[]"
 
     async def watch():
-        looks = Looks(Frame(1, b"{}"), Frame(2, b"{}"), Frame(3, b"{}"))
+        looks = Looks(StreamState(1, b"{}"), StreamState(2, b"{}"), StreamState(3, b"{}"))
         events = view_events(Channel(looks, tick=0.01), 0, history, asyncio.Event())
         async with aclosing(events):
             return [await anext(event async for event in events if event != b": still here\n\n") for _ in range(2)]
@@ -188,7 +188,7 @@ def test_a_history_that_can_never_be_read_does_not_hide_what_comes_after():
 
 def test_who_comes_after_a_pause_is_not_shown_what_was_true_once():
     async def watch():
-        channel = Channel(Looks(Frame(1, b"[]"), Frame(2, b"[]")), tick=10)
+        channel = Channel(Looks(StreamState(1, b"[]"), StreamState(2, b"[]")), tick=10)
         closing = asyncio.Event()
         return [
             *await first_events(list_events(channel, closing), 1),
@@ -268,13 +268,13 @@ def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):
 @pytest.fixture
 def list_often(monkeypatch):
     """A service that starts after this looks at its list a hundred times a second."""
-    monkeypatch.setattr("linkedbandits.service.http.watching.LIST_TICK_SECONDS", 0.01)
+    monkeypatch.setattr("linkedbandits.service.http.live_views.LIST_TICK_SECONDS", 0.01)
 
 
 @pytest.fixture
 def room_for_one(monkeypatch):
     """A service that starts after this has room for one event stream."""
-    monkeypatch.setattr("linkedbandits.service.http.service.Viewers", partial(Viewers, most=1))
+    monkeypatch.setattr("linkedbandits.service.http.service.OpenStreams", partial(OpenStreams, most=1))
 
 
 def test_the_list_reads_only_what_has_changed(list_often, own_service, monkeypatch):
@@ -383,4 +383,4 @@ def test_a_viewer_who_leaves_is_forgotten(own_service):
         next(lines)
         assert viewers() == "1.0"
     until(lambda: viewers() == "0.0", "the viewer to be forgotten")
-    assert own_service.server._service.watching._channels == {}
+    assert own_service.server._service.live_views._channels == {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.study.reproduction.verdicts import Answer, Criterion, Range, Trend, largest, smallest, summarise
+from linkedbandits.study.reproduction.verdicts import Criterion, Met, Range, Trend, largest, smallest, summarise
 
 NUMBER = st.floats(0.001, 1000)
 RANGES = st.tuples(NUMBER, NUMBER, NUMBER).map(lambda parts: Range(*sorted(parts)))
@@ -49,16 +49,16 @@ def test_a_band_down_to_zero_gives_no_upper_limit():
 @pytest.mark.parametrize(
     ("figure", "answer"),
     [
-        (Range(1.1, 1.2, 1.3), Answer.YES),
-        (Range(0.9, 1.2, 1.3), Answer.OPEN),
-        (Range(1.9, 2.1, 2.2), Answer.OPEN),
-        (Range(2.1, 2.2, inf), Answer.NO),
-        (Range(0.1, 0.2, 0.3), Answer.NO),
-        (Range(0.0, 1.5, inf), Answer.OPEN),
+        (Range(1.1, 1.2, 1.3), Met.YES),
+        (Range(0.9, 1.2, 1.3), Met.OPEN),
+        (Range(1.9, 2.1, 2.2), Met.OPEN),
+        (Range(2.1, 2.2, inf), Met.NO),
+        (Range(0.1, 0.2, 0.3), Met.NO),
+        (Range(0.0, 1.5, inf), Met.OPEN),
     ],
 )
 def test_a_criterion_is_met_or_failed_by_the_whole_band(figure, answer):
-    assert Criterion(least=1, most=2).answer(figure) is answer
+    assert Criterion(least=1, most=2).met(figure) is answer
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_a_criterion_is_met_or_failed_by_the_whole_band(figure, answer):
     ],
 )
 def test_the_verdict_over_all_numbers_of_arms(answers, verdict):
-    meaning = {"y": Answer.YES, "n": Answer.NO, "?": Answer.OPEN}
+    meaning = {"y": Met.YES, "n": Met.NO, "?": Met.OPEN}
     by_arms = {arms: meaning[letter] for arms, letter in enumerate(answers, 1)}
     assert summarise(by_arms) == verdict
 
 
 def test_what_is_said_of_the_end_does_not_hold_if_it_fails_there():
-    answers = {2: Answer.YES, 10: Answer.NO}
+    answers = {2: Met.YES, 10: Met.NO}
     assert summarise(answers, Trend.IN_THE_END) == "does not hold"
-    assert summarise({2: Answer.NO, 10: Answer.YES}, Trend.IN_THE_END) == "holds from n = 10"
+    assert summarise({2: Met.NO, 10: Met.YES}, Trend.IN_THE_END) == "holds from n = 10"

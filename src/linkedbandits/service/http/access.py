@@ -23,7 +23,7 @@ _LOCAL_HOST = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?", re.IG
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever makes a request; ``token`` is the identifier of a token, or None on loopback without tokens."""
+    """Who makes a request; ``token`` is the identifier of a token, or None on loopback without tokens."""
 
     token: str | None
     role: Role
@@ -73,7 +73,7 @@ class Guard:
         return Caller(record.id, record.role)
 
     async def still_admits(self, caller: Caller) -> bool:
-        """May somebody who was admitted before stay? While the store is away, as before: there is nothing to see."""
+        """May a caller who was admitted before stay? While the store is away, as before: there is nothing to see."""
         with suppress(StoreUnavailable):
             await self._refresh(REFRESH_SECONDS)
         if caller.token is None:

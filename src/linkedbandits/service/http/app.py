@@ -84,7 +84,7 @@ def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        if not hasattr(request.state, "caller"):  # the body was found to be no JSON before anybody asked who sent it
+        if not hasattr(request.state, "caller"):  # the body was found to be no JSON before its sender was checked
             try:
                 await guard.admit(request.headers, "viewer")
             except LinkedBanditError as refusal:

@@ -53,7 +53,7 @@ class Edge:
             # It is logged, and the answer was a 500; the web server would close the connection on top of that.
         finally:
             seconds = self._clock() - start
-            # A path that no route knows is whatever somebody typed: it must not become a series of its own.
+            # A path that no route knows may be anything: it must not become a series of its own.
             route = getattr(scope.get("route"), "path", "unknown")
             self._metrics.request(scope["method"], route, status, seconds)
             if self._log_requests or status >= 500:

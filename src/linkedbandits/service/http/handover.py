@@ -35,7 +35,7 @@ class Handover:
         self._arrived.append(lambda: _pass_on(waiting, done))
         if not self._woken:
             self._woken = True
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: nothing waits any more
                 loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
@@ -46,7 +46,7 @@ class Handover:
 
 
 def _pass_on(waiting: asyncio.Future[Any], done: Future[Any]) -> None:
-    if waiting.done():  # whoever asked has hung up
+    if waiting.done():  # the caller has hung up
         return
     error = done.exception()
     if error is None:

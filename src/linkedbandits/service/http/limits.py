@@ -22,7 +22,7 @@ LARGEST_BODY = 1_000_000
 
 
 class BodyLimit:
-    """Read the whole body of a request before anybody looks at it, and refuse one that is too large.
+    """Read the whole body of a request before it is parsed, and refuse one that is too large.
 
     The length that a caller announces is not believed: what arrives is counted.
     """
@@ -76,7 +76,7 @@ class _Bucket:
 
 
 class RateLimit:
-    """A token bucket for each caller: so many requests a second in the long run, a few seconds' worth at once."""
+    """A token bucket for each caller: ``per_second`` requests in the long run, a few seconds' worth at once."""
 
     def __init__(self, per_second: float, clock: Callable[[], float], burst_seconds: float = 2.0) -> None:
         self._per_second = per_second

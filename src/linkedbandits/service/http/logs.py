@@ -22,7 +22,7 @@ def log_event(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
 def log_failure(event: str, error: Exception, *, level: int = logging.ERROR) -> None:
     """Write down what kind of error it was and where it came from.
 
-    Why a store is away is about the store, and is what whoever runs the service needs to know. The message of another
+    Why a store is away is about the store, and is what an operator needs to know. The message of another
     error may name labels.
     """
     fields = {"reason": str(error)} if isinstance(error, StoreUnavailable) else {}

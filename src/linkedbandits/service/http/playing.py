@@ -14,7 +14,7 @@ from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.problems import document_response, problem_of
 from linkedbandits.service.http.received import AskRequest, TellRequest
 from linkedbandits.service.http.service import Service
-from linkedbandits.service.replies import Asked, Refused
+from linkedbandits.service.replies import AskReply, Refused
 
 
 async def ask(service: Service, experiment: str, wanted: AskRequest, key: str | None = None) -> Response:
@@ -44,7 +44,7 @@ def _compact(content: object) -> str:
     return json.dumps(content, separators=(",", ":"))
 
 
-def encode_asked(asked: Asked) -> str:
+def encode_asked(asked: AskReply) -> str:
     """The answer to an ask. Plays in a row mostly have the same arms, which are encoded once."""
     return f'{{"plays":[{",".join(_encode_plays(asked.plays))}],"expires_at":{asked.expires_at!r}}}'
 

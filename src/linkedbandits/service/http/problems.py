@@ -49,7 +49,7 @@ def status_of(error: LinkedBanditError) -> int:
 def problem_of(error: LinkedBanditError, instance: str | None = None, **members: Any) -> dict[str, Any]:
     """The document that describes an error; ``members`` are its extension members.
 
-    Where the store is and who uses it is nobody's business: why it is away stays here.
+    Callers are not told where the store is or who uses it: why it is away is in the log alone.
     """
     return {
         "type": type_of(type(error)),

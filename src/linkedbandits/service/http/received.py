@@ -1,6 +1,6 @@
 """What callers send, with examples: these models are the OpenAPI document and the validation in one.
 
-Text may not hold control characters: PostgreSQL cannot store a NUL, and nobody can read the others.
+Text may not hold control characters: PostgreSQL cannot store a NUL, and people cannot read the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LARGEST_EXACT = 2**53 - 1  # whole numbers beyond this change in a browser
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_PRINTABLE, strict=True)]
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_PRINTABLE, strict=True)]
-Label = (
+ReceivedLabel = (
     Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, pattern=_PRINTABLE, strict=True)]
     | Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True, ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)]
@@ -79,11 +79,11 @@ class NewExperiment(Received):
     )
 
     name: Name
-    arms: list[Label] = Field(min_length=2, max_length=MOST_ARMS)
+    arms: list[ReceivedLabel] = Field(min_length=2, max_length=MOST_ARMS)
     policy: PolicyChoice = PolicyChoice()
     linkage: LinkageName = "ordered"
     seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
-    max_plays: Count | None = Field(default=None, description="End with the leading arm after so many answers.")
+    max_plays: Count | None = Field(default=None, description="End with the leading arm after this many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
     lease_seconds: float = Field(
         default=60.0,
@@ -107,7 +107,7 @@ class Answer(Received):
     """How a play ended: the arm that succeeded, or null."""
 
     play: PlayId
-    hit: Label | None
+    hit: ReceivedLabel | None
 
 
 class TellRequest(Received):

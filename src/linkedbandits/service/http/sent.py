@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from linkedbandits.live import Receipt
 from linkedbandits.service.records import Role, RunStatus
 
-Label = str | bool | int | float
+SentLabel = str | bool | int | float
 """An experiment that was made without HTTP may have labels that HTTP would refuse."""
 
 
@@ -26,7 +26,7 @@ class ExperimentInfo(BaseModel):
     id: str
     name: str
     status: RunStatus
-    arms: list[Label]
+    arms: list[SentLabel]
     policy: PolicyView
     linkage: str
     seed: int
@@ -47,7 +47,7 @@ class PlayOut(BaseModel):
     """A play to make: try the arms from left to right until the first success, then tell."""
 
     id: int
-    arms: list[Label]
+    arms: list[SentLabel]
 
 
 class AskResponse(BaseModel):
@@ -108,7 +108,7 @@ class AbandonResponse(BaseModel):
 class EstimateOut(BaseModel):
     """What is known of an arm from all plays told so far."""
 
-    arm: Label
+    arm: SentLabel
     samples: int
     successes: int
     mean: float | None
@@ -125,8 +125,8 @@ class EstimateList(BaseModel):
 class VerdictOut(BaseModel):
     """The answer to "which arm is best?"."""
 
-    arm: Label
-    top: list[Label] = Field(description="The k best, best first, where more than one was asked for.")
+    arm: SentLabel
+    top: list[SentLabel] = Field(description="The k best, best first, where more than one was asked for.")
     status: Literal["confident", "budget"]
     plays: int
     error_bound: float | None
@@ -142,7 +142,7 @@ class Recommendation(BaseModel):
 class ArmsView(BaseModel):
     """The arms in order, a list a column. Limits are 95 % (Clopper and Pearson), for a time fixed in advance."""
 
-    label: list[Label]
+    label: list[SentLabel]
     samples: list[int]
     successes: list[int]
     mean: list[float | None]
@@ -196,7 +196,7 @@ class View(BaseModel):
 
 
 class Me(BaseModel):
-    """Whoever asks; without tokens, on this machine, everybody is an admin."""
+    """The role of the caller; without tokens, on this machine, every caller is an admin."""
 
     role: Role
 

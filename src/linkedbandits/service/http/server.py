@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the event streams, which would go on for ever, and then whatever else is going on."""
+        """End the event streams, which have no end of their own, and then all other requests."""
         self._service.closing.set()
         await super().shutdown(sockets)
 
@@ -85,7 +85,7 @@ def make_server(
                 f"--host {host} can be reached from elsewhere and the store has no tokens; make one with "
                 "'linkedbandits token create --role admin --name NAME' first, or listen on 127.0.0.1"
             )
-        # Whoever made a token wanted the service closed, and did not mean to open it by revoking the last.
+        # Who makes a token wants the service closed, and does not mean to open it by revoking the last.
         closed = not loopback or (reading.ever_had_tokens() and not settings.reopen)
     return Server(Service(store, settings.closed() if closed else settings), host, port, on_ready)
 

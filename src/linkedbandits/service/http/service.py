@@ -15,10 +15,10 @@ from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.access import Guard
 from linkedbandits.service.http.handover import Handover
 from linkedbandits.service.http.limits import RateLimit
+from linkedbandits.service.http.live_views import LiveViews
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.metrics import Metrics
-from linkedbandits.service.http.viewers import Viewers
-from linkedbandits.service.http.watching import Watching
+from linkedbandits.service.http.open_streams import OpenStreams
 from linkedbandits.service.outlook import Outlooks
 from linkedbandits.service.records import TokenRecord
 from linkedbandits.service.store import Store
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What whoever runs the service may choose.
+    """What can be chosen when the service is started.
 
     A service that is ``open_without_tokens`` is closed for good once a token was made; ``reopen`` opens it again when
     all have been revoked.
@@ -43,7 +43,7 @@ class Settings:
     log_requests: bool = False
 
     def closed(self) -> Settings:
-        """The same, but nobody comes in without a token."""
+        """The same, but every request needs a token."""
         return replace(self, open_without_tokens=False)
 
 
@@ -64,9 +64,9 @@ class Service:
             rate=RateLimit(settings.requests_per_second, clock),
             clock=clock,
         )
-        self.viewers = Viewers(self.guard, self.metrics)
+        self.open_streams = OpenStreams(self.guard, self.metrics)
         self.outlooks = Outlooks(clock)
-        self.watching = Watching(store, self.desk, self.bring, self.outlooks, self.closing)
+        self.live_views = LiveViews(store, self.desk, self.bring, self.outlooks, self.closing)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

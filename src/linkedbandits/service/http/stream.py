@@ -28,7 +28,7 @@ ReadHistory = Callable[[int, int], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class StreamState:
     """A state to be sent: JSON as text; of an experiment, an object that lacks its history alone."""
 
     head: int
@@ -41,7 +41,7 @@ class Frame:
         return self.body[:-1] + b',"history":' + points + b"}"
 
     async def for_viewer(self, seen: int, read: ReadHistory) -> bytes:
-        """The whole object for somebody who has seen the history up to ``seen``; those in step share one reading.
+        """The whole object for a viewer who has seen the history up to ``seen``; those in step share one reading.
 
         After one that failed the next who asks begins another.
         """
@@ -58,38 +58,40 @@ class Frame:
             raise
 
 
-Render = Callable[[Frame], Awaitable[bytes]]
-"""A frame as an event."""
+Render = Callable[[StreamState], Awaitable[bytes]]
+"""A state as an event."""
 
 
 class Channel:
-    """Something that changes, looked at once a tick while anybody watches it.
+    """Something that changes, looked at once a tick while there are viewers.
 
-    ``look`` is given the last frame and returns a new one, or None if nothing has changed.
+    ``look`` is given the last state and returns a new one, or None if nothing has changed.
     """
 
-    def __init__(self, look: Callable[[Frame | None], Awaitable[Frame | None]], tick: float = TICK_SECONDS) -> None:
+    def __init__(
+        self, look: Callable[[StreamState | None], Awaitable[StreamState | None]], tick: float = TICK_SECONDS
+    ) -> None:
         self._look = look
         self._tick = tick
-        self._latest: Frame | None = None
+        self._latest: StreamState | None = None
         self._changed = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
         self._viewers = 0
 
     @property
     def is_idle(self) -> bool:
-        """Does nobody watch?"""
+        """Are there no viewers?"""
         return self._viewers == 0
 
     async def events(self, closing: asyncio.Event, render: Render) -> AsyncGenerator[bytes]:
-        """An event for every new frame, the latest first, and heartbeats. Ends when the service closes.
+        """An event for every new state, the latest first, and heartbeats. Ends when the service closes.
 
-        A frame that cannot be rendered is tried again at the next tick, or the one that has come meanwhile.
+        A state that cannot be rendered is tried again at the next tick, or the one that has come meanwhile.
         """
         self._viewers += 1
         if self._looking is None:
             self._looking = asyncio.create_task(self._keep_looking(closing))
-        sent: Frame | None = None
+        sent: StreamState | None = None
         try:
             while not closing.is_set():
                 latest, changed = self._latest, self._changed
@@ -116,12 +118,12 @@ class Channel:
     async def _keep_looking(self, closing: asyncio.Event) -> None:
         while not closing.is_set():
             try:
-                frame = await self._look(self._latest)
+                state = await self._look(self._latest)
             except Exception as error:  # such as a store that is away for now: the last state stays
                 log_failure("look-failed", error, level=logging.WARNING)
-                frame = None
-            if frame is not None:
-                self._latest = frame
+                state = None
+            if state is not None:
+                self._latest = state
                 self._wake()
             await self._pause(closing)
         self._wake()
@@ -142,11 +144,11 @@ def view_events(
 ) -> AsyncGenerator[bytes]:
     """The events of one viewer, who has seen the history up to journal number ``seen``."""
 
-    async def render(frame: Frame) -> bytes:
+    async def render(state: StreamState) -> bytes:
         nonlocal seen
-        content = await frame.for_viewer(seen, read_history)
-        seen = max(seen, frame.head)
-        return event("view", content, frame.head)
+        content = await state.for_viewer(seen, read_history)
+        seen = max(seen, state.head)
+        return event("view", content, state.head)
 
     return channel.events(closing, render)
 
@@ -154,8 +156,8 @@ def view_events(
 def list_events(channel: Channel, closing: asyncio.Event) -> AsyncGenerator[bytes]:
     """The events of one viewer of the list."""
 
-    async def render(frame: Frame) -> bytes:
-        return event("experiments", frame.body, frame.head)
+    async def render(state: StreamState) -> bytes:
+        return event("experiments", state.body, state.head)
 
     return channel.events(closing, render)
 

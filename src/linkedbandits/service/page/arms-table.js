@@ -129,7 +129,7 @@ class Row {
   }
 }
 
-/** A place on a scale from 0 to 1, coarse enough that what nobody could see is not drawn. */
+/** A place on a scale from 0 to 1, coarse enough that changes too small to see are not drawn. */
 const within = (share) => Math.min(1, Math.max(0, share)).toFixed(3);
 
 /** A button that becomes disabled under the reader's finger must not lose the keyboard's focus. */

@@ -33,7 +33,7 @@ function leadingArms(labels, { arm, top }) {
   return new Set([...labels.keys()].filter((index) => names.has(labels[index])));
 }
 
-/** Arms that left early have wide intervals for ever; the scale is for those the experiment still asks about. */
+/** Arms that left early keep their wide intervals; the scale is for those the experiment still asks about. */
 function highestStillIn({ high, samples, still_in: stillIn }) {
   let highest = 0;
   for (let index = 0; index < high.length; index += 1) {

@@ -24,7 +24,7 @@ _PATIENCE = "20s"
 
 
 def on_dask(scheduler: str | None = None, workers: int | None = None) -> Engine:
-    """An engine on the cluster at an address, or on a local cluster of so many processes."""
+    """An engine on the cluster at the address ``scheduler``, or on a local cluster of ``workers`` processes."""
     return lambda chunks: _run(chunks, scheduler, workers)
 
 
@@ -33,7 +33,7 @@ def _run(
 ) -> Generator[tuple[Chunk, Finished], None, None]:
     distributed = _import_distributed()
     todo = iter(chunks)
-    # A scheduler takes tasks with the same key for the same task, whoever sent them.
+    # A scheduler takes tasks with the same key for the same task, also if two clients sent them.
     run = uuid4().hex
     with _connected(distributed, scheduler, workers) as client:
         _check_workers(client)
@@ -74,7 +74,7 @@ def _some_finished(distributed: Any, client: Any, running: Iterable[Any]) -> lis
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse to wait for ever for workers, and to mix the trials of two versions."""
+    """Refuse to wait for workers without a limit, and to mix the trials of two versions."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:

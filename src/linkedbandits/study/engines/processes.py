@@ -13,7 +13,7 @@ _REMEDY = (
 
 
 def on_processes(workers: int | None = None) -> Engine:
-    """An engine on so many processes; all cores unless told."""
+    """An engine on ``workers`` processes of this machine; all cores unless given."""
     count = workers or usable_cores()
     return lambda chunks: run_pieces(run_chunk, chunks, workers=count, name_of=_name, remedy=_REMEDY)
 

@@ -1,4 +1,4 @@
-"""How many arms are still in after so many plays: a panel for each instance, linkage and delta."""
+"""How many arms are still in as plays go on: a panel for each instance, linkage and delta."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkedbandits.figures.style import looks
+from linkedbandits.figures.style import series_styles
 from linkedbandits.model import COUNT_LIMIT, IntArray
 from linkedbandits.study.figures.panels import logarithmic, panel_figure
 
@@ -32,18 +32,18 @@ class TracePanel:
 
 def arms_still_in(panels: Sequence[TracePanel]) -> Any:
     """A faint descending line for each of the first trials, and a strong one for the median of all of them."""
-    look_of = looks(policy for panel in panels for policy in panel.traces)
+    style_of = series_styles(policy for panel in panels for policy in panel.traces)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, panel in zip(all_axes, panels, strict=True):
             runs = {policy: _runs(trace, panel.arms) for policy, trace in panel.traces.items()}
             for policy, trials in runs.items():
-                look = look_of[policy]
+                style = style_of[policy]
                 for plays, arms_in in trials[:_FAINT_LINES]:
-                    axes.plot(plays, arms_in, drawstyle="steps-post", color=look.colour, linewidth=0.6, alpha=0.35)
+                    axes.plot(plays, arms_in, drawstyle="steps-post", color=style.colour, linewidth=0.6, alpha=0.35)
                 plays, arms_in = _median(trials)
-                axes.plot(plays, arms_in, drawstyle="steps-post", color=look.colour, linestyle=look.line)
-                axes.plot(plays[-1], arms_in[-1], look.marker, color=look.colour)
-                axes.plot([], [], look.marker, linestyle=look.line, color=look.colour, label=policy)
+                axes.plot(plays, arms_in, drawstyle="steps-post", color=style.colour, linestyle=style.line)
+                axes.plot(plays[-1], arms_in[-1], style.marker, color=style.colour)
+                axes.plot([], [], style.marker, linestyle=style.line, color=style.colour, label=policy)
             axes.set_title(panel.title, loc="left", fontsize="medium")
             axes.set_xlabel("plays")
             axes.set_ylabel("arms still in")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.figures.style import Look, looks
+from linkedbandits.figures.style import SeriesStyle, series_styles
 from linkedbandits.study.figures.panels import (
     Row,
     explain_open,
@@ -30,7 +30,7 @@ def errors_by_delta(table: pl.DataFrame) -> Any:
     runs ended with their budget, where delta promises nothing.
     """
     panels = panels_over_delta(table)
-    look_of = looks(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             deltas = sorted({row["delta"] for row in panel})
@@ -41,7 +41,7 @@ def errors_by_delta(table: pl.DataFrame) -> Any:
             for number, (policy, rows) in enumerate(by_policy.items()):
                 # A little aside, so that all policies can be seen.
                 beside = step ** (number - (len(by_policy) - 1) / 2)
-                _intervals(axes, rows, look_of[policy], policy, beside, foot)
+                _intervals(axes, rows, style_of[policy], policy, beside, foot)
             explain_open(axes, panel)
             axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
             axes.set_ylabel("share of wrong answers")
@@ -61,18 +61,18 @@ def errors_by_delta(table: pl.DataFrame) -> Any:
     return figure
 
 
-def _intervals(axes: Any, rows: list[Row], look: Look, policy: str, beside: float, foot: float) -> None:
+def _intervals(axes: Any, rows: list[Row], style: SeriesStyle, policy: str, beside: float, foot: float) -> None:
     for row in rows:
         x = row["delta"] * beside
-        axes.plot([x, x], [max(row["sure_low"], foot), row["sure_high"]], color=look.colour, linewidth=1.1)
-        axes.plot(x, row["sure_high"], "_", color=look.colour)
+        axes.plot([x, x], [max(row["sure_low"], foot), row["sure_high"]], color=style.colour, linewidth=1.1)
+        axes.plot(x, row["sure_high"], "_", color=style.colour)
         axes.plot(
             x,
             max(row["sure_and_wrong"], foot),
-            look.marker,
-            color=look.colour,
-            markerfacecolor=look.colour if finished(row) else "white",
+            style.marker,
+            color=style.colour,
+            markerfacecolor=style.colour if finished(row) else "white",
             clip_on=False,
             zorder=3,
         )
-    axes.plot([], [], look.marker, color=look.colour, label=policy)
+    axes.plot([], [], style.marker, color=style.colour, label=policy)

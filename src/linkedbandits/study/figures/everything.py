@@ -32,7 +32,7 @@ ENDINGS = ("png", "svg")
 
 Panel = TypeVar("Panel")
 CellData = dict[str, Any]
-"""A cell as the results have it: plain data."""
+"""A cell as the results have it, read from JSON."""
 
 
 def draw_all(results: Results, folder: Path) -> list[Path]:
@@ -83,7 +83,7 @@ def _parts(table: pl.DataFrame, panel: list[str], over: str) -> list[pl.DataFram
 
 
 def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl  # takes a third of a second to import, and whoever has results has it already
+    import polars as pl  # takes a third of a second to import; who has results has it already
 
     return pl.concat(parts)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from linkedbandits.figures.style import Look, new_panels
+from linkedbandits.figures.style import SeriesStyle, new_panels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,12 +28,12 @@ _LEGEND_KEY = 0.6
 _MOST_IN_ONE_COLUMN = 3
 _FEW_TICKS = 6
 _FEW_POWERS = 50
-"""An axis from low to less than so many times low has hardly a power of ten on it."""
+"""An axis from low to less than this many times low has hardly a power of ten on it."""
 
 
 @contextmanager
 def panel_figure(count: int) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure with so many panels, below each other while they are few; one legend for all goes above them."""
+    """A figure with ``count`` panels, below each other while they are few; one legend for all goes above them."""
     columns = 1 if count <= _MOST_IN_ONE_COLUMN else 2
     rows = ceil(count / columns)
     width, height = columns * _PANEL_WIDTH, rows * _PANEL_HEIGHT
@@ -111,19 +111,23 @@ class Point:
     open: bool = False
 
 
-def curve(axes: Any, points: Iterable[Point], look: Look, label: str, *, beside: float = 1.0) -> None:
+def curve(axes: Any, points: Iterable[Point], style: SeriesStyle, label: str, *, beside: float = 1.0) -> None:
     """A line with marks over its 95 % band; open points are marks of their own, moved aside by a factor."""
     in_order = sorted(points, key=lambda point: point.x)
     closed = [point for point in in_order if not point.open]
     x = [point.x for point in closed]
     axes.fill_between(
-        x, [point.low for point in closed], [point.high for point in closed], color=look.colour, alpha=0.2, linewidth=0
+        x, [point.low for point in closed], [point.high for point in closed], color=style.colour, alpha=0.2, linewidth=0
     )
     # Drawn even without a point, for the legend.
-    axes.plot(x, [point.middle for point in closed], look.marker, linestyle=look.line, color=look.colour, label=label)
+    axes.plot(
+        x, [point.middle for point in closed], style.marker, linestyle=style.line, color=style.colour, label=label
+    )
     for point in in_order:
         if point.open:
-            axes.plot(point.x * beside, point.middle, look.marker, color=look.colour, markerfacecolor="white", zorder=3)
+            axes.plot(
+                point.x * beside, point.middle, style.marker, color=style.colour, markerfacecolor="white", zorder=3
+            )
 
 
 def explain_open(axes: Any, panel: Iterable[Row]) -> None:
@@ -132,7 +136,7 @@ def explain_open(axes: Any, panel: Iterable[Row]) -> None:
         axes.plot([], [], "o", color="0.4", markerfacecolor="white", label="open: unfinished (set side by side)")
 
 
-def arrows_up(axes: Any, points: Iterable[Point], look: Look, *, beside: float = 1.0) -> None:
+def arrows_up(axes: Any, points: Iterable[Point], style: SeriesStyle, *, beside: float = 1.0) -> None:
     """Say of open points that the truth lies above them."""
     for point in points:
         if point.open:
@@ -141,7 +145,7 @@ def arrows_up(axes: Any, points: Iterable[Point], look: Look, *, beside: float =
                 xy=(point.x * beside, point.middle),
                 xytext=(0, 12),
                 textcoords="offset points",
-                arrowprops={"arrowstyle": "<-", "color": look.colour, "shrinkB": 2.5, "shrinkA": 0},
+                arrowprops={"arrowstyle": "<-", "color": style.colour, "shrinkB": 2.5, "shrinkA": 0},
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.figures.style import looks
+from linkedbandits.figures.style import series_styles
 from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.study.figures.panels import (
     Point,
@@ -39,7 +39,7 @@ def plays_by_arms(table: pl.DataFrame) -> Any:
     with their budget the mean is too low, and an open mark with an arrow says so.
     """
     panels = panels_over_arms(table)
-    look_of = looks(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((family, linkage, delta), panel) in zip(all_axes, panels.items(), strict=True):
             by_policy = grouped(panel, lambda row: row["policy"])
@@ -47,8 +47,8 @@ def plays_by_arms(table: pl.DataFrame) -> Any:
             for number, (policy, rows) in enumerate(by_policy.items()):
                 beside = _BESIDE ** (number - (len(by_policy) - 1) / 2)
                 points = [_point(part) for part in grouped(rows, lambda row: row["arms"]).values()]
-                curve(axes, points, look_of[policy], policy, beside=beside)
-                arrows_up(axes, points, look_of[policy], beside=beside)
+                curve(axes, points, style_of[policy], policy, beside=beside)
+                arrows_up(axes, points, style_of[policy], beside=beside)
             axes.set_title(f"{family} ({described(linkage, delta)})", loc="left", fontsize="medium")
             axes.set_ylabel("plays")
             axes.set_xlabel("number of arms")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.figures.style import looks
+from linkedbandits.figures.style import series_styles
 from linkedbandits.study.figures.panels import (
     Point,
     Row,
@@ -34,14 +34,14 @@ def plays_by_delta(table: pl.DataFrame) -> Any:
     Where runs ended with their budget the ratio is too low, and an open mark with an arrow says so.
     """
     panels = panels_over_delta(table)
-    look_of = looks(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             axes.axhline(1, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
             for policy, rows in grouped(panel, lambda row: row["policy"]).items():
                 points = [_ratio(row) for row in rows if row["lower_bound"] and isfinite(row["lower_bound"])]
-                curve(axes, points, look_of[policy], policy)
-                arrows_up(axes, points, look_of[policy])
+                curve(axes, points, style_of[policy], policy)
+                arrows_up(axes, points, style_of[policy])
             explain_open(axes, panel)
             axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
             axes.set_ylabel("plays / lower bound")

@@ -8,7 +8,7 @@ from typing import Any
 
 from linkedbandits.bounds import CharacteristicTime
 from linkedbandits.figures.proportions import plot_proportions
-from linkedbandits.figures.style import looks
+from linkedbandits.figures.style import series_styles
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.panels import panel_figure
 
@@ -26,9 +26,9 @@ class SamplesPanel:
 
 def samples_by_arm(panels: Sequence[SamplesPanel]) -> Any:
     """Samples a play over the arms: the optimal ones as bars, each policy's as marks."""
-    look_of = looks(policy for panel in panels for policy in panel.samples_a_play)
+    style_of = series_styles(policy for panel in panels for policy in panel.samples_a_play)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, panel in zip(all_axes, panels, strict=True):
-            plot_proportions(axes, panel.time, panel.samples_a_play, look_of)
+            plot_proportions(axes, panel.time, panel.samples_a_play, style_of)
             axes.set_title(panel.title, loc="left", fontsize="medium")
     return figure

@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.study.reproduction.grid import EGE, EGE_FRESH, MAXIMAL, UNIFORM
-from linkedbandits.study.reproduction.verdicts import Answer, Criterion, Range, Trend, largest, smallest, summarise
+from linkedbandits.study.reproduction.verdicts import Criterion, Met, Range, Trend, largest, smallest, summarise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,7 @@ class Measured:
         return None if row[column] is None or row["confident"] < 1 else Range.exact(row[column])
 
 
-Reading = Callable[[Measured, int], Range | None]
+ReadFigure = Callable[[Measured, int], Range | None]
 """The figure of a claim at a number of arms; None where there is none."""
 
 
@@ -72,7 +72,7 @@ class Claim:
     quotation: str
     question: str
     figure: str
-    reading: Reading
+    reading: ReadFigure
     criterion: Criterion
     trend: Trend = Trend.EVERYWHERE
     about_ege: bool = True
@@ -87,9 +87,9 @@ class Finding:
     figures: dict[int, Range]
 
     @property
-    def answers(self) -> dict[int, Answer]:
+    def answers(self) -> dict[int, Met]:
         """Is the criterion met, by number of arms?"""
-        return {arms: self.claim.criterion.answer(figure) for arms, figure in self.figures.items()}
+        return {arms: self.claim.criterion.met(figure) for arms, figure in self.figures.items()}
 
     @property
     def verdict(self) -> str:

@@ -28,7 +28,7 @@ def measured_table(results: Results) -> pl.DataFrame:
 
     These are null where an arm was never sampled.
     """
-    import polars as pl  # takes a third of a second to import, and whoever has results has it already
+    import polars as pl  # takes a third of a second to import; who has results has it already
 
     table = results.table()
     rows = [_measures(results, results.cells[key]) for key in table["cell"]]

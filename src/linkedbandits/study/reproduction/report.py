@@ -12,7 +12,7 @@ from linkedbandits.study.figures.panels import Row, grouped
 from linkedbandits.study.reproduction.claims import Finding
 from linkedbandits.study.reproduction.document import Block, Grid, Heading, Items, Paragraph, Picture
 from linkedbandits.study.reproduction.grid import DEFAULT, DELTA, EGE, EGE_FRESH, MAXIMAL, UNIFORM
-from linkedbandits.study.reproduction.verdicts import Answer, shown
+from linkedbandits.study.reproduction.verdicts import Met, shown
 from linkedbandits.version import __version__
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _decisions(findings: Sequence[Finding]) -> list[Block]:
 def _decision(finding: Finding) -> str:
     who = f"{finding.accounting}: " if finding.accounting else ""
     figures = ", ".join(f"{_figure(finding, arms)} (n = {arms})" for arms in finding.figures)
-    undecided = [str(arms) for arms, answer in finding.answers.items() if answer is Answer.OPEN]
+    undecided = [str(arms) for arms, answer in finding.answers.items() if answer is Met.OPEN]
     left_open = f" Not decided at n = {', '.join(undecided)}." if undecided else ""
     return f"{who}{finding.verdict}. {figures or 'No figure could be read off'}.{left_open}"
 
@@ -106,7 +106,7 @@ def _decision(finding: Finding) -> str:
 def _figure(finding: Finding, arms: int) -> str:
     """The figure; a limit that decides nothing is better left unsaid."""
     figure = finding.figures[arms]
-    idle = isinf(figure.high) and finding.answers[arms] is Answer.OPEN
+    idle = isinf(figure.high) and finding.answers[arms] is Met.OPEN
     return "unknown" if idle else str(figure)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf, isinf
 
-__all__ = ["Answer", "Criterion", "Range", "Trend", "largest", "shown", "smallest", "summarise"]
+__all__ = ["Criterion", "Met", "Range", "Trend", "largest", "shown", "smallest", "summarise"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def smallest(*ranges: Range) -> Range:
     return Range(*(min(getattr(part, name) for part in ranges) for name in ("low", "value", "high")))
 
 
-class Answer(Enum):
+class Met(Enum):
     """Is a criterion met? Not decided if the limits lie on both sides of it."""
 
     YES = "yes"
@@ -79,11 +79,11 @@ class Criterion:
     least: float = 0.0
     most: float = inf
 
-    def answer(self, figure: Range) -> Answer:
+    def met(self, figure: Range) -> Met:
         """Decide, if the limits allow it."""
         if self.least <= figure.low and figure.high <= self.most:
-            return Answer.YES
-        return Answer.NO if figure.high < self.least or self.most < figure.low else Answer.OPEN
+            return Met.YES
+        return Met.NO if figure.high < self.least or self.most < figure.low else Met.OPEN
 
 
 class Trend(Enum):
@@ -93,16 +93,16 @@ class Trend(Enum):
     IN_THE_END = "in the end"
 
 
-def summarise(answers: Mapping[int, Answer], trend: Trend = Trend.EVERYWHERE) -> str:
+def summarise(answers: Mapping[int, Met], trend: Trend = Trend.EVERYWHERE) -> str:
     """The verdict, by number of arms in increasing order; undecided ones do not count.
 
-    >>> summarise({2: Answer.NO, 5: Answer.OPEN, 10: Answer.YES, 100: Answer.YES})
+    >>> summarise({2: Met.NO, 5: Met.OPEN, 10: Met.YES, 100: Met.YES})
     'holds from n = 10'
-    >>> summarise({2: Answer.YES, 5: Answer.YES, 10: Answer.NO})
+    >>> summarise({2: Met.YES, 5: Met.YES, 10: Met.NO})
     'holds up to n = 5'
     """
-    yes = [arms for arms, answer in answers.items() if answer is Answer.YES]
-    no = [arms for arms, answer in answers.items() if answer is Answer.NO]
+    yes = [arms for arms, answer in answers.items() if answer is Met.YES]
+    no = [arms for arms, answer in answers.items() if answer is Met.NO]
     if not yes and not no:
         return "cannot be decided"
     if not no:

@@ -46,7 +46,7 @@ def looking_routes(service: Service) -> APIRouter:
     @router.get("/experiments/{experiment}/view", response_model=View, responses=refusals(404, 422))
     async def view(experiment: ExperimentId) -> Response:
         """All that the live page shows."""
-        return Response(await service.watching.view(experiment), media_type="application/json")
+        return Response(await service.live_views.view(experiment), media_type="application/json")
 
     @router.get(
         "/experiments/{experiment}/events", response_class=StreamingResponse, responses=refusals(404, 422) | _EVENTS
@@ -54,14 +54,14 @@ def looking_routes(service: Service) -> APIRouter:
     async def events(request: Request, experiment: ExperimentId, last_event_id: LastEventId = None) -> Response:
         """The view as it changes, at most twice a second: events "view", whose id is the journal number."""
         await service.read(experiment, lambda hosted: hosted.head)  # what cannot be opened is said at once
-        return service.viewers.stream(
-            service.watching.view_events(experiment, last_event_id or 0), request.state.caller
+        return service.open_streams.stream(
+            service.live_views.view_events(experiment, last_event_id or 0), request.state.caller
         )
 
     @router.get("/events", response_class=StreamingResponse, responses=refusals(422) | _EVENTS)
     async def list_events(request: Request) -> Response:
         """The list of experiments as it changes: events "experiments"."""
-        return service.viewers.stream(service.watching.list_events(), request.state.caller)
+        return service.open_streams.stream(service.live_views.list_events(), request.state.caller)
 
     @router.get("/experiments/{experiment}/journal", response_class=Response, responses=refusals(404, 422) | _JOURNAL)
     async def journal(

@@ -1,4 +1,4 @@
-"""Health, readiness, metrics, and who is asking: for whoever runs the service."""
+"""Health, readiness, metrics, and the caller's role: for operators of the service."""
 
 from __future__ import annotations
 

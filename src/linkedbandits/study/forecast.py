@@ -25,8 +25,8 @@ _COPIES = 3
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What a study asks for: seconds of one core, and bytes with so many workers."""
+class Forecast:
+    """What a study will take: seconds of one core, and bytes of memory for each worker."""
 
     core_seconds: float
     worker_bytes: int
@@ -40,9 +40,9 @@ class Estimate:
         return (workers + 1) * self.worker_bytes
 
 
-def estimate(
+def forecast(
     study: Study, missing: Mapping[str, int] | None = None, clock: Callable[[], float] = time.perf_counter
-) -> Estimate:
+) -> Forecast:
     """A rough forecast, meant to be right within a factor of two.
 
     ``missing`` has the trials of each cell that are still to be run, by key; all of them unless given.
@@ -63,7 +63,7 @@ def estimate(
         blocks = to_run[cell.key] / block_lanes(cell.instance.means.size)
         total += rates[alike.key] * max(blocks, 1 / 8)
     largest = max(_chunk_bytes(cell) for cell in study.cells)
-    return Estimate(total, _WORKER_BYTES + WORKING_MEMORY + _COPIES * largest)
+    return Forecast(total, _WORKER_BYTES + WORKING_MEMORY + _COPIES * largest)
 
 
 def _seconds_per_block(cell: Cell, clock: Callable[[], float]) -> float:

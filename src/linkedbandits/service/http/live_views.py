@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.logs import log_failure
-from linkedbandits.service.http.stream import Channel, Frame, list_events, view_events
+from linkedbandits.service.http.stream import Channel, StreamState, list_events, view_events
 from linkedbandits.service.outlook import Outlook, Outlooks
 from linkedbandits.service.records import ExperimentHead
 from linkedbandits.service.store import Store
@@ -25,7 +25,7 @@ LIST_TICK_SECONDS = 1.0
 Bring = Callable[[Future[Any]], asyncio.Future[Any]]
 
 
-class Watching:
+class LiveViews:
     """Knows what is being watched, and how to look at it."""
 
     def __init__(self, store: Store, desk: Desk, bring: Bring, outlooks: Outlooks, closing: asyncio.Event) -> None:
@@ -41,11 +41,11 @@ class Watching:
     async def view(self, experiment: str) -> bytes:
         """The present view, with all of its history."""
         standing = await self._standing(experiment)
-        frame = await asyncio.to_thread(_frame_of, standing, self._outlook(standing))
-        return frame.with_history(await self._history(experiment, 0, frame.head))
+        state = await asyncio.to_thread(_state_of, standing, self._outlook(standing))
+        return state.with_history(await self._history(experiment, 0, state.head))
 
     async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
-        """The view as it changes, for somebody who has seen the history up to ``seen``."""
+        """The view as it changes, for a viewer who has seen the history up to ``seen``."""
         channel = self._channels.get(experiment)
         if channel is None:
             channel = self._channels[experiment] = Channel(partial(self._look_at, experiment))
@@ -62,7 +62,7 @@ class Watching:
         """The list of experiments as it changes."""
         return list_events(self._list, self._closing)
 
-    async def _look_at(self, experiment: str, last: Frame | None) -> Frame | None:
+    async def _look_at(self, experiment: str, last: StreamState | None) -> StreamState | None:
         record = await self._bring(self._desk.record(experiment))
         if last is not None and last.shows is not None and last.head == record.head:
             standing, before = last.shows  # only the outlook may be new
@@ -71,9 +71,9 @@ class Watching:
         outlook = self._outlook(standing)
         if outlook == before:
             return None
-        return await asyncio.to_thread(_frame_of, standing, outlook)
+        return await asyncio.to_thread(_state_of, standing, outlook)
 
-    async def _look_at_all(self, last: Frame | None) -> Frame | None:
+    async def _look_at_all(self, last: StreamState | None) -> StreamState | None:
         heads = await asyncio.to_thread(self._read_heads)
         for listed in heads:
             known = self._summaries.get(listed.id)
@@ -83,7 +83,7 @@ class Watching:
         body = to_json([summary for _, summary in shown])
         if last is not None and last.body == body:
             return None
-        return Frame(sum(head for head, _ in shown) + len(shown), body)
+        return StreamState(sum(head for head, _ in shown) + len(shown), body)
 
     async def _summary(self, experiment: str, head: int) -> tuple[int, dict[str, Any]]:
         """What the list shows of an experiment, and the journal number it belongs to."""
@@ -118,5 +118,5 @@ class Watching:
         return to_json(history_rows(points, head))
 
 
-def _frame_of(standing: Standing, outlook: Outlook) -> Frame:
-    return Frame(standing.record.head, to_json(view_of(standing, outlook)), (standing, outlook))
+def _state_of(standing: Standing, outlook: Outlook) -> StreamState:
+    return StreamState(standing.record.head, to_json(view_of(standing, outlook)), (standing, outlook))

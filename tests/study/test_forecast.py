@@ -6,20 +6,20 @@ import itertools
 
 import pytest
 
-from linkedbandits.study import estimate as module
-from linkedbandits.study.estimate import Estimate, estimate
+from linkedbandits.study import forecast as module
+from linkedbandits.study.forecast import Forecast, forecast
 from tests.support.small_study import small_study
 
 
 def test_seconds_and_bytes_follow_the_workers():
-    forecast = Estimate(core_seconds=100.0, worker_bytes=10**8)
-    assert forecast.seconds(4) == 25
-    assert forecast.memory(4) == 5 * 10**8
+    needed = Forecast(core_seconds=100.0, worker_bytes=10**8)
+    assert needed.seconds(4) == 25
+    assert needed.memory(4) == 5 * 10**8
 
 
 def test_ten_times_the_trials_take_about_ten_times_as_long(monkeypatch):
     """With a clock that ticks once a reading, every trial run takes the same time."""
-    once, tenfold = (estimate(small_study(trials), clock=itertools.count().__next__) for trials in (2048, 20480))
+    once, tenfold = (forecast(small_study(trials), clock=itertools.count().__next__) for trials in (2048, 20480))
     assert tenfold.core_seconds == pytest.approx(10 * once.core_seconds, rel=1e-9)
 
 
@@ -34,5 +34,5 @@ def test_trial_runs_end_when_their_time_is_up(monkeypatch):
     monkeypatch.setattr(module, "_seconds_per_block", count)
     study = small_study()
     slow_clock = itertools.count(step=3).__next__
-    assert estimate(study, clock=slow_clock).core_seconds > 0
+    assert forecast(study, clock=slow_clock).core_seconds > 0
     assert 0 < len(tried) < len(study.cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkedbandits.cli import figures
+from linkedbandits.cli import formatting
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from linkedbandits.cli import figures
     ],
 )
 def test_plays_are_whole_while_that_is_readable(value, shown):
-    assert figures.count(value) == shown
+    assert formatting.count(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_plays_are_whole_while_that_is_readable(value, shown):
     ],
 )
 def test_shares_keep_the_digits_that_matter(share, shown):
-    assert figures.percent(share) == shown
+    assert formatting.percent(share) == shown
 
 
 @pytest.mark.parametrize(("ratio", "shown"), [(1.0, "1.0"), (1.26, "1.3"), (99.9, "99.9"), (2641.3, "2,641")])
 def test_ratios_have_one_digit_while_they_are_small(ratio, shown):
-    assert figures.times(ratio) == shown
+    assert formatting.times(ratio) == shown

@@ -1,4 +1,4 @@
-"""Whoever follows an event stream: counted, not too many, and only as long as they may."""
+"""The event streams that are open: counted, limited in number, and closed when their token is revoked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from linkedbandits.errors import ServiceUnavailable
 from linkedbandits.service.http.access import Caller, Guard
 from linkedbandits.service.http.metrics import Metrics
 
-MOST_VIEWERS = 1_000
+MOST_STREAMS = 1_000
 """Streams that one service keeps open at once: each is a connection and a share of every tick."""
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-class Viewers:
+class OpenStreams:
     """Hands out event streams."""
 
-    def __init__(self, guard: Guard, metrics: Metrics, most: int = MOST_VIEWERS) -> None:
+    def __init__(self, guard: Guard, metrics: Metrics, most: int = MOST_STREAMS) -> None:
         self._guard = guard
         self._metrics = metrics
         self._most = most
