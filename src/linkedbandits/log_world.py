@@ -1,4 +1,4 @@
-"""A log is a world: outcomes that are on record answer a policy's requests, from one queue an arm.
+"""A log is a world: outcomes that are on record answer a policy's requests, from one queue per arm.
 
 Take the outcomes of an arm in the order in which its plays were handed out. If arms are independent, as the policies so
 far assume, they are independent coins of the arm's mean, whatever policy chose to try it, for a choice uses the past
@@ -25,7 +25,7 @@ Outcomes = npt.NDArray[np.bool_]
 
 
 class LogWorld:
-    """Outcomes on record, a queue an arm; a :class:`~linkedbandits.world.World` of one lane, as far as they go.
+    """Outcomes on record, one queue per arm; a :class:`~linkedbandits.world.World` of one lane, as far as they go.
 
     ``left`` has how many samples of every arm were not read yet, ``successes_left`` how many of these are successes.
 

@@ -59,7 +59,7 @@ Request = Needs | Repeats
 class Counts:
     """What a request brought in: samples and successes of every arm, and the plays made since the one before.
 
-    ``plays`` (one number a lane) is for policies with a budget of plays; it is None where plays were not counted.
+    ``plays`` (one number per lane) is for policies with a budget of plays; it is None where plays were not counted.
     """
 
     samples: IntArray

@@ -137,7 +137,7 @@ class Policy(Protocol[StateT]):
 
     @abstractmethod
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> StateT:
-        """The state before anything was played. ``seeds`` has one number a lane, for policies that draw."""
+        """The state before anything was played. ``seeds`` has one number per lane, for policies that draw."""
         ...
 
     @abstractmethod

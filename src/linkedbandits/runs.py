@@ -1,4 +1,4 @@
-"""What a simulation brings back: one row a trial, and the figures people ask of them."""
+"""What a simulation brings back: one row per trial, and the figures people ask of them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class World(Protocol):
         ...
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """The same for one arm a lane: (lanes,) and (lanes,) to (lanes,)."""
+        """The same for one arm per lane: (lanes,) and (lanes,) to (lanes,)."""
         ...
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
@@ -61,7 +61,7 @@ class CoinFlips:
         return self._streams.binomial(samples, self._means)
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """Binomial counts of one arm a lane."""
+        """Binomial counts of one arm per lane."""
         return self._streams.binomial(samples, self._means[np.arange(arms.size), arms])
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:

@@ -1,7 +1,7 @@
 """The mean of the exact law of plays, for needs under the linkage ``ordered``.
 
 The plays are T = max over needed i of m[i] + sum_{j<i} X[j] with X[j] ~ Binomial(m[j], mu[j]), independent. From the
-last arm backwards, R = max(m[i], X[i] + R of the arms behind) is T in the end, so one convolution an arm gives its
+last arm backwards, R = max(m[i], X[i] + R of the arms behind) is T in the end, so one convolution per arm gives its
 whole distribution. Where those would take too long, T is drawn.
 """
 

@@ -17,7 +17,7 @@ def demo_traffic(
     token: Annotated[
         str | None, typer.Option(envvar="LINKEDBANDITS_TOKEN", help="A token with the role admin, if it wants one.")
     ] = None,
-    rate: Annotated[float, typer.Option(min=0.1, max=1000, help="Users a second.")] = opt.DEMO_RATE,
+    rate: Annotated[float, typer.Option(min=0.1, max=1000, help="Users per second.")] = opt.DEMO_RATE,
     lost: Annotated[float, typer.Option(min=0, max=0.9, help="The share of users who never answer.")] = opt.DEMO_LOST,
     seconds: Annotated[
         float | None, typer.Option(min=0.1, help="Stop after this many seconds, decided or not.")

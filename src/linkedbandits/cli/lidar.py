@@ -58,7 +58,7 @@ def lidar(
     reach: Annotated[
         float | None, typer.Option(help="Depth in metres that the last bin ends at; the scene's unless given.")
     ] = None,
-    ambient: Annotated[float, typer.Option(help="Background photons a cycle.")] = 5.0,
+    ambient: Annotated[float, typer.Option(help="Background photons per cycle.")] = 5.0,
     signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
     strongest: Annotated[
         float | None, typer.Option(help="The largest signal to be prepared for; ten times the mean unless given.")
@@ -78,7 +78,7 @@ def lidar(
             help="Stop a pixel when its depth (pulse) or its bin (elimination) is wrong with at most this probability."
         ),
     ] = None,
-    dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, a bin and cycle.")] = 0.0,
+    dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, per bin and cycle.")] = 0.0,
     dead_time: Annotated[float, typer.Option(help="Nanoseconds that the detector is blind after a photon.")] = 100.0,
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
@@ -182,7 +182,7 @@ def _print(frames: list[Frame], picture: Path) -> None:
     lines = _figures(frames)
     table = _table(lines)
     if console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum > console.width:
-        table = _table(list(zip(*lines, strict=True)))  # narrow and high: a row a figure, a column a method
+        table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
     console.print(table)
     console.print(
         "Shares: depth within 1 bin (or the ± of its column) of the truth, off by more than 5 cm, found at all, and "

@@ -19,7 +19,7 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; all but loopback need tokens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8000,
     requests_per_second: Annotated[
-        float, typer.Option(min=1, help="How many requests a second each token may make.")
+        float, typer.Option(min=1, help="How many requests per second each token may make.")
     ] = 1000.0,
     require_tokens: Annotated[
         bool | None,

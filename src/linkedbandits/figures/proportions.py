@@ -14,7 +14,7 @@ from linkedbandits.model import FloatArray
 
 
 def draw_proportions(path: Path, means: FloatArray, time: CharacteristicTime, measured: dict[str, FloatArray]) -> None:
-    """Draw samples a play over the arms into a file: the optimal ones, and those of each policy."""
+    """Draw samples per play over the arms into a file: the optimal ones, and those of each policy."""
     with new_figure(max(6.0, min(0.35 * means.size + 3, 14.0)), 4.2) as (figure, axes):
         plot_proportions(axes, time, measured, series_styles(measured))
         axes.set_title(f"Where samples go, linkage {time.linkage}", loc="left")
@@ -25,7 +25,7 @@ def draw_proportions(path: Path, means: FloatArray, time: CharacteristicTime, me
 def plot_proportions(
     axes: Any, time: CharacteristicTime, measured: dict[str, FloatArray], style_of: dict[str, SeriesStyle]
 ) -> None:
-    """Fill one panel: the optimal samples a play as bars, each policy's measured ones as marks."""
+    """Fill one panel: the optimal samples per play as bars, each policy's measured ones as marks."""
     arms = np.arange(time.proportions.size)
     many = arms.size > 60
     axes.bar(arms, time.proportions, width=1.0 if many else 0.8, color="0.82", label="optimal proportions", zorder=1)

@@ -304,7 +304,7 @@ class Run:
     def go_on(self, played: Played, before: str | None) -> None:
         """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
 
-        Plays before the first that is out are read from a queue an arm. That one and those behind it are spare plays,
+        Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
         so that an answer does not count any sooner for being quick.
         """
         arms = self._samples.size

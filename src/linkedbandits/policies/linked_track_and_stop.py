@@ -87,7 +87,7 @@ class LinkedTrackAndStop(EvidenceRace):
 
 
 def _least_point(cost: Callable[[FloatArray], FloatArray], lanes: int) -> FloatArray:
-    """Where a convex function of one number a lane is least, by golden-section search."""
+    """Where a convex function of one number per lane is least, by golden-section search."""
     low, high = np.full(lanes, -SEARCH_RANGE), np.full(lanes, SEARCH_RANGE)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = cost(left), cost(right)

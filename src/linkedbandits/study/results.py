@@ -60,7 +60,7 @@ class Results:
         )
 
     def trials(self, cell: str) -> pl.DataFrame:
-        """One row a finished trial: its number, plays, answer, how it ended, and the samples of every arm."""
+        """One row per finished trial: its number, plays, answer, how it ended, and the samples of every arm."""
         return self._read(cell).drop("trace_plays", "trace_arms")
 
     def trace(self, cell: str) -> pl.DataFrame:
@@ -71,7 +71,7 @@ class Results:
         return columns.filter(pl.col("plays").is_not_null()).explode("plays", "arms_in")
 
     def table(self) -> pl.DataFrame:
-        """One row a cell that has finished trials: mean plays with their 95 % band, errors with their interval.
+        """One row per cell that has finished trials: mean plays with their 95 % band, errors with their interval.
 
         ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that stopped with their guarantee,
         which is what delta bounds. ``confident`` is the share of trials that did stop so.

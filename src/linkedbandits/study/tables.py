@@ -25,7 +25,7 @@ def need_polars() -> None:
 
 
 def table_of(chunk: Chunk, finished: Finished) -> pl.DataFrame:
-    """One row a trial, in order; the same whatever chunks the trials came in."""
+    """One row per trial, in order; the same whatever chunks the trials came in."""
     import polars as pl
 
     first = chunk.lanes.start

@@ -60,7 +60,7 @@ class ReplayedRewards:
         return np.asarray(after - before)
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """The same for one arm a lane."""
+        """The same for one arm per lane."""
         lanes = np.arange(arms.size)
         wanted = np.zeros_like(self._read)
         wanted[lanes, arms] = samples

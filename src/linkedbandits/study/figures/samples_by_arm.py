@@ -25,7 +25,7 @@ class SamplesPanel:
 
 
 def samples_by_arm(panels: Sequence[SamplesPanel]) -> Any:
-    """Samples a play over the arms: the optimal ones as bars, each policy's as marks."""
+    """Samples per play over the arms: the optimal ones as bars, each policy's as marks."""
     style_of = series_styles(policy for panel in panels for policy in panel.samples_a_play)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, panel in zip(all_axes, panels, strict=True):
