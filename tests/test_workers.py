@@ -389,5 +389,23 @@ def test_dozens_of_workers_killed_at_random_change_no_result(monkeypatch):
     assert all((result == noise(seed)).all() for seed, result in results.items())
 
 
-def test_there_is_a_core_to_use():
+def test_the_end_of_the_interpreter_ends_the_workers_first(monkeypatch, tmp_path):
+    """Before multiprocessing waits for them: threads that tend workers replace those that it ends."""
+    at_exit = []
+    monkeypatch.setattr(workers.atexit, "register", at_exit.append)
+    piece = tmp_path / "endless"
+    results = run(say_so_and_never_end, [tmp_path / "quick", piece])
+    next(results)
+    endless = int(until(lambda: piece.exists() and piece.read_text(), "a worker"))
+    (end,) = at_exit
+    end()
+    until(lambda: parent_of(endless) is None, "the worker to be gone")
+    results.close()
+
+
+def test_there_is_a_core_to_use(monkeypatch):
     assert usable_cores() >= 1
+    monkeypatch.delattr(workers.os, "sched_getaffinity", raising=False)
+    for cores, usable in ((8, 8), (None, 1)):
+        monkeypatch.setattr(workers.os, "cpu_count", lambda cores=cores: cores)
+        assert usable_cores() == usable
