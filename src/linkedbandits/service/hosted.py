@@ -163,7 +163,7 @@ class HostedExperiment:
     def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> TellReply:
         """Take in answers, each for itself: one that is refused does not spoil the others.
 
-        One that comes after its lease is late, whether or not anybody looked at the leases meanwhile. An archived
+        One that comes after its lease is late, whether or not the leases were checked meanwhile. An archived
         experiment still knows what it was told before.
         """
         self.expire(now)
@@ -229,7 +229,7 @@ class HostedExperiment:
         return self._present_record()
 
     def write(self, store: Writing, snapshot_every: int) -> None:
-        """Write down what was done since the last time, with a snapshot after so many plays."""
+        """Write down what was done since the last time, with a snapshot after every ``snapshot_every`` plays."""
         tail, experiment = self._tail, self.record.id
         if not tail.entries:
             return

@@ -39,7 +39,7 @@ def unpack_arms(packed: bytes) -> IntArray:
 
 
 def pack_json(data: dict[str, Any]) -> bytes:
-    """Plain data, compressed."""
+    """JSON of the data, compressed."""
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode("ascii"), 1)
 
 
