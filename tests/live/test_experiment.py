@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import suppress
 
 import numpy as np
@@ -605,3 +606,24 @@ def test_the_guarantee_survives_slow_failures(linkage):
         play_with_slow_failures(exp, CoinFlipper([0.5, 0.2, 0.2], seed), held=300)
         wrong += exp.recommend().arm != 0
     assert wrong <= 2
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_estimates_count_every_arm_that_was_tried(linkage):
+    """Also those that a play had to try though nothing more was needed of them."""
+    exp = lb.Experiment("abcd", lb.LinkedElimination(0.001), linkage=linkage)
+    rng = np.random.default_rng(3)
+    chances = dict(zip("abcd", (0.5, 0.2, 0.3, 0.1), strict=True))
+    samples, successes = Counter(), Counter()
+    for _ in range(150):
+        play = exp.ask()
+        for arm in play.arms:
+            samples[arm] += 1
+            if rng.random() < chances[arm]:
+                successes[arm] += 1
+                exp.tell(play.id, arm)
+                break
+        else:
+            exp.tell(play.id, None)
+    assert [estimate.samples for estimate in exp.estimates()] == [samples[arm] for arm in "abcd"]
+    assert [estimate.successes for estimate in exp.estimates()] == [successes[arm] for arm in "abcd"]
