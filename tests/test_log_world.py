@@ -49,9 +49,13 @@ def test_more_than_there_is_cannot_be_read():
         log_of("01", "0").successes(np.array([[1, 2]]))
 
 
-@pytest.mark.parametrize("linkage", LINKAGES.values(), ids=lambda linkage: linkage.name)
+EXACT = [linkage for linkage in LINKAGES.values() if linkage.name != "suffix"]
+"""Plays from some arm on try more than is needed, which a log that has just that cannot answer."""
+
+
+@pytest.mark.parametrize("linkage", EXACT, ids=lambda linkage: linkage.name)
 @given(queues=QUEUES)
-def test_it_fulfils_needs_under_every_linkage(linkage, queues):
+def test_it_fulfils_needs_under_every_linkage_that_tries_no_more(linkage, queues):
     """All of every queue: the counts are those of the queues, whatever the plays."""
     needs = np.array([[len(queue) for queue in queues]])
     log = LogWorld([np.array(queue, dtype=bool) for queue in queues])

@@ -109,7 +109,7 @@ def check_policy(
 
     >>> import linkedbandits as lb
     >>> print(check_policy(lb.LinkedHalving(plays=60)))
-    LinkedHalving(plays=60, neighbours=0) keeps the contract: 22 checks, under ordered, free, single.
+    LinkedHalving(plays=60, neighbours=0) keeps the contract: 29 checks, under ordered, free, single, suffix.
     It looks for the best arm, given a budget of 60 plays; nothing is proved.
     It keeps no evidence; told how many plays will be out, it asks the same.
     Of 420 runs 420 ended by its own rule.
