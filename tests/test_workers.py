@@ -59,6 +59,51 @@ def test_pieces_are_taken_as_they_are_needed():
         assert len(taken) < 20
 
 
+def as_it_is(piece):
+    return piece
+
+
+def test_arrays_of_every_kind_come_back_as_they_are():
+    """Large parts of a result travel beside it; their types, shapes and what may be written to must not get lost."""
+    square_of_numbers = np.arange(10_000.0).reshape(100, 100)
+    read_only = np.arange(5)
+    read_only.flags.writeable = False
+    kinds = [
+        square_of_numbers,
+        np.asfortranarray(square_of_numbers),
+        square_of_numbers[::3, ::-7],
+        np.zeros((0, 4), np.int8),
+        np.array(7, ">i2"),
+        np.array([None, "ö"]),
+        read_only,
+    ]
+    ((_, back),) = run(as_it_is, [kinds])
+    for sent, received in zip(kinds, back, strict=True):
+        assert (received.dtype, received.shape) == (sent.dtype, sent.shape)
+        assert received.flags.f_contiguous == sent.flags.f_contiguous
+        assert received.flags.writeable == sent.flags.writeable
+        assert (received == sent).all()
+
+
+def test_a_piece_is_sent_as_it_was_when_it_was_taken():
+    """Whoever makes pieces may use one array for all of them."""
+    array = np.zeros(60_000)
+
+    def source():
+        for number in range(6):
+            array[:] = number
+            yield array
+
+    assert sorted(result[-1] for _, result in run(as_it_is, source(), 1)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_no_open_file_is_left(tmp_path):
+    list(run(square, range(3)))  # a fork server, once begun, stays
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    list(run(die_once, [tmp_path / str(number) for number in range(6)]))
+    until(lambda: len(list(Path("/proc/self/fd").iterdir())) <= before, "all files to be closed")
+
+
 def die_once(marker):
     """Kill the process the first time this piece is run."""
     if not marker.exists():
@@ -120,13 +165,13 @@ def large(piece):
 
 
 def test_a_worker_killed_with_its_result_half_sent_is_replaced(monkeypatch):
-    """Eight megabytes do not fit into a pipe: when their first bytes are there, the rest is still on its way."""
+    """Eight megabytes do not fit into a socket: when their first bytes are there, the rest is still on its way."""
     killed = []
 
     class Killed(workers._Worker):
         def _received(self):
             if len(killed) < 4:
-                until(lambda: self._pipe.poll(0), "the beginning of a result")
+                until(self._line.has_something, "the beginning of a result")
                 killed.append(self._process.pid)
                 os.kill(self._process.pid, signal.SIGKILL)
             return super()._received()
@@ -144,7 +189,7 @@ def test_who_dies_between_two_pieces_is_replaced_and_no_piece_is_blamed(monkeypa
         result = do(self, message)
         os.kill(self._process.pid, signal.SIGKILL)
         killed.append(self._process.pid)
-        until(lambda: self._pipe.poll(0), "the end of the pipe")
+        until(self._line.has_something, "the end of the line")
         return result
 
     monkeypatch.setattr(workers._Worker, "do", finish_and_die)
@@ -192,7 +237,7 @@ def test_where_no_worker_can_be_started_at_all_that_is_said(monkeypatch):
 
 
 def leave_a_child_and_die(marker):
-    """The child has a copy of the pipe, and keeps it open for an hour."""
+    """The child has a copy of the line, and keeps it open for an hour."""
     if not marker.exists():
         child = os.fork()
         if child == 0:

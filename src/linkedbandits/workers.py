@@ -1,9 +1,9 @@
 """Work shared out to processes of this machine, any of which may die at any moment.
 
-A worker has a pipe of its own, and a thread of this process tends it: hands it a piece of work, waits for what comes
-back, and hands it the next. Workers share nothing, so one that is killed in the middle of a message leaves half a
-message in its own pipe and nothing else. That pipe then ends, which is noticed at once; a new worker takes its place,
-and the piece is run again.
+A worker has a line of its own, a pair of connected sockets, and a thread of this process tends it: hands it a piece of
+work, waits for what comes back, and hands it the next. Workers share nothing, so one that is killed in the middle of a
+message leaves half a message on its own line and nothing else. That line then ends, which is noticed at once; a new
+worker takes its place, and the piece is run again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import pickle
 import queue
 import signal
 import socket
+import struct
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 from linkedbandits.errors import EngineFailure
@@ -96,7 +97,7 @@ class _Errand(Generic[P]):
 
     piece: P
     name: str
-    message: bytes
+    message: _Message
     deaths: int = 0
 
 
@@ -141,7 +142,8 @@ class _Crew(Generic[P]):
 
     def hand_out(self, piece: P) -> None:
         """Let the next worker that has nothing to do take this piece."""
-        message = pickle.dumps((self._function, piece), pickle.HIGHEST_PROTOCOL)
+        # As it is now: the caller may change it before a worker takes it.
+        message = [pickle.dumps((self._function, piece), pickle.HIGHEST_PROTOCOL)]
         self._todo.put(_Errand(piece, self._name_of(piece), message))
 
     def next_outcome(self) -> tuple[_Errand[P], _Outcome]:
@@ -204,7 +206,7 @@ class _Crew(Generic[P]):
 
     def _done(self, errand: _Errand[P], worker: _Worker) -> _Outcome:
         """What comes of a piece: its result, or what was raised instead."""
-        succeeded, content, where = pickle.loads(worker.do(errand.message))
+        succeeded, content, where = _unpacked(worker.do(errand.message))
         if succeeded:
             return _Finished(content)
         if isinstance(content, MemoryError):
@@ -243,53 +245,51 @@ class _Crew(Generic[P]):
 
 
 class _Worker:
-    """A process and this end of its pipe."""
+    """A process and this end of its line."""
 
     def __init__(self, context: Any) -> None:
-        self._pipe, theirs = context.Pipe()
+        ours, theirs = socket.socketpair()
         try:
             self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
             self._process.start()
         except BaseException:
-            self._pipe.close()
+            ours.close()
             raise
         finally:
-            theirs.close()  # with this end open here, the pipe would not end when the worker does
+            theirs.close()  # with this end open here, the line would not end when the worker does
+        self._line = _Line(ours)
         # Nor would it where a piece has left a child behind, which has a copy of the other end.
-        self._line = socket.socket(fileno=os.dup(self._pipe.fileno())) if hasattr(socket, "AF_UNIX") else None
         threading.Thread(target=self._hang_up_when_it_dies, name="watches a worker", daemon=True).start()
 
-    def do(self, message: bytes) -> bytes:
+    def do(self, message: _Message) -> _Message:
         """Send a piece of work and wait for the whole of its result."""
         try:
-            self._pipe.send_bytes(message)
+            self._line.send(message)
             return self._received()
         except (EOFError, OSError) as error:
             raise _WorkerDied from error
 
-    def _received(self) -> bytes:
-        reply: bytes = self._pipe.recv_bytes()
-        return reply
+    def _received(self) -> _Message:
+        return self._line.receive()
 
     def is_gone(self) -> bool:
-        """Did it die while it had nothing to do? Only the end of its pipe can be read then."""
-        ready: bool = self._pipe.poll(0)
-        return ready
+        """Did it die while it had nothing to do? Only the end of its line can be read then."""
+        return self._line.has_something()
 
     def kill(self) -> None:
-        """End the process at once; a reader that waits for its result gets the end of the pipe."""
+        """End the process at once; a reader that waits for its result gets the end of the line."""
         self._process.kill()
-        self._hang_up()  # which ends it, too, should the system no longer know it as ours
+        self._line.hang_up()  # which ends it, too, should the system no longer know it as ours
 
     def end(self) -> str:
-        """Be rid of the process and the pipe, and say how the process ended."""
-        self._hang_up()
-        self._pipe.close()
+        """Be rid of the process and the line, and say how the process ended."""
+        self._line.hang_up()
+        self._line.close()
         self._process.join(_SECONDS_TO_END)
         code = self._process.exitcode
         if code is None:
             self._process.kill()
-            return "stuck, and its pipe closed"
+            return "stuck, and its line closed"
         if code >= 0:
             return f"ended by itself, with status {code}"
         try:
@@ -300,53 +300,106 @@ class _Worker:
 
     def _hang_up_when_it_dies(self) -> None:
         wait([self._process.sentinel])  # until the process ends, and every one does in the end
-        self._hang_up()
-        if self._line is not None:
-            self._line.close()
-
-    def _hang_up(self) -> None:
-        """End the pipe for both sides, even if other processes hold copies; what has arrived can still be read."""
-        if self._line is not None:
-            with suppress(OSError):  # it has ended already
-                self._line.shutdown(socket.SHUT_RDWR)
+        self._line.hang_up()
 
 
-def _serve(pipe: Connection) -> None:
-    """What a worker does until its pipe ends."""
+_Message = Sequence[bytes | bytearray | memoryview]
+"""Something pickled, followed by its large arrays as they lie in memory: no copy is made of those on the way."""
+
+
+def _packed(content: object) -> _Message:
+    arrays: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(content, pickle.HIGHEST_PROTOCOL, buffer_callback=arrays.append)
+    return [pickled, *(array.raw() for array in arrays)]
+
+
+def _unpacked(message: _Message) -> Any:
+    pickled, *arrays = message
+    return pickle.loads(pickled, buffers=arrays)
+
+
+class _Line:
+    """One end of a pair of connected sockets, over which whole messages travel.
+
+    Connections of multiprocessing do the same, at about eight times the cost for messages of half a megabyte: they
+    allocate, for every bit that has arrived, as much memory as is still to come.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def send(self, message: _Message) -> None:
+        """Send a whole message: how many parts, how long they are, and the parts."""
+        self._end.sendall(struct.pack(f"!{1 + len(message)}Q", len(message), *map(len, message)))
+        for part in message:
+            self._end.sendall(part)
+
+    def receive(self) -> _Message:
+        """Wait for a whole message; an EOFError if the line ends before."""
+        (parts,) = struct.unpack("!Q", self._exactly(8))
+        return [self._exactly(length) for length in struct.unpack(f"!{parts}Q", self._exactly(8 * parts))]
+
+    def has_something(self) -> bool:
+        """Has anything arrived, be it the end of the line?"""
+        return bool(wait([self._end], 0))
+
+    def hang_up(self) -> None:
+        """End the line for both sides, even if other processes hold copies; what has arrived can still be read."""
+        with suppress(OSError):  # it has ended already, or is closed
+            self._end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the socket back; nobody may use the line any more."""
+        self._end.close()
+
+    def _exactly(self, length: int) -> bytearray:
+        received = bytearray(length)
+        rest = memoryview(received)
+        while rest:
+            arrived = self._end.recv_into(rest)
+            if not arrived:
+                raise EOFError("the line has ended")
+            rest = rest[arrived:]
+        return received
+
+
+def _serve(end: socket.socket) -> None:
+    """What a worker does until its line ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
+    line = _Line(end)
+    inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(line, inbox), daemon=True).start()
     while True:
-        reply = _reply(inbox.get())  # ends with the process, which ends with the pipe
+        reply = _reply(inbox.get())  # ends with the process, which ends with the line
         try:
-            pipe.send_bytes(reply)
+            line.send(reply)
         except OSError:
             os._exit(0)
 
 
-def _listen(pipe: Connection, inbox: queue.SimpleQueue[bytes]) -> None:
-    """Take in messages even while a piece is being worked on, so that the end of the pipe ends that work."""
+def _listen(line: _Line, inbox: queue.SimpleQueue[_Message]) -> None:
+    """Take in messages even while a piece is being worked on, so that the end of the line ends that work."""
     try:
         while True:
-            inbox.put(pipe.recv_bytes())
+            inbox.put(line.receive())
     except (EOFError, OSError):  # the process that wanted the results is gone, or wants no more
         os._exit(0)
     except BaseException:  # no memory for the message: to go on would be to wait without end
         os._exit(1)
 
 
-def _reply(message: bytes) -> bytes:
+def _reply(message: _Message) -> _Message:
     """Do what a message asks; what is raised is sent, too."""
     try:
-        function, piece = pickle.loads(message)
-        return pickle.dumps((True, function(piece), ""), pickle.HIGHEST_PROTOCOL)
+        function, piece = _unpacked(message)
+        return _packed((True, function(piece), ""))
     except Exception as error:
         where = traceback.format_exc()
         try:
-            reply = pickle.dumps((False, error, where))
-            pickle.loads(reply)
+            reply = _packed((False, error, where))
+            _unpacked(reply)
         except Exception:  # an error that cannot travel is told in words
-            reply = pickle.dumps((False, EngineFailure(f"{type(error).__name__}: {error}"), where))
+            reply = _packed((False, EngineFailure(f"{type(error).__name__}: {error}"), where))
         return reply
 
 
