@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 UV     := $(shell command -v uv 2>/dev/null)
+REV    ?= HEAD~1
 SEED   ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
@@ -56,7 +57,7 @@ lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
 	@$(BIN)/linkedbandits lidar --size 40
 
 bench: $(VENV)/.bench-ready ## the measured claims, hours in all; SECTION=economy runs a part
-	@$(BIN)/python -m benchmarks $(SECTION)
+	@REV=$(REV) $(BIN)/python -m benchmarks $(SECTION)
 
 mutants: $(READY) ## do the tests notice mistakes? an hour or two; MUTANTS='--part policies --sample 40' for less
 	@$(BIN)/python -m tools.mutants $(MUTANTS)

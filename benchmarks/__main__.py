@@ -19,6 +19,7 @@ SECTIONS = {
     "against": "economy:against_the_paper",
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
+    "commit-before": "commit_before:main",
     "studies": "studies:main",
     "workers": "workers:main",
     "worker-kills": "workers:kills",
