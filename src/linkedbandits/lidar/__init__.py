@@ -3,7 +3,7 @@
 from linkedbandits.lidar.acquisitions import ACQUISITIONS, Acquisition, Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.estimators import ESTIMATORS, find_estimator
 from linkedbandits.lidar.even_gates import EvenGates
-from linkedbandits.lidar.frame import Frame, Summary, capture
+from linkedbandits.lidar.frame import Frame, FrameSummary, capture
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.scene import SCENES, Scene, find_scene, read_scene
@@ -18,12 +18,12 @@ __all__ = [
     "Acquisition",
     "EvenGates",
     "Frame",
+    "FrameSummary",
     "Pulse",
     "PulseGating",
     "Scene",
     "Sensor",
     "ShiftedGates",
-    "Summary",
     "Task",
     "ThompsonGating",
     "acquisition_name",

@@ -67,7 +67,7 @@ class Frame:
         """The estimated depth less the true one, in metres; nan where one of them is."""
         return self.depth - self.truth
 
-    def summary(self) -> Summary:
+    def summary(self) -> FrameSummary:
         """The figures people ask of a frame."""
         real = np.isfinite(self.truth)
         sure_of = find_acquisition(self.acquisition, self.task).sure_of
@@ -75,7 +75,7 @@ class Frame:
         error = np.abs(self.error[real])
         found = np.isfinite(error)
         within = self.task.tolerance * self.task.sensor.bin_depth
-        return Summary(
+        return FrameSummary(
             acquisition=self.acquisition,
             estimator=self.estimator,
             pixels=int(real.size),
@@ -96,7 +96,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Summary:
+class FrameSummary:
     """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
 
     ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_cm`` is over the pixels that
