@@ -8,7 +8,7 @@ from scipy.stats import fisher_exact, ks_2samp
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.testing import ReplayedRewards
+from linkedbandits.testing import ReplayedRequests, ReplayedRewards
 from tests.support.brute_force import play
 from tests.support.coin_flips import run_live
 
@@ -56,7 +56,7 @@ def replayed_live(policy, linkage, tapes, max_plays) -> lb.Experiment:
     return exp
 
 
-@pytest.mark.parametrize(
+every_policy_and_linkage = pytest.mark.parametrize(
     ("policy", "linkage"),
     [
         pytest.param(policy, linkage.name, id=f"{policy!r}-{linkage.name}")
@@ -65,12 +65,35 @@ def replayed_live(policy, linkage, tapes, max_plays) -> lb.Experiment:
         if linkage.allows(policy.asks)
     ],
 )
+
+
+@every_policy_and_linkage
 def test_on_the_same_rewards_they_are_the_same(policy, linkage):
     """Play by play or in counts: the same plays, the same samples of every arm, the same answer, at any budget."""
     for seed, most_plays in enumerate([7, 60, 250]):
         rewards = (np.random.default_rng(seed).random((3, 4 * most_plays)).T < [0.2, 0.6, 0.4]).T.astype(int)
         exp = replayed_live(policy, linkage, rewards.tolist(), most_plays)
         world = ReplayedRewards(rewards)
+        runs = lb.simulate(MEANS, policy, linkage=linkage, world=world, trials=1, max_plays=most_plays)
+        verdict = exp.recommend()
+        assert (verdict.plays, verdict.status == "confident") == (runs.plays[0], runs.confident[0])
+        assert [estimate.samples for estimate in exp.estimates()] == runs.samples[0].tolist()
+        assert list(verdict.top or (verdict.arm,)) == runs.top[0].tolist()
+
+
+@every_policy_and_linkage
+def test_on_the_same_requests_they_are_the_same(policy, linkage):
+    """Arms that fail together: a simulation makes the very plays of a live experiment, several at once."""
+    for seed, most_plays in enumerate([7, 60, 250]):
+        hard = np.random.default_rng(seed).random((most_plays, 1))
+        outcomes = (0.7 * hard + 0.3 * np.random.default_rng(seed + 9).random((most_plays, 3)) < [0.3, 0.6, 0.4]) + 0
+        exp = lb.Experiment(range(3), policy, linkage=linkage, max_plays=most_plays)
+        for outcome in outcomes:
+            asked = exp.ask()
+            exp.tell(asked.id, next((arm for arm in asked.arms if outcome[arm]), None))
+            if exp.done:
+                break
+        world = ReplayedRequests(outcomes)
         runs = lb.simulate(MEANS, policy, linkage=linkage, world=world, trials=1, max_plays=most_plays)
         verdict = exp.recommend()
         assert (verdict.plays, verdict.status == "confident") == (runs.plays[0], runs.confident[0])

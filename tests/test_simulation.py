@@ -180,3 +180,12 @@ def test_bad_input_is_named_with_the_remedy(change, error, said):
     with pytest.raises(error, match=said) as caught:
         lb.simulate(**arguments)
     assert isinstance(caught.value, ValueError)
+
+
+def test_a_world_that_lacks_a_part_is_refused():
+    class Half:
+        def hits(self, order, times):
+            return order
+
+    with pytest.raises(lb.InvalidParameter, match="has no independent, keep, successes, successes_of; "):
+        lb.simulate([0.1, 0.2], lb.UniformSampling(samples=1), world=Half())

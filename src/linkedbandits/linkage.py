@@ -4,7 +4,8 @@ A linkage knows nothing of statistics. It turns a request into plays in one of t
 
 - *live*, play by play: :meth:`Linkage.plan` says which arms to try, in which order, and for how many plays that
   holds; an arm whose need is met meanwhile is left out;
-- *at once*, for a world that answers in counts: :meth:`Linkage.fulfil`.
+- *at once*, for a world that answers in counts: :meth:`Linkage.fulfil`, where arms are independent of each other, and
+  :func:`play_plans` where they are not.
 
 It also says what samples t cost in plays, to first order: under every linkage that is the largest of some linear
 functions of t, each of which says that plays used for some purpose cannot also serve another. The proofs are in
@@ -581,6 +582,50 @@ def play_in_turn(order: IntArray, needs: IntArray, plays: IntArray, world: World
     return Fulfilment(Counts(samples, successes), np.where(met, taken, plays), met)
 
 
+def play_plans(needs: IntArray, limit: IntArray, linkage: Linkage, world: World) -> Fulfilment:
+    """Meet the needs as live play does: plan after plan, in plays of whole tuples.
+
+    For worlds in which the arms of a play depend on each other. What an arm does in the plays that reach it is then not
+    what it does in general, so that counts cannot be drawn arm by arm. Plays with the same tuple are drawn at once: as
+    many as are sure to be made before a need is met.
+    """
+    counts, spare = (Counts(np.zeros_like(needs), np.zeros_like(needs)) for _ in range(2))
+    remaining = needs.copy()
+    plays = np.zeros_like(limit)
+    order = np.full_like(needs, -1)
+    plan_plays = np.zeros_like(limit)
+    whole = False
+    while (going_on := remaining.any(axis=1) & (plays < limit)).any():
+        wanted = _needs_in(order, remaining)
+        ended = np.flatnonzero(going_on & ((plan_plays == 0) | ~wanted.any(axis=1)))
+        if ended.size:
+            plan = linkage.plan(remaining[ended])
+            order[ended] = -1
+            order[ended, : plan.order.shape[1]] = plan.order
+            plan_plays[ended] = plan.plays
+            whole = plan.whole
+            wanted[ended] = _needs_in(order[ended], remaining[ended])
+        tried = (order >= 0) if whole else (wanted > 0)
+        until_met = np.where(wanted > 0, wanted, COUNT_LIMIT).min(axis=1)
+        times = np.where(going_on, np.minimum(np.minimum(plan_plays, until_met), limit - plays), 0)
+        tried_first = np.argsort(~tried, axis=1, kind="stable")
+        tuples = np.take_along_axis(np.where(tried, order, -1), tried_first, axis=1)
+        came = play_repeats(Repeats(tuples, times), times, needs.shape[1], world).counts
+        needed = remaining > 0
+        for total, part in ((counts, needed), (spare, ~needed)):
+            total.samples[part] += came.samples[part]
+            total.successes[part] += came.successes[part]
+        remaining[needed] -= came.samples[needed]
+        plays += times
+        plan_plays -= times
+    return Fulfilment(counts, plays, np.asarray(~remaining.any(axis=1)), spare=spare)
+
+
+def _needs_in(order: IntArray, needs: IntArray) -> IntArray:
+    """The needs of the arms of a row, place by place."""
+    return np.where(order < 0, 0, np.take_along_axis(needs, np.maximum(order, 0), axis=1))
+
+
 def play_repeats(request: Repeats, limit: IntArray, arms: int, world: World) -> Fulfilment:
     """Play the tuple as often as asked, or as often as the limit allows."""
     times = np.minimum(request.times, limit)
@@ -598,7 +643,9 @@ def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world
     """Fulfil any request in at most ``limit[lane]`` plays; its counts say how many."""
     match request:
         case Needs(samples=needs):
-            step = linkage.fulfil(needs, limit, world)
+            step = (
+                linkage.fulfil(needs, limit, world) if world.independent else play_plans(needs, limit, linkage, world)
+            )
         case Repeats():
             step = play_repeats(request, limit, arms, world)
     return replace(step, counts=replace(step.counts, plays=step.plays))

@@ -36,6 +36,8 @@ class LogWorld:
     array([1, 0])
     """
 
+    independent = True
+
     def __init__(self, queues: Iterable[Outcomes]) -> None:
         self._queues = [np.asarray(queue, dtype=np.bool_) for queue in queues]
         self._read = np.zeros(len(self._queues), dtype=np.int64)

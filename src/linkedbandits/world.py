@@ -11,12 +11,20 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.streams import LaneStreams
 
 
 class World(Protocol):
     """What a run needs of the side that answers: counts for all lanes at once, lanes first."""
+
+    independent: bool
+    """Do the arms of a play succeed independently of each other?
+
+    If so, arms are asked for their samples one by one. If not, a world is asked for whole tuples, and for
+    :meth:`hits` alone.
+    """
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
         """Go on with these lanes only (a mask, or increasing positions)."""
@@ -35,12 +43,27 @@ class World(Protocol):
         ...
 
 
+_PARTS = (*World.__annotations__, *(part for part in vars(World) if not part.startswith("_")))
+"""All that a world has."""
+
+
+def check_world(world: World) -> None:
+    """Refuse what is no world, or lacks a part."""
+    missing = [part for part in _PARTS if not hasattr(world, part)]
+    if missing:
+        raise InvalidParameter(
+            f"world {world!r} has no {', '.join(missing)}; linkedbandits.world.World says what they are"
+        )
+
+
 _THIN = 1e-4
 """A piece of a tuple ends where fewer of the plays that began it than this go on."""
 
 
 class CoinFlips:
     """Independent Bernoulli arms with known means, answered by exact draws of the counts."""
+
+    independent = True
 
     def __init__(self, means: FloatArray, streams: LaneStreams) -> None:
         """Take ``means`` of shape (lanes, arms); a row repeated by broadcasting costs no memory."""

@@ -16,7 +16,7 @@ from linkedbandits.model import Counts, Needs
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import LaneState, Policy, open_lanes
 from linkedbandits.streams import block_lanes
-from linkedbandits.testing import ReplayedRewards
+from linkedbandits.testing import ReplayedRequests, ReplayedRewards
 from tests.support.brute_force import opened_at_the_first_unmet, plays_for_needs
 
 REWARDS = [[0, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]]
@@ -127,3 +127,34 @@ def test_rewards_that_run_out_or_do_not_fit_are_named():
         lb.simulate(MEANS, lb.UniformSampling(samples=2), world=ReplayedRewards(REWARDS), trials=2)
     with pytest.raises(lb.InvalidParameter, match="no zeros and ones"):
         ReplayedRewards([[0.5, 1.0]])
+
+
+@given(st.lists(st.integers(0, 25), min_size=2, max_size=4).filter(any), st.integers(1, 4), seeds)
+def test_needs_among_requests_are_met_by_the_plays_that_a_live_experiment_makes(needs, lanes, seed):
+    """Arms depend on each other, so the order in which they are tried matters for all that is seen."""
+    rng = np.random.default_rng(seed)
+    outcomes = (rng.random((lanes, sum(needs), 1)) + rng.random((lanes, sum(needs), len(needs))) < 0.8).astype(int)
+    for linkage in LINKAGES:
+        together, alone = AskOnce(needs), AskOnce(needs)
+        lb.simulate([0.4] * len(needs), together, linkage=linkage, world=ReplayedRequests(outcomes), trials=lanes)
+        for requests in outcomes:
+            exp = lb.Experiment(range(len(needs)), alone, linkage=linkage)
+            for outcome in requests:
+                if exp.done:
+                    break
+                play = exp.ask()
+                exp.tell(play.id, next((arm for arm in play.arms if outcome[arm]), None))
+        for lane, counts in enumerate(alone.shown):
+            assert together.shown[0].samples[lane].tolist() == counts.samples[0].tolist() == needs
+            assert together.shown[0].successes[lane].tolist() == counts.successes[0].tolist()
+            assert together.shown[0].plays[lane] == counts.plays[0]
+
+
+def test_requests_that_run_out_or_do_not_fit_are_named():
+    world = ReplayedRequests([[0, 1], [1, 0]])
+    with pytest.raises(lb.InvalidParameter, match="request 3 was asked for in lane 0, and there are 2; give more"):
+        lb.simulate([0.5, 0.5], lb.MaximalSampling(plays=3), world=world, trials=1)
+    with pytest.raises(lb.InvalidParameter, match="no zeros and ones by lane, request and arm"):
+        ReplayedRequests([0, 1])
+    with pytest.raises(NotImplementedError, match="asked for hits alone"):
+        world.successes_of(np.array([0]), np.array([1]))

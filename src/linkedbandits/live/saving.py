@@ -184,6 +184,8 @@ def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
 class _MadeUp:
     """A world in which every arm keeps as near to its mean as whole numbers can."""
 
+    independent = True
+
     def __init__(self, arms: int) -> None:
         self._means = 0.35 + 0.1 * np.arange(arms) / arms
         self._seen = np.zeros(arms)

@@ -1,4 +1,4 @@
-"""A world without chance: rewards that were given beforehand, read in turn."""
+"""Worlds without chance: rewards that were given beforehand, read in turn."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class ReplayedRewards:
     >>> runs.plays.tolist(), runs.arm.tolist()
     ([4], [1])
     """
+
+    independent = True
 
     def __init__(self, rewards: npt.ArrayLike) -> None:
         given = np.array(rewards)
@@ -81,3 +83,56 @@ class ReplayedRewards:
         one = np.zeros_like(self._read)
         one[lane, arm] = 1
         return bool(self.successes(one)[lane, arm])
+
+
+class ReplayedRequests:
+    """Requests that go as given: play t meets request t, on which every arm does what it does, whoever is tried.
+
+    ``outcomes[lane, request, arm]`` is 0 or 1; those of one lane may be given without the lane's axis. Arms may so fail
+    together, which :class:`ReplayedRewards` cannot express.
+
+    >>> import linkedbandits as lb
+    >>> world = ReplayedRequests([[0, 0], [0, 1], [1, 1], [0, 1], [0, 0]])
+    >>> runs = lb.simulate([0.2, 0.6], lb.UniformSampling(samples=3), linkage="free", world=world, trials=1)
+    >>> runs.plays.tolist(), runs.samples.tolist()
+    ([4], [[3, 3]])
+    """
+
+    independent = False
+
+    def __init__(self, outcomes: npt.ArrayLike) -> None:
+        given = np.array(outcomes)
+        if given.ndim == 2:
+            given = given[np.newaxis]
+        if given.ndim != 3 or not np.isin(given, (0, 1)).all():
+            raise InvalidParameter(f"outcomes of shape {given.shape} are no zeros and ones by lane, request and arm")
+        self._outcomes = given.astype(np.int64)
+        self._played = np.zeros(given.shape[0], dtype=np.int64)
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+        self._outcomes, self._played = self._outcomes[lanes], self._played[lanes]
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """No arm can be asked alone: what it does depends on the request that the play meets."""
+        raise NotImplementedError("arms that depend on each other are asked for hits alone")
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """No arm can be asked alone."""
+        return self.successes(samples)
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Play the tuples, on one request after the other."""
+        hits = np.zeros_like(order)
+        for lane, plays in enumerate(times.tolist()):
+            places = np.flatnonzero(order[lane] >= 0)
+            upto = int(self._played[lane]) + plays
+            if upto > self._outcomes.shape[1]:
+                raise InvalidParameter(
+                    f"request {upto} was asked for in lane {lane}, and there are {self._outcomes.shape[1]}; give more"
+                )
+            met = self._outcomes[lane, self._played[lane] : upto][:, order[lane, places]]
+            first = places[met.argmax(axis=1)[met.any(axis=1)]] if places.size else places
+            np.add.at(hits[lane], first, 1)
+            self._played[lane] = upto
+        return hits
