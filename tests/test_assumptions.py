@@ -42,7 +42,7 @@ def test_an_assumption_cannot_be_changed():
 
 
 def test_the_sentence_says_for_whom_it_holds_and_the_remedy_what_to_use():
-    assert "photons are" in INDEPENDENT_OPTIONS.sentence
+    assert "Photons are" in INDEPENDENT_OPTIONS.sentence
     assert "providers, solvers, agents and readers mostly are not" in INDEPENDENT_OPTIONS.sentence
     assert "linked-duels under linkage free" in INDEPENDENT_OPTIONS.remedy
     assert "linkage single" in INDEPENDENT_OPTIONS.remedy

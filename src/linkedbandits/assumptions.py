@@ -45,12 +45,12 @@ INDEPENDENT_OPTIONS = Assumption(
     name="independent options",
     condition="the options of a play are independent",
     sentence=(
-        "The options of a play are taken to be independent of each other: photons are; providers, solvers, agents and "
-        "readers mostly are not, because one request can make several of them fail together."
+        "The options of a play are taken to be independent of each other. Photons are; providers, solvers, agents and "
+        "readers mostly are not, because one request can make several fail together."
     ),
     remedy=(
-        "If yours can fail together, use linked-duels under linkage free, or try one option a play under linkage "
-        "single: neither assumes it."
+        "If yours can fail together, use linked-duels under linkage free, or one option a play under linkage single: "
+        "neither assumes it."
     ),
 )
 """Whether one option works on a request says nothing of the others.

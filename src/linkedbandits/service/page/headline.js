@@ -69,9 +69,10 @@ function undecided({ status, leading }, arms) {
 }
 
 /** What the policy takes for granted, and what to use instead: for readers of a verdict as much as before it. */
-const assumedBy = ({ assumptions }) => assumptions.map(({ sentence, remedy }) => `${sentence} ${remedy}`).join(" ");
+const assumedBy = ({ assumptions = [] }) =>
+  assumptions.map(({ sentence, remedy }) => `${sentence} ${remedy}`).join(" ");
 
-const conditionsOf = ({ assumptions }) =>
+const conditionsOf = ({ assumptions = [] }) =>
   assumptions.length > 0 ? `, if ${assumptions.map(({ condition }) => condition).join(" and ")}` : "";
 
 function decided(view, arms) {
