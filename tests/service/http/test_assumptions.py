@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.service.http.logs import logger
+from linkedbandits.service.http.routes import experiments
 from linkedbandits.service.records import ExperimentRecord
 from tests.support.service_parts import SETUP
 
@@ -49,13 +48,9 @@ def test_a_policy_that_this_version_does_not_know_spoils_no_list(own_service):
     assert {each["id"]: each["assumptions"] for each in listed} == {"ffff": None, known: SAID}
 
 
-def test_the_log_names_it(service, caplog):
-    logger.addHandler(caplog.handler)
-    try:
-        with caplog.at_level(logging.INFO, logger=logger.name):
-            service.create()
-            service.create(linkage="single")
-    finally:
-        logger.removeHandler(caplog.handler)
-    fields = [record.fields for record in caplog.records if record.getMessage() == "experiment-created"]
-    assert [each["assumes"] for each in fields] == [["independent options"], []]
+def test_the_log_names_it(service, monkeypatch):
+    logged = []
+    monkeypatch.setattr(experiments, "log_event", lambda event, **fields: logged.append((event, fields["assumes"])))
+    service.create()
+    service.create(linkage="single")
+    assert logged == [("experiment-created", ["independent options"]), ("experiment-created", [])]
