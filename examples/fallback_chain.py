@@ -1,5 +1,9 @@
 """Web workers that share one experiment: which payment gateway works most often?
 
+The gateways here are simulated, and fail independently of each other, which LinkedElimination assumes. Real gateways,
+providers and readers mostly do not: what one fails on, the next mostly fails on too. Then use LinkedDuels, with the
+linkage "free" as here. The verdict names in ``assumes`` what its policy takes for granted.
+
 Start a service with ``linkedbandits serve``, then run ``python examples/fallback_chain.py`` and watch the page.
 """
 

@@ -5,6 +5,9 @@ requests would it take to find the best mirror, and what does being surer cost? 
 
     python examples/from_means_to_a_figure.py [FOLDER]
 
+(The simulated mirrors fail independently of each other, which both policies assume. If one request can make several of
+yours fail together, see docs/which-policy.md.)
+
 and look at the pictures in FOLDER/figures. Run it again: nothing is computed twice.
 """
 

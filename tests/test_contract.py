@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import IntArray, Needs
 from linkedbandits.policies import POLICIES
@@ -213,6 +214,7 @@ def test_a_policy_that_declares_nothing_can_keep_it():
         "Few() keeps the contract: 29 checks, under ordered, free, single, suffix.",
         "It looks for the best arm, given neither delta nor a budget; nothing is proved.",
         "It keeps no evidence; told how many plays will be out, it asks the same.",
+        "It assumes independent options, under ordered, free, suffix.",
         "Of 420 runs 420 ended by its own rule.",
     ]
 
@@ -227,6 +229,7 @@ def test_it_says_what_it_has_found_of_one_that_declares_much():
         "It looks for the 2 best arms within 0.2 of the mean, given delta=0.1; "
         "proved: wrong with probability at most 0.1.",
         "It keeps evidence; told how many plays will be out, it asks for more at a time.",
+        "It assumes independent options, under ordered, free, suffix.",
         f"Of {75 * len(LINKAGES)} runs {found.ended} ended by its own rule, the others after 50 plays.",
     ]
 
@@ -283,6 +286,9 @@ def said_of(value):
         ({"goal": a_goal(k=2)}, "answer() must be an array of arms, (lanes, k) = (3, 2)"),
         ({"goal": a_goal(k=2), "answer": lambda self, state: state.arm[:, None].repeat(2, axis=1)}, "must differ"),
         ({"fitted_to": lambda self, linkage, parallel: Sound(samples=20)}, "a policy of the same class"),
+        ({"assumptions": lambda self, linkage: None}, "assumptions() must be a tuple of"),
+        ({"assumptions": lambda self, linkage: ("independence",)}, "got ('independence',)"),
+        ({"assumptions": lambda self, linkage: 2 * (INDEPENDENT_OPTIONS,)}, "no name twice; got independent options, "),
     ],
     ids=said_of,
 )
@@ -391,3 +397,37 @@ def test_a_policy_that_has_stopped_before_it_starts_is_caught():
 
     with pytest.raises(PolicyCheckFailed, match="must not have stopped before anything was played"):
         check_policy(few(start=start))
+
+
+def test_what_a_policy_assumes_is_found_with_its_linkages():
+    told = replace(INDEPENDENT_OPTIONS, name="told difference")
+
+    def assumptions(self, linkage):
+        return (told,) if linkage.tries_one else (INDEPENDENT_OPTIONS, told)
+
+    found = check_policy(few(assumptions=assumptions))
+    linked, every = ("ordered", "free", "suffix"), ("ordered", "free", "single", "suffix")
+    assert found.assumes == {"independent options": linked, "told difference": every}
+    both = f"independent options, under {', '.join(linked)}; told difference, under {', '.join(every)}"
+    assert f"It assumes {both}." in str(found).splitlines()
+
+
+def test_a_policy_may_assume_nothing():
+    found = check_policy(few(assumptions=lambda self, linkage: ()))
+    assert found.assumes == {}
+    assert "It assumes nothing of how options go together." in str(found).splitlines()
+
+
+def test_a_policy_may_not_assume_otherwise_when_it_is_fitted():
+    @dataclass(frozen=True)
+    class Forgetful(Few):
+        size: int = 10
+
+        def fitted_to(self, linkage, parallel):
+            return replace(self, size=11)
+
+        def assumptions(self, linkage):
+            return (INDEPENDENT_OPTIONS,) if self.size == 10 else ()
+
+    with pytest.raises(PolicyCheckFailed, match="must not change what is assumed"):
+        check_policy(Forgetful())

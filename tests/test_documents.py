@@ -79,3 +79,42 @@ def test_every_file_that_the_table_of_changes_names_is_there():
     assert len(named) > 40
     package = ROOT / "src" / "linkedbandits"
     assert [name for name in sorted(named) if not (ROOT / name).exists() and not (package / name).exists()] == []
+
+
+def test_the_example_of_options_that_fail_together_is_confident_and_wrong():
+    names: dict[str, object] = {}
+    (block,) = python_blocks("docs/which-policy.md")
+    exec(block, names)
+    linked, alone = names["linked"], names["alone"]
+    assert (linked.arm, linked.status, linked.assumes) == ("A", "confident", ("independent options",))
+    assert (alone.arm, alone.status, alone.assumes) == ("B", "confident", ())
+
+
+def test_which_policy_begins_with_the_question_whether_options_fail_together():
+    question = "**Can one request make several options fail together?**"
+    own = (ROOT / "docs" / "which-policy.md").read_text(encoding="utf-8")
+    assert own.startswith(f"# Which policy do I need?\n\n{question}")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"## Which policy do I need?\n\n{question}" in readme
+    assert readme.index(question) < readme.index("## Policies\n")
+
+
+LINKED = "LinkedElimination|LinkedTrackAndStop|LinkedHalving|LinkedEGE|linked-elimination|UniformSampling"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        str(path.relative_to(ROOT))
+        for path in [
+            ROOT / "README.md",
+            *sorted((ROOT / "docs").glob("*.md")),
+            *sorted((ROOT / "examples").glob("*.py")),
+        ]
+        if path.name != "which-policy.md" and re.search(LINKED, path.read_text(encoding="utf-8"))
+    ],
+)
+def test_every_document_with_a_linked_policy_says_that_it_assumes_independent_options(document):
+    paragraphs = (ROOT / document).read_text(encoding="utf-8").split("\n\n")
+    wanted = "linked policies assume" if document == "docs/depth-sensing.md" else "which-policy.md|LinkedDuels"
+    assert any("independent" in paragraph and re.search(wanted, paragraph) for paragraph in paragraphs)

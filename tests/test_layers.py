@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "linkedbandits": (
         "errors version signals intervals",
-        "model workers",
+        "model workers assumptions",
         "checks streams prediction log_world",
         "scenarios world stopping",
         "linkage",

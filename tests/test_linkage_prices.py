@@ -135,5 +135,5 @@ def test_a_linkage_with_parts_missing_is_told_which():
         name = "unpriced"
         fulfil = plan = allows = price = None
 
-    with pytest.raises(lb.InvalidParameter, match="has no words, in_order, quote, cost_rows, expected_at_most; "):
+    with pytest.raises(lb.InvalidParameter, match="has no words, in_order, tries_one, quote, cost_rows, "):
         lb.bounds.lower([0.2, 0.6], 0.1, Unpriced())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.lidar import EvenGates, PulseGating, ShiftedGates, ThompsonGating
 from linkedbandits.linkage import LINKAGES, Ordered, Price
 from linkedbandits.model import Counts, Needs
@@ -71,6 +72,7 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     assert policy.log10_evidence(state) is None
     assert policy.answers_at_any_time is False
     assert policy.fitted_to(LINKAGES["free"], 7) is policy
+    assert policy.assumptions(LINKAGES["free"]) == (INDEPENDENT_OPTIONS,)
 
 
 def test_it_runs_everywhere():
@@ -99,7 +101,7 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, log10_evidence, fitted_to; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, log10_evidence, fitted_to, assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 
@@ -137,6 +139,9 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
 
         def fitted_to(self, linkage, parallel):
             return self
+
+        def assumptions(self, linkage):
+            return ()
 
     check_is_policy(Whole())
     assert lb.simulate([0.0, 1.0], Whole(), trials=2).arm.tolist() == [1, 1]

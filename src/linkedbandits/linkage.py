@@ -113,6 +113,8 @@ class Linkage(Protocol):
     """How a sentence goes on that begins with "Arms are tried"."""
     in_order: bool
     """Does every play try its arms in their fixed order?"""
+    tries_one: bool
+    """Does every play try one arm only? Then it does not matter whether arms fail together."""
 
     def allows(self, asks: Asks) -> bool:
         """Can such requests be played at all?"""
@@ -154,6 +156,7 @@ class Ordered:
     name = "ordered"
     words = "in order"
     in_order = True
+    tries_one = False
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and tuples that follow the order."""
@@ -232,6 +235,7 @@ class Free:
     name = "free"
     words = "in any order"
     in_order = False
+    tries_one = False
     share_between_sorts = 0.25
 
     def allows(self, asks: Asks) -> bool:
@@ -340,6 +344,7 @@ class Single:
     name = "single"
     words = "one at a time"
     in_order = True
+    tries_one = True
 
     def allows(self, asks: Asks) -> bool:
         """Needs alone: a tuple has more than one arm."""
@@ -385,6 +390,7 @@ class Suffix:
     name = "suffix"
     words = "from some arm on, in order"
     in_order = True
+    tries_one = False
 
     def allows(self, asks: Asks) -> bool:
         """Needs, and suffixes."""

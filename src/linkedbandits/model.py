@@ -83,7 +83,9 @@ class Verdict:
     ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
     still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
     claim (not the best arm; with an epsilon or neighbours, not within these of it), or None where there is no proof.
-    ``top`` has the k best arms, best first, where a policy was asked for more than one.
+    ``top`` has the k best arms, best first, where a policy was asked for more than one. ``assumes`` names what the
+    policy takes for granted: only where that holds is the answer worth what it says. ``Experiment.assumptions`` has the
+    sentences, with what to use instead.
     """
 
     arm: Label
@@ -91,6 +93,7 @@ class Verdict:
     plays: int
     error_bound: float | None
     top: tuple[Label, ...] = field(default=(), repr=False)
+    assumes: tuple[str, ...] = ()
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.checks import check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage, linkages_for
@@ -174,12 +175,20 @@ class Policy(Protocol[StateT]):
         """
         return self
 
+    def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
+        """What has to hold of the arms under ``linkage``, or its answer is wrong more often than it says.
+
+        By default that the arms of a play are independent of each other, unless every play tries one arm only. Return
+        ``()`` where the answer is right whatever depends on what.
+        """
+        return () if linkage.tries_one else (INDEPENDENT_OPTIONS,)
+
 
 AnyPolicy = Policy[Any]
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""
-INHERITED = ("answers_at_any_time", "goal", "answer", "log10_evidence", "fitted_to")
+INHERITED = ("answers_at_any_time", "goal", "answer", "log10_evidence", "fitted_to", "assumptions")
 """What has a default in :class:`Policy`."""
 
 

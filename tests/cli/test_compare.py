@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from tests.support.command_line import refusal, run, run_json
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
@@ -19,7 +20,7 @@ def test_the_table_shows_every_policy_and_says_what_it_means():
     assert rows[0].split() == ["policy", "plays", "median", "90", "%", "ratio", "wrong", "(95", "%", "interval)"]
     assert [row.split()[0] for row in rows[2:6]] == [*BY_DEFAULT]
     assert "finds the best option (arm 1, which works 60 % of the time) soonest" in rows[6]
-    assert rows[-1].endswith("No error bound is proved for linked-ege.")
+    assert any(row.endswith("No error bound is proved for linked-ege.") for row in rows)
 
 
 def test_json_has_the_figures_of_the_runs():
@@ -73,3 +74,29 @@ def test_runs_that_cannot_end_use_up_their_budget_and_say_so():
 def test_a_policy_that_the_linkage_does_not_allow_is_refused_with_the_remedy():
     said = refusal("compare", *EASY, "--linkage", "single", "--policy", "suffix-ucb")
     assert said.startswith("SuffixUCB asks for suffixes, which linkage 'single' does not allow; use linkage")
+
+
+def test_under_the_table_stands_what_the_policies_assume_and_what_to_use_instead():
+    result = run("compare", *EASY, COLUMNS="80")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    said = " ".join(result.stdout.split())
+    assert said.endswith(
+        "All these policies assume independent options, and the simulated options are independent. "
+        + INDEPENDENT_OPTIONS.remedy
+    )
+    assert "independent" not in run("compare", *EASY, "--linkage", "single").stdout
+
+
+def test_json_has_what_each_policy_assumes():
+    chosen = ("--policy", "linked-elimination", "--policy", "cascade-bai:k=1", "--policy", "cascade-bai:k=2")
+    data = run_json("compare", *EASY, "--linkage", "free", "--max-plays", "50", *chosen)
+    assert [each["assumes"] for each in data["policies"]] == [["independent options"], [], ["independent options"]]
+    said = " ".join(run("compare", *EASY, "--linkage", "free", "--max-plays", "50", *chosen).stdout.split())
+    assert "linked-elimination and cascade-bai:k=2 assume independent options, and the simulated" in said
+
+
+@pytest.mark.parametrize("command", ["compare", "simulate", "study", "serve", "demo-traffic"])
+def test_the_help_says_that_options_are_taken_to_be_independent(command):
+    shown = run(command, "--help", COLUMNS="80").stdout
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert " ".join(shown.split()).endswith(f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}")

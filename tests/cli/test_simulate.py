@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.linkage import LINKAGES
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
 from tools.waiting import killed_in_the_end
@@ -126,3 +127,16 @@ def test_the_demo_instance_runs_with_every_policy():
         data = run_json("simulate", "--arms", "5", "--best", "3", "--trials", "20", "--policy", policy)
         assert data["confident"] == 1
         assert data["answers_by_arm"][3] >= 18
+
+
+def test_under_the_table_stands_what_the_policy_assumes():
+    result = run("simulate", *EASY, COLUMNS="80")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    said = "linked-elimination assumes independent options, and the simulated options are independent. "
+    assert " ".join(result.stdout.split()).endswith(said + INDEPENDENT_OPTIONS.remedy)
+    assert "independent" not in run("simulate", *EASY, "--linkage", "single").stdout
+
+
+def test_json_has_what_the_policy_assumes():
+    assert run_json("simulate", *EASY)["assumes"] == ["independent options"]
+    assert run_json("simulate", *EASY, "--linkage", "single")["assumes"] == []

@@ -18,6 +18,7 @@ from tests.support.coin_flips import CoinFlipper, run_live
 from tests.support.every_policy import EVERY_POLICY, policy_id
 
 POINTS = ("north", "east", "south")
+ASSUMES = ("independent options",)
 
 
 def ask(exp: lb.Experiment, times: int) -> list[lb.Play]:
@@ -46,7 +47,7 @@ def test_a_whole_experiment():
     assert not exp.done
     exp.tell(2, hit=None)
     assert exp.done
-    assert exp.recommend() == lb.Verdict(arm="east", status="budget", plays=3, error_bound=None)
+    assert exp.recommend() == lb.Verdict(arm="east", status="budget", plays=3, error_bound=None, assumes=ASSUMES)
     assert exp.estimates()[1] == lb.Estimate("east", samples=2, successes=1, mean=0.5, still_in=True)
 
 
@@ -59,7 +60,7 @@ def test_a_confident_verdict_carries_its_proved_bound():
 def test_before_the_end_the_leader_is_recommended_without_a_bound():
     exp = lb.Experiment(POINTS, lb.LinkedEGE(delta=0.1))
     exp.tell(exp.ask().id, hit="south")
-    assert exp.recommend() == lb.Verdict("south", "budget", plays=1, error_bound=None)
+    assert exp.recommend() == lb.Verdict("south", "budget", plays=1, error_bound=None, assumes=ASSUMES)
     assert exp.estimates()[0].mean == 0.0
 
 
@@ -228,7 +229,7 @@ def test_the_budget_counts_what_is_out():
     for play in plays:
         exp.tell(play.id, "south")
     assert exp.done
-    assert exp.recommend() == lb.Verdict("south", "budget", plays=3, error_bound=None)
+    assert exp.recommend() == lb.Verdict("south", "budget", plays=3, error_bound=None, assumes=ASSUMES)
 
 
 @pytest.mark.parametrize("linkage", list(LINKAGES))
@@ -627,3 +628,12 @@ def test_estimates_count_every_arm_that_was_tried(linkage):
             exp.tell(play.id, None)
     assert [estimate.samples for estimate in exp.estimates()] == [samples[arm] for arm in "abcd"]
     assert [estimate.successes for estimate in exp.estimates()] == [successes[arm] for arm in "abcd"]
+
+
+def test_a_verdict_names_what_its_policy_assumes_also_after_it_was_saved():
+    for linkage, assumes in (("ordered", ASSUMES), ("single", ())):
+        exp = lb.Experiment(POINTS, lb.LinkedElimination(delta=0.05), linkage=linkage)
+        read = lb.Experiment.from_json(exp.to_json())
+        assert exp.recommend().assumes == read.recommend().assumes == assumes
+        assert tuple(assumption.name for assumption in read.assumptions) == assumes
+        assert "assumes" not in exp.to_json()  # it is the policy's to say

@@ -18,6 +18,7 @@ from linkedbandits.version import __version__
 from tests.support.coin_flips import CoinFlipper
 from tests.support.every_policy import EVERY_POLICY, policy_id
 
+ASSUMES = ("independent options",)
 SAVED_IN_FORMAT_2 = Path(__file__).parent / "data" / "saved_in_format_2.json"
 
 
@@ -168,7 +169,7 @@ def test_a_saved_experiment_goes_on_with_a_policy_that_asks_otherwise(monkeypatc
     assert read.upgrade == (__version__, __version__, exp.plays - exp.late, 0)
     saved = lb.Experiment.from_json(read.to_json())
     assert saved.to_json() == read.to_json()
-    assert finish(saved) == finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60)
+    assert finish(saved) == finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60, assumes=ASSUMES)
 
 
 def test_plays_that_are_out_are_waited_for_in_their_place(monkeypatch):
@@ -200,7 +201,7 @@ def test_late_answers_are_no_part_of_the_log(monkeypatch):
     change_policy(monkeypatch)
     read = lb.Experiment.from_json(text)
     assert (read.upgrade.plays, read.upgrade.others, read.late) == (30, 0, 100)
-    assert read.recommend() == lb.Verdict("c", "budget", 30, None)
+    assert read.recommend() == lb.Verdict("c", "budget", 30, None, assumes=ASSUMES)
     assert counts(read) == counts(exp)
 
 
@@ -221,7 +222,7 @@ def test_a_budget_counts_the_plays_of_the_log(monkeypatch):
     change_policy(monkeypatch)
     read = lb.Experiment.from_json(text)
     assert exp.plays - exp.late < 190
-    assert finish(read) == lb.Verdict(read.recommend().arm, "budget", 190, None)
+    assert finish(read) == lb.Verdict(read.recommend().arm, "budget", 190, None, assumes=ASSUMES)
 
 
 def test_what_has_no_log_is_kept_in_the_estimates(monkeypatch):

@@ -318,3 +318,32 @@ def test_many_workers_share_an_experiment_and_no_play_is_handed_out_twice(servic
         assert sorted(handed_out) == list(range(len(handed_out)))
         assert created.plays == len(handed_out)
         assert created.recommend().plays <= len(handed_out)
+
+
+def test_both_clients_say_what_a_policy_takes_for_granted_as_the_experiment_does(service):
+    policy = lb.LinkedElimination(delta=0.05)
+
+    async def awaited(experiment):
+        async with AsyncClient(service.url) as client:
+            exp = client.experiment(experiment)
+            return await exp.assumptions(), (await exp.recommend()).assumes
+
+    for linkage, names in (("ordered", ("independent options",)), ("single", ())):
+        expected = lb.Experiment(ARMS, policy, linkage=linkage).assumptions
+        with Client(service.url) as client:
+            exp = client.create("assumes", ARMS, policy, linkage=linkage)
+            assert (exp.assumptions, exp.recommend().assumes) == (expected, names)
+        assert run_async(awaited(exp.id)) == (expected, names)
+
+
+def test_of_a_service_that_does_not_say_the_client_assumes_the_worst_or_finds_out():
+    """An older service says neither with a verdict nor with an experiment; a later one may say more than is known."""
+    verdict = {"arm": "east", "top": [], "status": "confident", "plays": 3, "error_bound": 0.05}
+    older = {"policy": {"name": "linked-elimination", "parameters": {"delta": 0.05}}, "linkage": "single"}
+    said = {"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Stop.", "since": 9}
+    answers = ({"done": True, "verdict": verdict}, older, older | {"linkage": "free"}, older | {"assumptions": [said]})
+    exp = client_in(Weather(*(httpx.Response(200, json=answer) for answer in answers)), []).experiment("x")
+    assert exp.recommend().assumes == ("independent options",)
+    assert exp.assumptions == ()
+    assert [each.name for each in exp.assumptions] == ["independent options"]
+    assert [each.remedy for each in exp.assumptions] == ["Stop."]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.outlook import Outlook
@@ -120,3 +121,13 @@ def test_evidence_that_is_no_number_is_left_out():
     exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05))
     standing = dataclasses.replace(read_standing(host(exp)), evidence=[1.0, math.inf, math.nan])
     assert view_of(standing, Outlook())["arms"]["log10_evidence"] == [1.0, None, None]
+
+
+def test_a_view_says_what_the_policy_takes_for_granted():
+    for linkage, assumed in (("ordered", [dataclasses.asdict(INDEPENDENT_OPTIONS)]), ("single", [])):
+        exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage=linkage)
+        standing = read_standing(host(exp, linkage=linkage))
+        view = view_of(standing, Outlook())
+        assert view["assumptions"] == assumed
+        assert view["leading"]["assumes"] == [each["name"] for each in assumed]
+        assert summary_of(standing)["leading"]["assumes"] == view["leading"]["assumes"]

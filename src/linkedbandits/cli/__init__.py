@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from linkedbandits.cli.assumed import IN_HELP
 from linkedbandits.cli.bounds import bounds
 from linkedbandits.cli.compare import compare
 from linkedbandits.cli.demo_traffic import demo_traffic
@@ -28,14 +29,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(compare)
-app.command()(simulate)
+app.command(epilog=IN_HELP)(compare)
+app.command(epilog=IN_HELP)(simulate)
 app.command()(bounds)
 app.command()(lidar)
 app.command()(reproduce)
-app.command()(study)
-app.command()(serve)
-app.command(name="demo-traffic")(demo_traffic)
+app.command(epilog=IN_HELP)(study)
+app.command(epilog=IN_HELP)(serve)
+app.command(name="demo-traffic", epilog=IN_HELP)(demo_traffic)
 app.add_typer(token, name="token")
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
 from linkedbandits.policies import describe_policy, policy_class
@@ -102,6 +103,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
                 **result.summary.to_dict(),
                 "ratio_to_least_plays": result.summary.plays_mean / least,
                 "error_bound": result.policy.error_bound,
+                "assumes": assumes(result.policy, find_linkage(settings["linkage"])),
             }
             for result in results
         ],
@@ -131,6 +133,8 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
         )
     console.print(table)
     console.print(_meaning(instance, results, delta))
+    for line in assumed_lines(((result.text, result.policy) for result in results), find_linkage(linkage)):
+        console.print(line)
 
 
 def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> str:

@@ -27,6 +27,8 @@ def demo_traffic(
     """Play simulated users against a running service, until there is a verdict.
 
     Ten payment gateways, tried in order until one works; some users never say how it went.
+
+    They fail independently of each other, as real ones mostly do not.
     """
     asyncio.run(_play(url, token, rate, lost, seconds, random.Random(seed)))
 

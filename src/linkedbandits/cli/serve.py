@@ -36,6 +36,8 @@ def serve(
 ) -> None:
     """Serve live experiments over HTTP, with a page to watch them.
 
+    An experiment whose policy takes something for granted says so in the answer to its creation and on its page.
+
     Stops on Ctrl-C or SIGTERM: requests that are under way have three seconds to finish, and nothing that was
     acknowledged is lost. A second signal stops it at once.
     """

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
 from linkedbandits.policies import describe_policy
@@ -68,12 +69,15 @@ def simulate(
             **describe_policy(made),
             **runs.summary().to_dict(),
             "error_bound": made.error_bound,
+            "assumes": assumes(made, find_linkage(linkage)),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
         typer.echo(json.dumps(data))
     else:
         _print(instance, policy, made, runs)
+        for line in assumed_lines([(policy, made)], find_linkage(linkage)):
+            Console().print(line)
 
 
 def _write_csv(path: Path, runs: Runs) -> None:

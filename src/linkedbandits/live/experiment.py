@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
 from linkedbandits.linkage import Linkage, find_linkage
@@ -67,7 +68,7 @@ class Experiment:
     ...     play = exp.ask()
     ...     _ = exp.tell(play.id, hit="north" if "north" in play.arms else None)
     >>> exp.recommend()
-    Verdict(arm='north', status='budget', plays=4, error_bound=None)
+    Verdict(arm='north', status='budget', plays=4, error_bound=None, assumes=('independent options',))
     """
 
     def __init__(
@@ -116,6 +117,11 @@ class Experiment:
     def linkage(self) -> str:
         """The name of the linkage."""
         return self.run.linkage.name
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the policy takes for granted here, with what to use where that does not hold."""
+        return self.policy.assumptions(self.run.linkage)
 
     @property
     def plays(self) -> int:
@@ -180,7 +186,8 @@ class Experiment:
         with self._lock:
             top, status, plays, bound = self.run.recommend()
         arms = tuple(self._labels[arm] for arm in top)
-        return Verdict(arms[0], status, plays, bound, top=arms if len(arms) > 1 else ())
+        assumes = tuple(assumption.name for assumption in self.assumptions)
+        return Verdict(arms[0], status, plays, bound, top=arms if len(arms) > 1 else (), assumes=assumes)
 
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""

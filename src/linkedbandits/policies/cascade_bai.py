@@ -23,9 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.checks import check_delta, check_positive, check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Asks
+from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import (
     COUNT_LIMIT,
     BoolArray,
@@ -114,6 +115,10 @@ class CascadeBAI(InBatches[CascadeBAIState]):
             accepted=np.zeros((lanes, arms), dtype=np.bool_),
             top=np.tile(np.arange(self.k), (lanes, 1)),
         )
+
+    def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
+        """With k = 1 every list is a single arm, so nothing is assumed."""
+        return () if self.k == 1 else super().assumptions(linkage)
 
     def request(self, state: CascadeBAIState) -> Repeats:
         """The least observed survivors in ascending order, filled up with the least observed of the others."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.live import Estimate, Play, Receipt
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
@@ -135,6 +136,10 @@ class AsyncRemoteExperiment:
     async def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return (await self._client.send(calls.estimates(self.id)))[1]
+
+    async def assumptions(self) -> tuple[Assumption, ...]:
+        """What the policy takes for granted, with what to use where that does not hold."""
+        return await self._client.send(calls.assumptions(self.id))
 
     async def plays(self) -> int:
         """Plays told so far."""

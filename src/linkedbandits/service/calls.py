@@ -6,14 +6,16 @@ An answer that is a problem document becomes the error that an experiment in thi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
+from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, Play, Receipt
 from linkedbandits.model import Label, Verdict
-from linkedbandits.policies import describe_policy
+from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.problem_types import PREFIX, class_of
 
@@ -102,6 +104,11 @@ def recommend(experiment: str) -> Call[tuple[bool, Verdict]]:
     return Call("GET", f"{_path(experiment)}/verdict", lambda found: (found["done"], _verdict(found)))
 
 
+def assumptions(experiment: str) -> Call[tuple[Assumption, ...]]:
+    """What its policy takes for granted."""
+    return Call("GET", _path(experiment), _assumptions)
+
+
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     """Plays told so far, and what they say of each arm."""
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
@@ -151,8 +158,23 @@ def _told(found: Any) -> Told:
 def _verdict(found: Any) -> Verdict:
     verdict = found["verdict"]
     return Verdict(
-        verdict["arm"], verdict["status"], verdict["plays"], verdict["error_bound"], top=tuple(verdict["top"])
+        verdict["arm"],
+        verdict["status"],
+        verdict["plays"],
+        verdict["error_bound"],
+        top=tuple(verdict["top"]),
+        # A service that does not say is an older one, whose policies nearly all assumed this.
+        assumes=tuple(verdict.get("assumes", [INDEPENDENT_OPTIONS.name])),
     )
+
+
+def _assumptions(found: Any) -> tuple[Assumption, ...]:
+    """As the service says; one that does not, an older one, still says what the policy is."""
+    said = found.get("assumptions")
+    if said is not None:
+        return tuple(Assumption(*(each[field.name] for field in fields(Assumption))) for each in said)
+    policy = make_policy(found["policy"]["name"], found["policy"]["parameters"])
+    return policy.assumptions(find_linkage(found["linkage"]))
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

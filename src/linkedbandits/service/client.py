@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.live import Estimate, Play, Receipt
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
@@ -145,6 +146,11 @@ class RemoteExperiment:
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return self._client.send(calls.estimates(self.id))[1]
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the policy takes for granted, with what to use where that does not hold."""
+        return self._client.send(calls.assumptions(self.id))
 
     @property
     def plays(self) -> int:

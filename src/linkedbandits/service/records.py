@@ -6,8 +6,10 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Experiment
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
@@ -60,6 +62,12 @@ class Setup:
             max_plays=self.max_plays,
             parallel=self.parallel,
         )
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What its policy takes for granted."""
+        linkage = find_linkage(self.linkage)
+        policy = make_policy(self.policy["name"], self.policy["parameters"])
+        return policy.fitted_to(linkage, self.parallel).assumptions(linkage)
 
     def to_json(self) -> str:
         """As text."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, Upgrade
 from linkedbandits.model import FloatArray, IntArray, Verdict
@@ -42,6 +43,7 @@ class Standing:
     estimates: list[Estimate]
     evidence: list[float] | None
     upgrade: Upgrade | None
+    assumptions: tuple[Assumption, ...]
 
 
 def read_standing(hosted: HostedExperiment) -> Standing:
@@ -59,6 +61,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         estimates=exp.estimates(),
         evidence=exp.evidence(),
         upgrade=exp.upgrade,
+        assumptions=exp.assumptions,
     )
 
 
@@ -77,6 +80,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "linkage_words": find_linkage(record.setup.linkage).words,
         "policy": describe_policy(standing.policy),
         "delta": standing.policy.goal.delta,
+        "assumptions": [asdict(assumption) for assumption in standing.assumptions],
         "created_at": record.created_at,
         "head": record.head,
         "plays": standing.plays,
@@ -115,6 +119,7 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "status": verdict.status,
         "plays": verdict.plays,
         "error_bound": verdict.error_bound,
+        "assumes": list(verdict.assumes),
     }
 
 

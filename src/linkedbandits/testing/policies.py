@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 
+from linkedbandits.assumptions import Assumption
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
@@ -48,7 +49,8 @@ class PolicyFindings:
     """What :func:`check_policy` found of a policy that keeps the contract; as text, a few sentences.
 
     ``checks`` are the promises that were checked, each with the linkage it was checked under. Of ``runs`` simulated
-    runs, ``ended`` ended by the policy's own rule, the others at ``max_plays``.
+    runs, ``ended`` ended by the policy's own rule, the others at ``max_plays``. ``assumes`` has the names of what it
+    takes for granted, each with the linkages under which it does.
     """
 
     policy: str
@@ -56,6 +58,7 @@ class PolicyFindings:
     error_bound: float | None
     keeps_evidence: bool
     heeds_parallel: bool
+    assumes: dict[str, tuple[str, ...]]
     linkages: tuple[str, ...]
     checks: tuple[str, ...]
     runs: int
@@ -71,6 +74,7 @@ class PolicyFindings:
         given += [] if goal.budget is None else [f"a budget of {goal.budget:,} plays"]
         evidence = "keeps evidence" if self.keeps_evidence else "keeps no evidence"
         heeds = "asks for more at a time" if self.heeds_parallel else "asks the same"
+        assumed = [f"{name}, under {', '.join(linkages)}" for name, linkages in self.assumes.items()]
         return "\n".join(
             [
                 f"{self.policy} keeps the contract: {len(self.checks)} checks, under {', '.join(self.linkages)}.",
@@ -78,6 +82,7 @@ class PolicyFindings:
                 f"given {' and '.join(given) or 'neither delta nor a budget'}; "
                 + ("nothing is proved." if bound is None else f"proved: wrong with probability at most {bound:g}."),
                 f"It {evidence}; told how many plays will be out, it {heeds}.",
+                f"It assumes {'; '.join(assumed) or 'nothing of how options go together'}.",
                 f"Of {self.runs:,} runs {self.ended:,} ended by its own rule"
                 + ("." if self.ended == self.runs else f", the others after {self.max_plays:,} plays."),
             ]
@@ -112,6 +117,7 @@ def check_policy(
     LinkedHalving(plays=60, neighbours=0) keeps the contract: 29 checks, under ordered, free, single, suffix.
     It looks for the best arm, given a budget of 60 plays; nothing is proved.
     It keeps no evidence; told how many plays will be out, it asks the same.
+    It assumes independent options, under ordered, free, suffix.
     Of 420 runs 420 ended by its own rule.
     """
     say = report or (lambda _: None)
@@ -204,12 +210,22 @@ def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: in
         error_bound=policy.error_bound,
         keeps_evidence=any(case.keeps_evidence for case in cases),
         heeds_parallel=any(policy.fitted_to(case.linkage, OUT_AT_ONCE) != case.fitted for case in cases),
+        assumes=_assumed(policy, linkages),
         linkages=tuple(linkage.name for linkage in linkages),
         checks=tuple(checks),
         runs=sum(case.runs for case in cases),
         ended=sum(case.ended for case in cases),
         max_plays=max_plays,
     )
+
+
+def _assumed(policy: AnyPolicy, linkages: Sequence[Linkage]) -> dict[str, tuple[str, ...]]:
+    """Under which linkages it assumes what."""
+    found: dict[str, tuple[str, ...]] = {}
+    for linkage in linkages:
+        for assumption in policy.assumptions(linkage):
+            found[assumption.name] = (*found.get(assumption.name, ()), linkage.name)
+    return found
 
 
 def _check_declarations(policy: AnyPolicy) -> None:
@@ -243,6 +259,14 @@ def _check_declarations(policy: AnyPolicy) -> None:
     require(isinstance(goal, Goal), f"goal={goal!r} must be a linkedbandits.policy.Goal")
     for parameter, part in undeclared_parameters(policy).items():
         require(False, f"the parameter {parameter} must be declared; return Goal({part}=self.{parameter}) as its goal")
+    for linkage in LINKAGES.values():
+        assumed = policy.assumptions(linkage) if linkage.allows(policy.asks) else ()
+        require(
+            isinstance(assumed, tuple) and all(isinstance(each, Assumption) for each in assumed),
+            f"assumptions() must be a tuple of linkedbandits.assumptions.Assumption; got {assumed!r}",
+        )
+        named = [each.name for each in assumed]
+        require(len(set(named)) == len(named), f"assumptions() must have no name twice; got {', '.join(named)}")
     if bound is not None:
         require(isinstance(bound, float) and 0 < bound < 1, f"error_bound={bound!r} must be None, or between 0 and 1")
         require(
@@ -320,6 +344,8 @@ def _check_fitted(case: _Case) -> None:
         fitted = case.policy.fitted_to(case.linkage, parallel)
         case.require(type(fitted) is type(case.policy), "fitted_to() must return a policy of the same class")
         case.require(fitted.goal == case.goal, "fitted_to() must not change the goal")
+        same = fitted.assumptions(case.linkage) == case.policy.assumptions(case.linkage)
+        case.require(same, "fitted_to() must not change what is assumed")
         again = fitted.fitted_to(case.linkage, parallel)
         case.require(again == fitted, "fitted_to() must change nothing the second time")
     for parameter in unfitted_parameters(case.policy, case.linkage, OUT_AT_ONCE):

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
@@ -65,7 +66,9 @@ def test_the_page_moves_and_announces_the_verdict(service, client, open_page):
     expect(announcements).to_have_text(f"Decided after {verdict.plays} plays: east is best")
     expect(page).to_have_title("✓ east is best · gateways")
     expect(page.get_by_role("heading", level=2, name=f"Verdict after {verdict.plays} plays")).to_be_visible()
-    expect(page.get_by_text("Wrong with probability at most 0.1\u00a0%.")).to_be_visible()
+    expect(
+        page.get_by_text("Wrong with probability at most 0.1\u00a0%, if the options of a play are independent.")
+    ).to_be_visible()
     expect(arm_row(page, "east")).to_contain_text("In")
     expect(arm_row(page, "north")).to_contain_text("Out")
     expect(arm_row(page, "south")).to_contain_text("Out")
@@ -187,3 +190,20 @@ def test_the_page_says_that_plays_of_another_version_are_used_as_a_log(tmp_path,
         said = f"Goes on with version {__version__}; 40 plays before that are used as a log."
         expect(page.get_by_text(said)).to_be_visible()
         expect(figure(page, "Plays so far")).to_have_text("40")
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_what_the_policy_takes_for_granted_is_seen_without_a_click(service, client, open_page, width):
+    exp = client.create("linked", ["a", "b"], lb.LinkedElimination(delta=0.05))
+    page = open_page(service.address_of(exp), width=width, height=740)
+    assumed = page.get_by_role("region", name="Not begun").locator("[data-part=assumed]")
+    expect(assumed).to_have_text(f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}")
+    expect(assumed).to_be_in_viewport()
+
+
+def test_a_verdict_that_assumes_nothing_has_no_if(service, client, open_page):
+    exp = client.create("one at a time", list(MEANS), lb.LinkedElimination(delta=0.05), linkage="single")
+    assert play(exp, MEANS, 5_000)
+    page = open_page(service.address_of(exp))
+    expect(page.locator("[data-part=answer-note]")).to_have_text("Wrong with probability at most 5\u00a0%.")
+    expect(page.locator("[data-part=assumed]")).to_be_hidden()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.live import Receipt
 from linkedbandits.service.records import Role, RunStatus
 
@@ -20,6 +22,17 @@ class PolicyView(BaseModel):
     parameters: dict[str, Any]
 
 
+class AssumptionOut(BaseModel):
+    """What has to hold of the options, or the answer may be wrong more often than stated."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [asdict(INDEPENDENT_OPTIONS)]})
+
+    name: str
+    condition: str = Field(description='How a sentence goes on that ends with "if".')
+    sentence: str = Field(description="What is assumed, for whom it holds and for whom it does not.")
+    remedy: str = Field(description="What to use where it does not hold.")
+
+
 class ExperimentInfo(BaseModel):
     """An experiment, as it was opened, and where it stands."""
 
@@ -29,6 +42,9 @@ class ExperimentInfo(BaseModel):
     arms: list[SentLabel]
     policy: PolicyView
     linkage: str
+    assumptions: list[AssumptionOut] | None = Field(
+        description="What its policy takes for granted; null if this version does not know the policy."
+    )
     seed: int
     max_plays: int | None
     parallel: int | None
@@ -130,6 +146,10 @@ class VerdictOut(BaseModel):
     status: Literal["confident", "budget"]
     plays: int
     error_bound: float | None
+    assumes: list[str] = Field(
+        description="The names of what its policy takes for granted; the experiment has the sentences.",
+        examples=[[INDEPENDENT_OPTIONS.name]],
+    )
 
 
 class Recommendation(BaseModel):
@@ -178,6 +198,7 @@ class View(BaseModel):
     linkage: str
     linkage_words: str = Field(description='How a sentence goes on that begins with "Arms are tried".')
     policy: PolicyView
+    assumptions: list[AssumptionOut] = Field(description="What its policy takes for granted.")
     delta: float | None
     created_at: float
     head: int

@@ -1,6 +1,6 @@
 // The answer so far, or the verdict, in words.
 
-import { setAttribute, setText } from "./dom.js";
+import { setAttribute, setHidden, setText } from "./dom.js";
 import { chance, count, labelText, percent, plural, standing } from "./format.js";
 
 const namesOf = ({ arm, top }) => (top?.length ? top : [arm]).map(labelText);
@@ -34,6 +34,9 @@ export class Headline {
     setText(this.#parts["headline-kind"], kind);
     setText(answer, view.plays === 0 ? "No plays yet" : answerOf(view));
     setText(this.#parts["answer-detail"], detail);
+    const assumed = assumedBy(view);
+    setText(this.#parts.assumed, assumed);
+    setHidden(this.#parts.assumed, assumed === "");
     setText(this.#parts["answer-note"], [note.trim(), upgradeNote(view.upgrade)].filter(Boolean).join(" "));
   }
 }
@@ -65,11 +68,19 @@ function undecided({ status, leading }, arms) {
   };
 }
 
-function decided({ verdict, policy }, arms) {
+/** What the policy takes for granted, and what to use instead: for readers of a verdict as much as before it. */
+const assumedBy = ({ assumptions = [] }) =>
+  assumptions.map(({ sentence, remedy }) => `${sentence} ${remedy}`).join(" ");
+
+const conditionsOf = ({ assumptions = [] }) =>
+  assumptions.length > 0 ? `, if ${assumptions.map(({ condition }) => condition).join(" and ")}` : "";
+
+function decided(view, arms) {
+  const { verdict, policy } = view;
   const confident = verdict.status === "confident";
   let note = "The plays ran out before the policy was sure, so no chance of error is stated.";
   if (confident && verdict.error_bound !== null)
-    note = `Wrong with probability at most ${chance(verdict.error_bound)}.`;
+    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
   return {
     kind: confident ? `Verdict after ${plural(verdict.plays, "play")}` : `Out of plays after ${count(verdict.plays)}`,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http.logs import log_event
 from linkedbandits.service.http.received import NewExperiment
 from linkedbandits.service.http.routes.documented import refusals
@@ -33,7 +35,13 @@ def experiment_routes(service: Service) -> APIRouter:
             lease_seconds=new.lease_seconds,
         )
         record = await service.bring(service.desk.create(setup, new.name))
-        log_event("experiment-created", experiment=record.id, arms=len(setup.arms), policy=setup.policy["name"])
+        log_event(
+            "experiment-created",
+            experiment=record.id,
+            arms=len(setup.arms),
+            policy=setup.policy["name"],
+            assumes=[assumption.name for assumption in setup.assumptions()],
+        )
         response.headers["Location"] = f"/v1/experiments/{record.id}"
         return _info(record)
 
@@ -85,6 +93,7 @@ def _info(record: ExperimentRecord) -> ExperimentInfo:
             "arms": list(setup.arms),
             "policy": setup.policy,
             "linkage": setup.linkage,
+            "assumptions": _assumptions(setup),
             "seed": setup.seed,
             "max_plays": setup.max_plays,
             "parallel": setup.parallel,
@@ -93,3 +102,11 @@ def _info(record: ExperimentRecord) -> ExperimentInfo:
             "head": record.head,
         }
     )
+
+
+def _assumptions(setup: Setup) -> list[dict[str, str]] | None:
+    """What the policy takes for granted; None for a policy that cannot be made, which must not spoil a list."""
+    try:
+        return [asdict(assumption) for assumption in setup.assumptions()]
+    except LinkedBanditError:
+        return None

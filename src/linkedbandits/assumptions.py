@@ -1,0 +1,60 @@
+"""What a policy takes for granted, in sentences for those who use it.
+
+A verdict is worth what its policy assumes. A policy declares that with :meth:`linkedbandits.policy.Policy.assumptions`,
+and the command line, verdicts, the live service and its page say it in these words and no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from linkedbandits.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something that has to hold of the options, or the answer may be wrong more often than stated.
+
+    >>> INDEPENDENT_OPTIONS.name, INDEPENDENT_OPTIONS.condition
+    ('independent options', 'the options of a play are independent')
+    """
+
+    name: str
+    """What verdicts call it: two or three words."""
+    condition: str
+    """How a sentence goes on that ends with "if", without a full stop."""
+    sentence: str
+    """What is assumed, for whom it holds and for whom it does not: a whole sentence or two."""
+    remedy: str
+    """What to use where it does not hold: a whole sentence."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            text = getattr(self, field.name)
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidParameter(f"{field.name}={text!r} says nothing; an assumption has all parts, as text")
+        for whole in ("sentence", "remedy"):
+            text = getattr(self, whole)
+            if not text.endswith("."):
+                raise InvalidParameter(f"{whole}={text!r} is no whole sentence; end it with a full stop")
+        if self.condition.endswith("."):
+            raise InvalidParameter(f"condition={self.condition!r} goes on in a sentence; leave out the full stop")
+
+
+INDEPENDENT_OPTIONS = Assumption(
+    name="independent options",
+    condition="the options of a play are independent",
+    sentence=(
+        "The options of a play are taken to be independent of each other. Photons are; providers, solvers, agents and "
+        "readers mostly are not, because one request can make several fail together."
+    ),
+    remedy=(
+        "If yours can fail together, use linked-duels under linkage free, or one option a play under linkage single: "
+        "neither assumes it."
+    ),
+)
+"""Whether one option works on a request says nothing of the others.
+
+After a success the options behind it are not seen, so an option is mostly tried where others have failed. That is a
+fair sample of it only if their failures say nothing of how it will do.
+"""
