@@ -1,0 +1,83 @@
+"""Which failures are tried again, which are not, and after how long."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service.client import Client
+from tests.support.weather import ARMS, QUICK, Weather, asked, client_in
+
+
+def test_a_service_that_says_when_to_come_back_is_listened_to():
+    slept = []
+    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": "7"})
+    odd = httpx.Response(503, text="", headers={"Retry-After": "Fri, 31 Dec 2027 23:59:59 GMT"})
+    with client_in(Weather(busy, odd, asked()), slept) as client:
+        client.experiment("x").ask()
+    assert slept == [7.0, 2.0]
+
+
+@pytest.mark.parametrize(("wanted", "waited"), [("86400", 60.0), ("inf", 60.0), ("nan", 1.0), ("-3", 1.0)])
+def test_nobody_waits_for_ever(wanted, waited):
+    slept = []
+    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": wanted})
+    with client_in(Weather(busy, asked()), slept) as client:
+        client.experiment("x").ask()
+    assert slept == [waited]
+
+
+def test_a_refusal_is_not_tried_again():
+    problem = {"type": "urn:linkedbandits:access-denied", "detail": "a viewer may not", "status": 403}
+    weather = Weather(httpx.Response(403, json=problem))
+    with client_in(weather, []) as client, pytest.raises(lb.AccessDenied, match="a viewer may not"):
+        client.experiment("x").ask()
+
+
+def test_an_experiment_is_not_created_twice_by_accident():
+    created = httpx.Response(201, json={"id": "x9"})
+    away = {"type": "urn:linkedbandits:store-unavailable", "detail": "gone", "status": 503}
+    for unclear in (httpx.ReadTimeout("slow"), httpx.Response(502, text=""), httpx.Response(503, json=away)):
+        weather = Weather(unclear, created)
+        with client_in(weather, []) as client, pytest.raises(lb.LinkedBanditError):
+            client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
+        assert len(weather.bodies) == 1
+    for harmless in (httpx.ConnectError("refused"), httpx.Response(429, text="")):
+        with client_in(Weather(harmless, created), []) as client:
+            assert client.create("directions", ARMS, lb.LinkedElimination(delta=0.1)).id == "x9"
+
+
+def test_the_token_goes_along():
+    seen = []
+
+    def service(request):
+        seen.append(request.headers.get("authorization"))
+        return asked()
+
+    for token in ("lb_secret", None):
+        with Client("http://service", token, transport=httpx.MockTransport(service)) as client:
+            client.experiment("x").ask()
+    assert seen == ["Bearer lb_secret", None]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"other": 1}),
+        httpx.Response(404, text="nginx"),
+        httpx.Response(418, json={"type": "about:blank", "detail": "teapot"}),
+    ],
+    ids=repr,
+)
+def test_an_address_that_is_something_else_is_noticed(answer):
+    with client_in(Weather(answer), []) as client, pytest.raises(lb.UnexpectedAnswer):
+        client.experiment("x").ask()
+
+
+def test_a_url_that_is_none_is_not_tried_again():
+    slept = []
+    with Client("ftp://service", retries=QUICK, sleep=slept.append) as client, pytest.raises(lb.ServiceUnavailable):
+        client.experiment("x").ask()
+    assert slept == []
