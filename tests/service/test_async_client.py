@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
+import json
 import random
 
+import httpx
+import pytest
+
 import linkedbandits as lb
-from linkedbandits.service.async_client import AsyncClient
+from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
+from linkedbandits.service.client import Client, RemoteExperiment
 from tests.support.coin_flips import play_to_the_end
-from tests.support.weather import ARMS
+from tests.support.weather import ARMS, QUICK, Weather, asked
 from tools.waiting import run_async
 
 
@@ -30,3 +37,63 @@ def test_the_asynchronous_client_does_the_same(service):
             return await exp.recommend(), await exp.estimates()
 
     assert run_async(play()) == (here.recommend(), here.estimates())
+
+
+def signatures(kind) -> dict[str, list[tuple[str, object]]]:
+    """The parameters of every public method, with their defaults; a property takes none."""
+    found = {}
+    for name, member in vars(kind).items():
+        if not name.startswith("_"):
+            function = member.fget if isinstance(member, property) else member
+            parameters = inspect.signature(function).parameters.values()
+            found[name] = [(parameter.name, parameter.default) for parameter in parameters]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("waiting", "awaited"), [(Client, AsyncClient), (RemoteExperiment, AsyncRemoteExperiment)], ids=["client", "remote"]
+)
+def test_both_clients_have_the_same_names_and_parameters(waiting, awaited):
+    assert signatures(waiting) == signatures(awaited)
+
+
+def asynchronous_client_in(weather, slept):
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    keys = (f"key {number}" for number in itertools.count())
+    return AsyncClient(
+        "http://service",
+        retries=QUICK,
+        sleep=sleep,
+        new_key=lambda: next(keys),
+        transport=httpx.MockTransport(weather),
+    )
+
+
+def test_what_failed_is_asked_again_with_the_same_key_after_a_pause():
+    slept = []
+    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": "7"})
+    weather = Weather(httpx.ReadTimeout("slow"), busy, asked(4), asked(5))
+
+    async def ask_twice():
+        async with asynchronous_client_in(weather, slept) as client:
+            exp = client.experiment("x")
+            return [(await exp.ask()).id, (await exp.ask()).id]
+
+    assert run_async(ask_twice()) == [4, 5]
+    assert slept == [1.0, 7.0]
+    assert [json.loads(body)["key"] for body in weather.bodies] == ["key 0", "key 0", "key 0", "key 1"]
+
+
+def test_after_the_last_attempt_the_reason_is_raised():
+    slept = []
+    weather = Weather(*[httpx.ConnectError("refused")] * 4)
+
+    async def ask():
+        async with asynchronous_client_in(weather, slept) as client:
+            await client.experiment("x").ask()
+
+    with pytest.raises(lb.ServiceUnavailable, match="is the service running"):
+        run_async(ask())
+    assert slept == [1.0, 2.0, 3.0]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from concurrent.futures import wait
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.jobs import Change, Errand, ReadAll
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
+from linkedbandits.testing.stores import FIRST
 from linkedbandits.version import __version__
 from tests.support.service_parts import SETUP, create, in_one_group, state_of
 from tools.uninterrupted import uninterrupted
@@ -166,3 +171,68 @@ def test_a_store_that_is_gone_keeps_no_desk_from_stopping(each_store):
         experiment = desk.create(SETUP, "x").result().id
         play_some(desk, experiment)
         each_store.close()
+
+
+def asking(experiment, key=None):
+    return Change(experiment, lambda hosted, store, now: hosted.ask(store, 1, key, now).plays[0].id)
+
+
+def created(groups):
+    job = Errand(lambda store, now: store.create(replace(FIRST, setup=SETUP)))
+    groups.change([job], 0.0)
+    assert job.future.done()
+    return FIRST.id
+
+
+def test_who_waits_hears_nothing_before_the_transaction_has_ended(store):
+    heard = []
+
+    class Watched:
+        reading = store.reading
+
+        @contextmanager
+        def writing(self):
+            with store.writing() as tables:
+                yield tables
+            heard.append(job.future.done())
+
+    groups = Groups(Watched(), snapshot_every=100)
+    job = Errand(lambda tables, now: now)
+    groups.change([job], 7.0)
+    assert (heard, job.future.result()) == ([False], 7.0)
+
+
+def test_a_refusal_costs_the_others_of_its_group_nothing(store, monkeypatch):
+    """After an error that is no refusal all others are run again, on an experiment that is opened anew."""
+    opened = []
+    whole = HostedExperiment.open
+    monkeypatch.setattr(HostedExperiment, "open", lambda *of: opened.append(1) or whole(*of))
+    groups = Groups(store, snapshot_every=100)
+    experiment = created(groups)
+    jobs = [asking(experiment), asking(experiment, key="x" * 201), asking(experiment)]
+    groups.change(jobs, 1.0)
+    assert [jobs[0].future.result(), jobs[2].future.result()] == [0, 1]
+    assert isinstance(jobs[1].future.exception(), lb.InvalidParameter)
+    assert opened == [1]
+
+
+def test_what_is_in_memory_is_what_was_committed(store):
+    """A change that could not be written is forgotten, and what another process wrote is caught up with."""
+    groups, other = Groups(store, snapshot_every=100), Groups(store, snapshot_every=100)
+    experiment = created(groups)
+    breaking = Change(experiment, lambda hosted, tables, now: hosted.ask(tables, 1, None, now) and tables.create(FIRST))
+    job = asking(experiment)
+    groups.change([breaking, job], 1.0)
+    assert isinstance(breaking.future.exception(), sqlite3.IntegrityError)
+    assert job.future.result() == 0
+    elsewhere, here = asking(experiment), asking(experiment)
+    other.change([elsewhere], 1.0)
+    groups.change([here], 1.0)
+    assert (elsewhere.future.result(), here.future.result()) == (1, 2)
+
+
+def test_without_anything_to_look_at_the_store_is_left_alone():
+    Groups(None, snapshot_every=100).look([])
+    looked = ReadAll(lambda opened: len(list(opened)))
+    Groups(None, snapshot_every=100).look([looked])
+    assert isinstance(looked.future.exception(), AttributeError)  # here is no store to look at

@@ -6,7 +6,10 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service import calls
 from linkedbandits.service.client import Client
+from linkedbandits.service.records import check_text
+from linkedbandits.service.sending import after_answer, random_key
 from tests.support.weather import ARMS, QUICK, Weather, asked, client_in
 
 
@@ -81,3 +84,35 @@ def test_a_url_that_is_none_is_not_tried_again():
     with Client("ftp://service", retries=QUICK, sleep=slept.append) as client, pytest.raises(lb.ServiceUnavailable):
         client.experiment("x").ask()
     assert slept == []
+
+
+@pytest.mark.parametrize(
+    ("call", "content"),
+    [
+        (calls.ask("x", 1, "k"), {"plays": []}),
+        (calls.ask("x", 1, "k"), {"plays": [{"id": 0, "arms": 3}]}),
+        (calls.tell("x", [(0, None)]), {"receipts": [], "done": False}),
+        (calls.tell("x", [(0, None)]), {"receipts": ["counted", "counted"], "done": False}),
+        (calls.abandon("x", [0]), {"abandoned": "some"}),
+        (calls.experiments(), {"experiments": [{"id": "x"}]}),
+        (calls.recommend("x"), {"done": True, "verdict": None}),
+        (calls.estimates("x"), {"plays": 1, "estimates": [{"arm": "a", "luck": 1}]}),
+        (calls.set_status("x", "pause"), ["status"]),
+    ],
+    ids=str,
+)
+def test_a_success_that_is_no_answer_to_the_call_is_noticed(call, content):
+    with pytest.raises(lb.UnexpectedAnswer, match=f"{call.method} {call.path} was answered with something else"):
+        after_answer(call, httpx.Response(200, json=content))
+
+
+def test_a_refusal_with_a_type_of_another_kind_is_noticed():
+    with pytest.raises(lb.UnexpectedAnswer):
+        after_answer(calls.experiments(), httpx.Response(400, json={"type": ["about:blank"]}))
+
+
+def test_keys_are_never_the_same_and_every_store_can_keep_them():
+    keys = {random_key() for _ in range(100)}
+    assert len(keys) == 100
+    for key in keys:
+        check_text("key", key)

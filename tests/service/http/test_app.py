@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.http.app import is_json
 from linkedbandits.service.http.service import Settings
+from linkedbandits.version import __version__
 from tests.support.problem_documents import check_problem
 from tests.support.running_service import running_service
 
@@ -51,3 +53,25 @@ def test_without_a_token_nothing_is_said_of_what_was_sent(tmp_path):
             for body in (b"{", b'{"name": 3}'):
                 assert service.http.post(path, content=body, headers=as_json).status_code == 401
                 assert service.http.post(path, content=body, headers=signed).status_code == 422
+
+
+@pytest.mark.parametrize("announced", ["application/json", "Application/JSON; charset=utf-8", " application/json ;x"])
+def test_json_may_be_announced_in_several_ways(announced):
+    assert is_json(announced)
+
+
+@pytest.mark.parametrize("announced", ["", "text/plain", "application/jsonp", "text/plain; application/json"])
+def test_what_only_looks_like_json_is_none(announced):
+    assert not is_json(announced)
+
+
+def test_the_document_says_that_a_token_may_be_needed_and_names_the_version(service):
+    document = service.http.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}
+    assert document["security"] == [{"token": []}, {}]
+    assert document["info"]["version"] == __version__
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+def test_pages_that_would_load_scripts_from_elsewhere_are_not_served(service, path):
+    check_problem(service.http.get(path), 404)
