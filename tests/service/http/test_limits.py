@@ -121,14 +121,13 @@ def test_a_message_that_was_taken_comes_first_and_once():
 )
 def test_no_more_requests_are_let_in_than_the_rate_allows_and_who_waits_as_told_is(per_second, gaps):
     clock = ManualClock()
-    rate, begun, admitted = RateLimit(per_second, clock), clock.now, 0
-    for gap in gaps:
+    rate, begun = RateLimit(per_second, clock), clock.now
+    for admitted, gap in enumerate(gaps, start=1):
         clock.now += gap
         try:
             rate.spend("somebody")
         except lb.TooManyRequests as refused:
             clock.now += refused.retry_after * (1 + 1e-9) + 1e-9
             rate.spend("somebody")
-        admitted += 1
         most = max(1.0, 2 * per_second) + per_second * (clock.now - begun)
         assert admitted <= most * (1 + 1e-6)

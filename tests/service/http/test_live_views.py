@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from contextlib import aclosing
+
 import httpx
 import pytest
 
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.http.live_views import LiveViews
+from linkedbandits.service.http.stream import Channel
+from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import Entry
 from tests.support.event_streams import events_of
-from tools.waiting import SECONDS, until, within
+from tests.support.service_parts import create
+from tools.waiting import SECONDS, run_async, until, within
 
 
 def test_the_list_shows_a_new_experiment(service):
@@ -95,3 +103,62 @@ def test_a_viewer_who_leaves_is_forgotten(own_service):
         assert own_service.server.service.live_views.watched == {experiment}
     until(lambda: viewers() == "0.0", "the viewer to be forgotten")
     assert own_service.server.service.live_views.watched == set()
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """What is watched is looked at a thousand times a second."""
+    monkeypatch.setattr("linkedbandits.service.http.live_views.Channel", lambda look, tick=0.0: Channel(look, 0.001))
+
+
+class Outlooks:
+    """An outlook that changes when it is told to."""
+
+    def __init__(self):
+        self.outlook = Outlook(1.0, 100.0)
+
+    def latest(self, *of):
+        return self.outlook
+
+
+def data_of(event):
+    return json.loads(event.partition(b"data: ")[2])
+
+
+def test_a_new_outlook_is_shown_without_looking_at_the_experiment_again(often, desk, store, monkeypatch):
+    experiment = create(desk)
+    read, looks = desk.read, []
+    monkeypatch.setattr(desk, "read", lambda *of: looks.append(1) or read(*of))
+
+    async def watch():
+        outlooks = Outlooks()
+        views = LiveViews(store, desk, asyncio.wrap_future, outlooks, asyncio.Event())
+        async with aclosing(views.view_events(experiment, 0)) as events:
+            first = await anext(events)
+            outlooks.outlook = Outlook(2.0, 300.0)
+            second = await anext(events)
+            assert views.watched == {experiment}
+        assert views.watched == set()
+        return data_of(first), data_of(second), json.loads(await views.view(experiment))
+
+    first, second, whole = run_async(watch())
+    assert [view["outlook"]["lower_bound"] for view in (first, second, whole)] == [1.0, 2.0, 2.0]
+    assert first["head"] == second["head"] == 0
+    assert len(looks) == 2  # one for the stream, one for the view
+
+
+def test_an_experiment_is_watched_until_the_last_viewer_has_left(often, desk, store):
+    experiment, other = create(desk), create(desk)
+
+    async def watch():
+        views = LiveViews(store, desk, asyncio.wrap_future, Outlooks(), asyncio.Event())
+        never_begun = views.view_events(other, 0)
+        async with aclosing(views.view_events(experiment, 0)) as staying:
+            await anext(staying)
+            async with aclosing(views.view_events(experiment, 0)) as leaving:
+                await anext(leaving)
+            seen = [views.watched]
+        await never_begun.aclose()
+        return [*seen, views.watched]
+
+    assert run_async(watch()) == [{experiment}, set()]

@@ -47,3 +47,29 @@ def test_paused_and_archived_experiments_say_so(service):
     assert service.http.post(f"/v1/experiments/{experiment}/archive").json()["status"] == "archived"
     response = service.http.post(f"/v1/experiments/{experiment}/resume")
     check_problem(response, 409, "urn:linkedbandits:experiment-archived")
+
+
+def test_an_experiment_is_found_where_it_was_said_to_be_as_it_was_opened(service):
+    wanted = NEW | {"seed": 7, "max_plays": 100, "parallel": 3, "lease_seconds": 5.5, "linkage": "free"}
+    created = service.http.post("/v1/experiments", json=wanted)
+    found = service.http.get(created.headers["location"])
+    assert (created.status_code, found.json()) == (201, created.json())
+    policy = {"name": "linked-elimination", "parameters": {"delta": 0.05}}
+    assert found.json().items() >= (wanted | {"policy": policy, "status": "running", "head": 0}).items()
+
+
+def test_experiments_are_listed_oldest_first_and_by_their_state(own_service):
+    first, second, third = (own_service.create(name=name) for name in "abc")
+    own_service.http.post(f"/v1/experiments/{second}/pause")
+
+    def listed(**only):
+        found = own_service.http.get("/v1/experiments", params=only).json()["experiments"]
+        return [(one["id"], one["status"]) for one in found]
+
+    assert listed() == [(first, "running"), (second, "paused"), (third, "running")]
+    assert listed(status="running") == [(first, "running"), (third, "running")]
+    assert listed(status="paused") == [(second, "paused")]
+    assert listed(status="archived") == []
+    check_problem(
+        own_service.http.get("/v1/experiments", params={"status": "asleep"}), 422, "urn:linkedbandits:invalid-request"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkedbandits.service.records import Setup
+from linkedbandits.version import __version__
 from tests.support.figures import figures_in
 
 
@@ -23,3 +24,8 @@ def test_plays_in_flight_are_counted_without_opening_experiments(own_service, mo
 def test_health_and_readiness(service):
     for path in ("/healthz", "/readyz"):
         assert service.http.get(path).json()["status"] == "ok"
+
+
+def test_health_names_the_version_and_metrics_their_format(service):
+    assert service.http.get("/healthz").json() == {"status": "ok", "version": __version__}
+    assert service.http.get("/metrics").headers["content-type"].startswith("text/plain; version=")

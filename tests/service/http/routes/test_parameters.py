@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkedbandits.service.http.service import Settings
+from tests.support.problem_documents import check_problem
 from tests.support.running_service import running_service
 
 
@@ -37,3 +38,15 @@ def test_roles_over_http(tmp_path):
 def test_an_id_that_no_event_had_is_refused(service, value):
     response = service.http.get(f"/v1/experiments/{service.create()}/events", headers={"Last-Event-ID": value})
     assert response.status_code == 422
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "a.b", "ü", "a b"])
+def test_a_name_that_no_experiment_can_have_is_refused_before_it_is_looked_for(service, name):
+    for method, verb in (("GET", "/view"), ("POST", "/pause"), ("POST", "/ask")):
+        response = service.http.request(method, f"/v1/experiments/{name}{verb}")
+        check_problem(response, 422, "urn:linkedbandits:invalid-request")
+
+
+def test_a_key_in_the_header_has_the_limits_of_one_in_the_body(service):
+    response = service.http.post(f"/v1/experiments/{service.create()}/ask", headers={"Idempotency-Key": "x" * 201})
+    check_problem(response, 422, "urn:linkedbandits:invalid-request")

@@ -26,3 +26,10 @@ def test_plays_given_back_are_counted_once_and_their_answers_are_late(service):
     assert service.post(experiment, "abandon", {"plays": [9]}).status_code == 404
     told = service.post(experiment, "tell", {"answers": [{"play": 0, "hit": None}]})
     assert told.json()["receipts"] == ["late"]
+
+
+def test_a_key_in_the_body_goes_before_one_in_the_header(service):
+    experiment = service.create()
+    first = service.post(experiment, "ask", {"key": "body"}, **{"Idempotency-Key": "header"}).json()
+    assert service.post(experiment, "ask", {"key": "body"}).json() == first
+    assert service.post(experiment, "ask", {"key": "header"}).json() != first
