@@ -97,3 +97,56 @@ def test_after_the_last_attempt_the_reason_is_raised():
     with pytest.raises(lb.ServiceUnavailable, match="is the service running"):
         run_async(ask())
     assert slept == [1.0, 2.0, 3.0]
+
+
+VERDICT = {"arm": "a", "top": ["a"], "status": "budget", "plays": 1, "error_bound": None}
+ANY_ANSWER = {
+    "id": "x",
+    "experiments": [{"id": "x", "name": "n", "status": "running"}],
+    "plays": [{"id": 3, "arms": ["a", "b"]}],
+    "receipts": ["late"],
+    "done": True,
+    "abandoned": 1,
+    "status": "paused",
+    "verdict": VERDICT,
+    "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
+}
+OF_AN_EXPERIMENT = {
+    "ask": (),
+    "ask_many": (2,),
+    "tell": (3, "a"),
+    "tell_many": ([(3, None)],),
+    "abandon": (3,),
+    "recommend": (),
+    "estimates": (),
+    "plays": (),
+    "done": (),
+    "pause": (),
+    "resume": (),
+    "archive": (),
+}
+
+
+@pytest.mark.parametrize(("name", "arguments"), OF_AN_EXPERIMENT.items())
+def test_both_clients_send_the_same_and_read_the_same(name, arguments):
+    sent = []
+
+    def answer(request):
+        sent.append((request.method, request.url.path, request.content))
+        return httpx.Response(200, json=ANY_ANSWER)
+
+    transport = httpx.MockTransport(answer)
+
+    async def ask():
+        async with AsyncClient("http://service", transport=transport, new_key=lambda: "k") as client:
+            return await getattr(client.experiment("x"), name)(*arguments)
+
+    with Client("http://service", transport=transport, new_key=lambda: "k") as client:
+        member = getattr(client.experiment("x"), name)
+        read = member(*arguments) if callable(member) else member
+    assert run_async(ask()) == read
+    assert sent[0] == sent[1]
+
+
+def test_all_that_an_experiment_does_was_compared():
+    assert OF_AN_EXPERIMENT.keys() == signatures(AsyncRemoteExperiment).keys()

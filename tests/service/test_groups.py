@@ -14,7 +14,7 @@ import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Errand, ReadAll
+from linkedbandits.service.jobs import Change, Errand, ReadAll, ReadOne
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
 from linkedbandits.testing.stores import FIRST
@@ -231,8 +231,19 @@ def test_what_is_in_memory_is_what_was_committed(store):
     assert (elsewhere.future.result(), here.future.result()) == (1, 2)
 
 
-def test_without_anything_to_look_at_the_store_is_left_alone():
-    Groups(None, snapshot_every=100).look([])
-    looked = ReadAll(lambda opened: len(list(opened)))
-    Groups(None, snapshot_every=100).look([looked])
-    assert isinstance(looked.future.exception(), AttributeError)  # here is no store to look at
+def test_all_who_look_share_one_view_of_the_store_and_without_them_it_is_left_alone(store):
+    views = []
+
+    class Counted:
+        def reading(self):
+            views.append(1)
+            return store.reading()
+
+    groups = Groups(Counted(), snapshot_every=100)
+    groups.look([])
+    assert views == []
+    looks = [ReadAll(lambda opened: len(list(opened))), ReadOne("nobody", lambda hosted: hosted)]
+    groups.look(looks)
+    assert views == [1]
+    assert looks[0].future.result() == 0
+    assert isinstance(looks[1].future.exception(), lb.UnknownExperiment)
