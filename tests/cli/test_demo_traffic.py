@@ -1,4 +1,4 @@
-"""``linkedbandits demo-traffic`` and the users it simulates."""
+"""``linkedbandits demo-traffic``."""
 
 from __future__ import annotations
 

@@ -10,15 +10,8 @@ from linkedbandits.service.http.limits import RateLimit
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.tokens import make_token
 from tests.support.running_service import running_service
+from tests.support.service_parts import ManualClock
 from tools.waiting import run_async
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 class Tokens:
@@ -51,12 +44,12 @@ def admit(guard, needed, token=None, **headers):
 
 @pytest.mark.parametrize("needed", ["viewer", "player", "admin"])
 def test_on_loopback_without_tokens_everything_is_allowed(needed):
-    assert admit(make_guard(Tokens(), Clock()), needed).role == "admin"
+    assert admit(make_guard(Tokens(), ManualClock()), needed).role == "admin"
 
 
 def test_elsewhere_nothing_is_allowed_without_a_token():
     with pytest.raises(lb.MissingToken, match="linkedbandits token create"):
-        admit(make_guard(Tokens(), Clock(), is_open=False), "viewer")
+        admit(make_guard(Tokens(), ManualClock(), is_open=False), "viewer")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +59,7 @@ def test_elsewhere_nothing_is_allowed_without_a_token():
 def test_roles_include_the_lower_ones(role, allowed):
     tokens = Tokens()
     text = tokens.make(role)
-    guard = make_guard(tokens, Clock())
+    guard = make_guard(tokens, ManualClock())
     for needed in ("viewer", "player", "admin"):
         if needed in allowed:
             assert admit(guard, needed, text).role == role
@@ -76,7 +69,7 @@ def test_roles_include_the_lower_ones(role, allowed):
 
 
 def test_as_soon_as_there_is_a_token_one_is_demanded_also_after_the_last_is_revoked():
-    tokens, clock = Tokens(), Clock()
+    tokens, clock = Tokens(), ManualClock()
     guard = make_guard(tokens, clock)
     admit(guard, "admin")
     text = tokens.make("admin")
@@ -93,7 +86,7 @@ def test_as_soon_as_there_is_a_token_one_is_demanded_also_after_the_last_is_revo
 
 
 def test_a_request_is_not_a_query():
-    tokens, clock = Tokens(), Clock()
+    tokens, clock = Tokens(), ManualClock()
     text = tokens.make("player")
     guard = make_guard(tokens, clock)
     for _ in range(100):
@@ -103,7 +96,7 @@ def test_a_request_is_not_a_query():
 
 
 def test_a_token_that_was_just_made_is_known_soon_and_guessing_does_not_cause_queries():
-    tokens, clock = Tokens(), Clock()
+    tokens, clock = Tokens(), ManualClock()
     tokens.make("viewer")
     guard = make_guard(tokens, clock)
     admit(guard, "viewer", tokens.make("viewer"))
@@ -120,7 +113,7 @@ def test_a_token_that_was_just_made_is_known_soon_and_guessing_does_not_cause_qu
 def test_wrong_words_in_the_header_are_no_token():
     tokens = Tokens()
     text = tokens.make("admin")
-    guard = make_guard(tokens, Clock())
+    guard = make_guard(tokens, ManualClock())
     for header in ("", "Bearer", "Bearer ", f"Basic {text}", text, "Bearer \xff\xfe"):
         with pytest.raises(lb.MissingToken):
             admit(guard, "viewer", authorization=header)
@@ -128,7 +121,7 @@ def test_wrong_words_in_the_header_are_no_token():
 
 
 def test_each_token_has_a_rate_of_its_own():
-    tokens, clock = Tokens(), Clock()
+    tokens, clock = Tokens(), ManualClock()
     one, other = tokens.make("player"), tokens.make("player")
     guard = make_guard(tokens, clock, per_second=5.0)
     for _ in range(10):  # two seconds' worth at once

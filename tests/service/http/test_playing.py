@@ -1,4 +1,4 @@
-"""Ask, tell and abandon over HTTP."""
+"""Ask and tell over HTTP."""
 
 from __future__ import annotations
 
