@@ -128,3 +128,13 @@ def test_a_tail_from_a_snapshot_goes_on_as_the_one_that_was_never_away(before, a
     back = JournalTail(100.0)
     back.fill(there.head, json.loads(json.dumps(there.to_json())))
     assert go_on(back, after) == go_on(there, after)
+
+
+def test_points_of_the_history_are_a_second_apart_or_a_share_of_the_age():
+    tail = JournalTail(0.0)
+
+    def is_point(now):
+        return tail.history_point(tail.add("tell", {"plays": []}, now), 1, done=False) is not None
+
+    assert [is_point(now) for now in (0.5, 1.0, 1.75, 2.0)] == [False, True, False, True]
+    assert [is_point(now) for now in (20_000.0, 20_009.0, 20_011.0)] == [True, False, True]  # ten seconds by then

@@ -58,9 +58,18 @@ def test_a_set_up_comes_back_exactly_labels_and_all(setup):
 
 
 def test_a_lease_may_be_as_long_as_ten_years_and_no_longer():
-    assert replace(SETUP, lease_seconds=LONGEST_LEASE).begin().plays == 0
-    with pytest.raises(lb.InvalidParameter, match="lease_seconds"):
-        replace(SETUP, lease_seconds=LONGEST_LEASE * 1.001).begin()
+    day = 24 * 3600.0
+    for days in (3652, LONGEST_LEASE / day):
+        assert replace(SETUP, lease_seconds=days * day).begin().plays == 0
+    for days in (LONGEST_LEASE / day * 1.001, 3670):
+        with pytest.raises(lb.InvalidParameter, match="lease_seconds"):
+            replace(SETUP, lease_seconds=days * day).begin()
+
+
+def test_a_set_up_needs_arms_and_a_policy_alone():
+    rest = Setup(SETUP.arms, SETUP.policy)
+    assert (rest.linkage, rest.seed, rest.max_plays, rest.parallel) == ("ordered", 0, None, None)
+    assert rest.lease_seconds == 60.0
 
 
 @given(st.text(max_size=LONGEST_TEXT + 5))
