@@ -9,7 +9,7 @@ import linkedbandits as lb
 from linkedbandits.service import calls
 from linkedbandits.service.client import Client
 from linkedbandits.service.records import check_text
-from linkedbandits.service.sending import after_answer, random_key
+from linkedbandits.service.sending import after_answer, after_failure, random_key
 from tests.support.weather import ARMS, QUICK, Weather, asked, client_in
 
 
@@ -116,3 +116,13 @@ def test_keys_are_never_the_same_and_every_store_can_keep_them():
     assert len(keys) == 100
     for key in keys:
         check_text("key", key)
+
+
+@pytest.mark.parametrize(
+    ("header", "pause"), [(None, 0.0), ("0.5", 0.5), ("soon", 0.0), ("", 0.0), ("-1", 0.0), ("61", 60.0)], ids=str
+)
+def test_another_try_waits_no_longer_than_was_asked_for(header, pause):
+    headers = {} if header is None else {"Retry-After": header}
+    again = after_answer(calls.experiments(), httpx.Response(503, headers=headers))
+    assert (type(again.error), again.least_pause) == (lb.ServiceUnavailable, pause)
+    assert after_failure(calls.experiments(), httpx.ReadTimeout("slow")).least_pause == 0.0
