@@ -9,6 +9,7 @@ from contextlib import aclosing
 import httpx
 import pytest
 
+import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.live_views import LiveViews
 from linkedbandits.service.http.stream import Channel
@@ -47,7 +48,7 @@ def damage(service, experiment):
         writing.append(experiment, [damaged], "running", writing.record(experiment).written_by)
 
 
-def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):
+def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service, caplog):
     own_service.create(name="sound")
     damaged = own_service.create(name="damaged")
     damage(own_service, damaged)
@@ -57,6 +58,8 @@ def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service):
         ("sound", "running", 0),
         ("damaged", "damaged", None),
     ]
+    (logged,) = [record for record in caplog.records if record.getMessage() == "experiment-damaged"]
+    assert logged.exc_info[0] is lb.JournalMismatch
     assert own_service.http.get("/metrics").status_code == 200
     problem = own_service.http.get(f"/v1/experiments/{damaged}/events")
     assert (problem.status_code, problem.json()["type"]) == (500, "urn:linkedbandits:journal-mismatch")

@@ -82,7 +82,7 @@ def loggers_as_they_were():
         one.setLevel(level)
 
 
-def test_the_service_its_server_and_its_loop_write_to_one_stream(loggers_as_they_were):
+def test_the_service_its_server_and_its_loop_write_to_one_stream(loggers_as_they_were, caplog):
     stream = io.StringIO()
     start_logging(stream)
     log_event("experiment-created", arms=2)
@@ -92,6 +92,7 @@ def test_the_service_its_server_and_its_loop_write_to_one_stream(loggers_as_they
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in lines] == ["experiment-created", "what it finds wrong is", "so is the loop's"]
     assert lines[0]["arms"] == 2
+    assert caplog.records == []  # and nowhere else
 
 
 def test_what_json_cannot_hold_is_logged_as_text():
