@@ -83,7 +83,6 @@ PARTS: dict[str, Part] = {
         "service/tables.py service/sqlite_store.py service/postgres_store.py service/store.py service/desk.py "
         "service/groups.py service/hosted.py service/journal_tail.py service/records.py service/migrations.py",
         "tests/service tests/cli/test_token.py",
-        otherwise="tests/service/test_store.py tests/service/test_desk.py tests/service/test_hosted.py",
     ),
     "lidar": Part(
         "lidar/certificate.py lidar/sensor.py lidar/estimators.py lidar/returns.py lidar/pulse_gating.py",
@@ -103,10 +102,8 @@ MIRRORS: dict[str, str] = {
     "service/sqlite_store.py": "tests/service/test_store.py",
     "service/postgres_store.py": "tests/service/test_store.py",
     "service/tables.py": "tests/service/test_store.py",
-    "service/store.py": "tests/service/test_store.py",
     "service/groups.py": "tests/service/test_desk.py",
     "service/journal_tail.py": "tests/service/test_hosted.py",
-    "service/migrations.py": "tests/service/test_upgrades.py",
 }
 
 # A browser has little to say about a store, and is what takes the time. The whole suite includes it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -11,29 +10,9 @@ import httpx
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.service.calls import error_of
-from linkedbandits.service.client import AsyncClient, Client
-from linkedbandits.service.retries import Retries
-from tests.support.running_service import running_service
-from tools.waiting import run_async
-
-ARMS = ["north", "east", "south"]
-QUICK = Retries(times=3, first_seconds=1.0, longest_seconds=3.0, draw=lambda: 1.0)
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with running_service(str(tmp_path_factory.mktemp("client") / "experiments.sqlite3")) as running:
-        yield running
-
-
-def play_to_the_end(exp, seed):
-    rng = random.Random(seed)
-    means = {"north": 0.1, "east": 0.5, "south": 0.2}
-    while not exp.done:
-        play = exp.ask()
-        exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
-    return exp
+from linkedbandits.service.client import Client
+from tests.support.coin_flips import play_to_the_end
+from tests.support.weather import ARMS, Weather, asked, client_in
 
 
 def test_the_same_programme_runs_on_a_service_and_in_process(service):
@@ -46,27 +25,6 @@ def test_the_same_programme_runs_on_a_service_and_in_process(service):
         assert isinstance(there.recommend(), lb.Verdict)
         with pytest.raises(lb.ExperimentFinished):
             there.ask()
-
-
-def test_the_asynchronous_client_does_the_same(service):
-    here = play_to_the_end(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.1)), seed=3)
-
-    async def play():
-        rng = random.Random(3)
-        means = {"north": 0.1, "east": 0.5, "south": 0.2}
-        async with AsyncClient(service.url) as client:
-            exp = await client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
-            assert (exp.id, "directions", "running") in await client.experiments()
-            while not await exp.done():
-                play = await exp.ask()
-                await exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
-            assert await exp.plays() == here.plays
-            await exp.pause()
-            await exp.resume()
-            await exp.archive()
-            return await exp.recommend(), await exp.estimates()
-
-    assert run_async(play()) == (here.recommend(), here.estimates())
 
 
 def test_refusals_are_the_errors_of_the_library(service):
@@ -104,37 +62,6 @@ def test_refusals_are_the_errors_of_the_library(service):
             client.create("two", ["a", "b"], lb.CascadeBAI(delta=0.1, k=1))
 
 
-class Weather:
-    """A service that fails in a given way, and then answers; remembers what it was sent."""
-
-    def __init__(self, *outcomes):
-        self.outcomes = list(outcomes)
-        self.bodies = []
-
-    def __call__(self, request):
-        self.bodies.append(request.content)
-        outcome = self.outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-
-def asked(play=0):
-    return httpx.Response(200, json={"plays": [{"id": play, "arms": ARMS}], "expires_at": 1.0})
-
-
-def client_in(weather, slept):
-    keys = (f"key {number}" for number in itertools.count())
-    return Client(
-        "http://service",
-        "lb_token",
-        retries=QUICK,
-        sleep=slept.append,
-        new_key=lambda: next(keys),
-        transport=httpx.MockTransport(weather),
-    )
-
-
 @pytest.mark.parametrize(
     "failure",
     [
@@ -156,40 +83,6 @@ def test_an_ask_is_tried_again_with_the_same_key(failure):
     assert {json.loads(body)["key"] for body in weather.bodies} == {"key 0"}
 
 
-def test_a_service_that_says_when_to_come_back_is_listened_to():
-    slept = []
-    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": "7"})
-    odd = httpx.Response(503, text="", headers={"Retry-After": "Fri, 31 Dec 2027 23:59:59 GMT"})
-    with client_in(Weather(busy, odd, asked()), slept) as client:
-        client.experiment("x").ask()
-    assert slept == [7.0, 2.0]
-
-
-@pytest.mark.parametrize(("wanted", "waited"), [("86400", 60.0), ("inf", 60.0), ("nan", 1.0), ("-3", 1.0)])
-def test_nobody_waits_for_ever(wanted, waited):
-    slept = []
-    busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": wanted})
-    with client_in(Weather(busy, asked()), slept) as client:
-        client.experiment("x").ask()
-    assert slept == [waited]
-
-
-@pytest.mark.parametrize("name", ["../x", "..", "x/y", "x?y", "x#y"])
-def test_a_name_stays_in_its_place(name):
-    seen = []
-
-    def service(request):
-        seen.append(request.url)
-        return asked()
-
-    with Client("http://service", transport=httpx.MockTransport(service)) as client:
-        client.experiment(name).ask()
-    (url,) = seen
-    assert url.path == f"/v1/experiments/{name}/ask"
-    assert url.raw_path.count(b"/") == 4
-    assert (url.query, url.fragment) == (b"", "")
-
-
 def test_after_the_last_attempt_the_reason_is_raised():
     slept = []
     away = Weather(*[httpx.ConnectError("refused")] * 4)
@@ -199,70 +92,6 @@ def test_after_the_last_attempt_the_reason_is_raised():
     busy = Weather(*[httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"})] * 4)
     with client_in(busy, []) as client, pytest.raises(lb.TooManyRequests):
         client.experiment("x").ask()
-
-
-def test_a_refusal_is_not_tried_again():
-    problem = {"type": "urn:linkedbandits:access-denied", "detail": "a viewer may not", "status": 403}
-    weather = Weather(httpx.Response(403, json=problem))
-    with client_in(weather, []) as client, pytest.raises(lb.AccessDenied, match="a viewer may not"):
-        client.experiment("x").ask()
-
-
-def test_an_experiment_is_not_created_twice_by_accident():
-    created = httpx.Response(201, json={"id": "x9"})
-    away = {"type": "urn:linkedbandits:store-unavailable", "detail": "gone", "status": 503}
-    for unclear in (httpx.ReadTimeout("slow"), httpx.Response(502, text=""), httpx.Response(503, json=away)):
-        weather = Weather(unclear, created)
-        with client_in(weather, []) as client, pytest.raises(lb.LinkedBanditError):
-            client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
-        assert len(weather.bodies) == 1
-    for harmless in (httpx.ConnectError("refused"), httpx.Response(429, text="")):
-        with client_in(Weather(harmless, created), []) as client:
-            assert client.create("directions", ARMS, lb.LinkedElimination(delta=0.1)).id == "x9"
-
-
-def test_the_token_goes_along():
-    seen = []
-
-    def service(request):
-        seen.append(request.headers.get("authorization"))
-        return asked()
-
-    for token in ("lb_secret", None):
-        with Client("http://service", token, transport=httpx.MockTransport(service)) as client:
-            client.experiment("x").ask()
-    assert seen == ["Bearer lb_secret", None]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        httpx.Response(200, text="<html>"),
-        httpx.Response(200, json={"other": 1}),
-        httpx.Response(404, text="nginx"),
-        httpx.Response(418, json={"type": "about:blank", "detail": "teapot"}),
-    ],
-    ids=repr,
-)
-def test_an_address_that_is_something_else_is_noticed(answer):
-    with client_in(Weather(answer), []) as client, pytest.raises(lb.UnexpectedAnswer):
-        client.experiment("x").ask()
-
-
-def test_a_url_that_is_none_is_not_tried_again():
-    slept = []
-    with Client("ftp://service", retries=QUICK, sleep=slept.append) as client, pytest.raises(lb.ServiceUnavailable):
-        client.experiment("x").ask()
-    assert slept == []
-
-
-def test_jitter_is_drawn_anew_every_time():
-    draws = iter([0.5, 0.25, 1.0])
-    assert list(Retries(times=3, first_seconds=1.0, draw=lambda: next(draws)).pauses()) == [0.5, 0.5, 4.0]
-
-
-def test_unknown_problems_keep_their_words():
-    assert "500 it broke" in str(error_of({"type": "about:blank", "status": 500, "detail": "it broke"}))
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,42 +10,13 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
-from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.records import HistoryPoint, Setup
+from linkedbandits.service.records import Setup
 from linkedbandits.service.replies import Refused
-from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
-from linkedbandits.service.tables import Tables
 from tests.support.coin_flips import CoinFlipper
-from tests.support.service_parts import SETUP, ManualClock
+from tests.support.service_parts import SETUP, create, state_of
 from tools.uninterrupted import plain_experiment, uninterrupted
 from tools.waiting import SECONDS, join
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = SqliteStore(tmp_path / "a.sqlite")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def desk(store, clock):
-    with Desk(store, clock=clock) as desk:
-        yield desk
-
-
-def create(desk: Desk, **changes) -> str:
-    return desk.create(replace(SETUP, **changes), "test").result().id
-
-
-def state_of(desk: Desk, experiment: str) -> str:
-    return desk.read(experiment, lambda hosted: hosted.experiment.to_json()).result()
 
 
 def test_ask_tell_and_read(desk, store):
@@ -159,15 +129,6 @@ def test_asking_makes_room_by_itself(desk, clock):
     assert desk.ask(experiment).result().plays[0].arms == first.arms
 
 
-def test_time_in_a_journal_does_not_run_backwards(desk, clock, store):
-    experiment = create(desk)
-    desk.ask(experiment).result()
-    clock.now -= 500
-    assert desk.ask(experiment).result().expires_at == 1_060.0
-    with store.reading() as tables:
-        assert [entry.at for entry in tables.entries(experiment, 0)] == [1_000.0, 1_000.0]
-
-
 def test_plays_given_back(desk):
     experiment = create(desk)
     desk.ask(experiment, 3).result()
@@ -194,13 +155,6 @@ def test_the_same_key_gives_the_same_plays_in_one_group_and_after_a_restart(stor
             desk.ask(experiment, 2, key="order 7").result()
     with Desk(store, clock=clock) as desk:
         assert desk.ask(experiment, 3, key="order 7").result() == replace(first, repeated=True)
-
-
-@pytest.mark.parametrize("key", ["a\0b", "x" * 201, "\ud800", 7])
-def test_a_key_that_not_every_store_could_keep_is_refused(desk, key):
-    experiment = create(desk)
-    with pytest.raises(lb.InvalidParameter, match="is no text of at most 200 characters"):
-        desk.ask(experiment, key=key).result()
 
 
 def test_paused_takes_answers_and_archived_takes_nothing(desk, store):
@@ -252,51 +206,10 @@ def test_who_looks_at_the_store_does_not_wait_for_those_who_change(desk):
     held.set()
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"arms": ("a",)}, lb.InvalidLabels),
-        ({"policy": {"name": "magic", "parameters": {}}}, lb.UnknownName),
-        ({"policy": {"name": "linked-elimination", "parameters": {"delta": 2}}}, lb.InvalidParameter),
-        ({"policy": {"name": "suffix-ucb", "parameters": {"delta": 0.1}}, "linkage": "single"}, lb.LinkageMismatch),
-        ({"lease_seconds": 0.0}, lb.InvalidParameter),
-        ({"lease_seconds": float("inf")}, lb.InvalidParameter),
-        ({"seed": -1}, lb.InvalidParameter),
-        ({"max_plays": 0}, lb.InvalidParameter),
-    ],
-)
-def test_a_set_up_that_makes_no_sense_is_not_stored(desk, changes, error):
-    with pytest.raises(error):
-        create(desk, **changes)
-    assert desk.records().result() == []
-
-
 def test_an_unknown_experiment_is_said_to_be_unknown(desk):
     for refused in (desk.ask("nobody"), desk.read("nobody", lambda hosted: hosted), desk.record("nobody")):
         with pytest.raises(lb.UnknownExperiment, match="there is no experiment 'nobody'"):
             refused.result()
-
-
-def test_a_look_that_fails_fails_alone(desk):
-    experiment = create(desk)
-    with pytest.raises(ZeroDivisionError):
-        desk.read(experiment, lambda hosted: 1 / 0).result()
-    assert desk.ask(experiment).result().plays
-
-
-def test_the_desk_outlives_a_store_that_fails_in_an_unforeseen_way(desk, store, monkeypatch):
-    experiment = create(desk)
-
-    @contextmanager
-    def fail():
-        raise ZeroDivisionError
-        yield
-
-    with monkeypatch.context() as broken:
-        broken.setattr(store, "reading", fail)
-        with pytest.raises(ZeroDivisionError):
-            desk.read(experiment, lambda hosted: hosted.head).result()
-    assert desk.read(experiment, lambda hosted: hosted.head).result() == 0
 
 
 def test_what_was_cancelled_in_time_does_not_happen(desk):
@@ -348,136 +261,6 @@ def test_a_desk_that_its_store_lets_wait_says_so_instead_of_waiting_for_ever(sto
     answers.set()
     desk.stop()
     assert asked.result().name == "slow"
-
-
-@pytest.fixture
-def locked(monkeypatch):
-    """The experiments that were locked, in order."""
-    order: list[str] = []
-    lock = Tables.lock
-
-    def note(self, experiment, wait=True):
-        order.append(experiment)
-        return lock(self, experiment, wait)
-
-    monkeypatch.setattr(Tables, "lock", note)
-    return order
-
-
-def in_one_group(desk, experiment, submit):
-    """Hold the desk up until all has been submitted."""
-    held = threading.Event()
-    desk.read(experiment, lambda _: held.wait(SECONDS))
-    futures = submit()
-    held.set()
-    return [future.result() for future in futures]
-
-
-def test_every_desk_locks_the_experiments_of_a_group_in_the_same_order(store_url, locked, clock):
-    """Two that lock the same experiments in different orders would wait for each other in PostgreSQL.
-
-    Twelve experiments are in the right order by chance once in 479,001,600 times.
-    """
-    store, other_store = open_store(store_url), open_store(store_url)
-    with Desk(store, clock=clock) as desk, Desk(other_store, clock=clock) as other:
-        experiments = sorted(create(desk, lease_seconds=10.0) for _ in range(12))
-        for one, order in ((desk, experiments), (other, experiments[::-1]), (desk, experiments[5:] + experiments[:5])):
-            locked.clear()
-            in_one_group(one, experiments[0], lambda one=one, order=order: [one.ask(name) for name in order])
-            assert locked == experiments
-
-        clock.now += 11
-        locked.clear()  # those whose leases are looked at are found in the order in which they were opened
-        asked = experiments[3]
-        swept, _ = in_one_group(other, asked, lambda: [other.expire(), other.ask(asked)])
-        assert swept == 36
-        assert locked == experiments
-    store.close()
-    other_store.close()
-
-
-def test_an_unforeseen_error_in_one_job_leaves_the_others_of_its_group_whole(desk, store, monkeypatch):
-    experiment = create(desk)
-    whole = HostedExperiment.tell
-
-    def tell(self, answers, now):
-        told = whole(self, answers, now)
-        if answers[0][0] == 1:
-            raise RuntimeError("half-way")
-        return told
-
-    monkeypatch.setattr(HostedExperiment, "tell", tell)
-    held = threading.Event()
-    desk.ask(experiment, 3).result()
-    desk.read(experiment, lambda _: held.wait(SECONDS))
-    futures = [desk.tell(experiment, [(play, None)]) for play in range(3)]
-    held.set()
-    wait(futures, SECONDS)
-    assert [future.exception() and str(future.exception()) for future in futures] == [None, "half-way", None]
-    assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()
-    assert desk.read(experiment, lambda hosted: list(hosted.leases)).result() == [1]
-
-
-def test_a_commit_that_fails_is_said_to_have_failed_and_has_left_nothing(store):
-    class Failing:
-        broken = False
-        reading, close = store.reading, store.close
-
-        @contextmanager
-        def writing(self):
-            with store.writing() as tables:
-                yield tables
-                if self.broken:
-                    raise lb.StoreUnavailable("the disk is full")
-
-    failing = Failing()
-    with Desk(failing) as desk:
-        experiment = create(desk)
-        desk.ask(experiment, 2).result()
-        failing.broken = True
-        with pytest.raises(lb.StoreUnavailable, match="full"):
-            desk.tell(experiment, [(0, None)]).result()
-        failing.broken = False
-        assert desk.read(experiment, lambda hosted: hosted.experiment.plays).result() == 0
-        assert desk.tell(experiment, [(0, None)]).result().receipts == ("counted",)
-
-
-def test_many_experiments_do_not_all_stay_in_memory(desk, monkeypatch):
-    monkeypatch.setattr("linkedbandits.service.groups.MOST_OPEN", 2)
-    experiments = [create(desk) for _ in range(4)]
-    for _ in range(3):
-        for experiment in experiments:
-            desk.tell(experiment, [(desk.ask(experiment).result().plays[0].id, None)]).result()
-    assert len(desk._groups._open) == 2
-    assert [desk.read(experiment, lambda hosted: hosted.experiment.plays).result() for experiment in experiments] == [
-        3
-    ] * 4
-
-
-def test_the_history_is_sparse_and_has_the_verdict(desk, clock, store):
-    experiment = create(desk, policy={"name": "uniform-sampling", "parameters": {"samples": 10}})
-    for step in range(10):
-        clock.now += 0.3
-        desk.tell(experiment, [(desk.ask(experiment).result().plays[0].id, None)]).result()
-        assert desk.read(experiment, lambda hosted: hosted.experiment.done).result() == (step == 9)
-    with store.reading() as tables:
-        points = tables.history(experiment)
-        assert tables.history(experiment, after=points[0].seq) == points[1:]
-    assert points == [
-        HistoryPoint(8, pytest.approx(1001.2), 4),
-        HistoryPoint(16, pytest.approx(1002.4), 8),
-        HistoryPoint(20, pytest.approx(1003.0), 10),
-    ]
-
-
-def test_a_long_history_stays_readable(desk, clock, store):
-    experiment = create(desk, lease_seconds=1e6)
-    clock.now += 1e5
-    for _ in range(5):
-        clock.now += 30
-        desk.tell(experiment, [(desk.ask(experiment).result().plays[0].id, None)]).result()
-    with store.reading() as tables:
-        assert [point.plays for point in tables.history(experiment)] == [1, 3, 5]
 
 
 @pytest.mark.slow

@@ -13,15 +13,7 @@ import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import COLUMNS, journal_lines, journal_parquet
 from linkedbandits.service.records import Setup
-from linkedbandits.service.sqlite_store import SqliteStore
 from tests.support.service_parts import ManualClock
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = SqliteStore(tmp_path / "a.sqlite")
-    yield store
-    store.close()
 
 
 @pytest.fixture

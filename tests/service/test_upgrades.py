@@ -10,7 +10,6 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import journal_lines
-from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import Writer
 from linkedbandits.service.store import open_store
@@ -93,15 +92,6 @@ def play_to_a_verdict(desk, experiment: str, best: str = "south") -> lb.Verdict:
             plays = desk.ask(experiment, 50).result().plays
             desk.tell(experiment, [(each.id, best if best in each.arms else None) for each in plays]).result()
     return read(desk, experiment, lambda hosted: hosted.experiment.recommend())
-
-
-def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
-    make_old_store(store_url)
-    for _ in range(2):
-        with closing(open_store(store_url)) as store, store.reading() as tables:
-            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
-            assert {record.written_by for record in tables.records()} == {None}
-            assert [token.name for token in tables.tokens()] == ["ops"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -256,48 +246,3 @@ def test_a_journal_that_is_damaged_is_no_log_either(store, release):
         error = desk.read(experiment, counts).exception()
         assert isinstance(error, lb.JournalMismatch)
         assert "does not fit: it cannot be read" in str(error)
-
-
-def test_a_desk_that_stops_writes_a_snapshot_of_what_has_news(store):
-    with Desk(store) as desk:
-        played, idle = (desk.create(SETUP, name).result().id for name in "xy")
-        play(desk, played, 20)
-        read(desk, idle, counts)
-        with store.reading() as tables:
-            assert tables.snapshot(played) is None
-    with store.reading() as tables:
-        snapshot = tables.snapshot(played)
-        assert (snapshot.seq, tables.snapshot(idle)) == (tables.head(played), None)
-        assert snapshot.body["experiment"]["written_by"]["version"] == __version__
-    with Desk(store) as desk:
-        read(desk, played, counts)
-    with store.reading() as tables:
-        assert tables.snapshot(played) == snapshot
-
-
-def test_a_store_that_is_gone_keeps_no_desk_from_stopping(store):
-    with Desk(store) as desk:
-        experiment = desk.create(SETUP, "x").result().id
-        play(desk, experiment, 20)
-        store.close()
-
-
-def test_a_store_of_a_later_version_says_what_to_install(store_url):
-    with closing(open_store(store_url)) as store, store.writing() as tables:
-        tables._run("UPDATE schema_version SET version = ?, library = ?", SCHEMA_VERSION + 1, "7.1.0")
-    with pytest.raises(lb.NewerSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
-        open_store(store_url)
-
-
-def test_a_migration_that_fails_leaves_the_store_as_it_was(store_url, monkeypatch):
-    make_old_store(store_url)
-    wrong = (*MIGRATIONS[:1], "ALTER TABLE experiments ADD COLUMN more TEXT; INSERT INTO nowhere VALUES (1)")
-    with monkeypatch.context() as patch:
-        patch.setattr("linkedbandits.service.tables.MIGRATIONS", wrong)
-        with pytest.raises(lb.StoreUnavailable):
-            open_store(store_url)
-    with closing(open_store(store_url)) as store, store.reading() as tables:
-        assert len(tables.records()) == len(EXPECTED)
-        tables._rows("SELECT written_by FROM experiments")
-        with pytest.raises(lb.StoreUnavailable):
-            tables._rows("SELECT more FROM experiments")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 import linkedbandits as lb
@@ -30,4 +32,14 @@ def run_live(means, policy, linkage, seed, max_plays=None) -> lb.Experiment:
     while not exp.done:
         play = exp.ask()
         exp.tell(play.id, coins.answer(play))
+    return exp
+
+
+def play_to_the_end(exp, seed):
+    """Three directions, east the best; the experiment may be one of a service."""
+    rng = random.Random(seed)
+    means = {"north": 0.1, "east": 0.5, "south": 0.2}
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
     return exp

@@ -33,6 +33,16 @@ class RunningService:
         assert response.status_code == 201, response.text
         return response.json()["id"]
 
+    def post(self, experiment: str, verb: str, body: Any, **headers: str) -> httpx.Response:
+        """What comes of telling an experiment to do something."""
+        return self.http.post(f"/v1/experiments/{experiment}/{verb}", json=body, headers=headers)
+
+    def play(self, experiment: str, count: int = 50) -> None:
+        """Plays, none of which ends with a success."""
+        plays = self.post(experiment, "ask", {"count": count}).json()["plays"]
+        told = self.post(experiment, "tell", {"answers": [{"play": play["id"], "hit": None} for play in plays]})
+        assert told.status_code == 200, told.text
+
     def make_token(self, role: str, name: str = "somebody") -> tuple[str, str]:
         """A new token, and its identifier."""
         text, record = make_token(name, role, lambda: 0.0)

@@ -1,8 +1,16 @@
-"""What tests of the service begin with: the setup of a small experiment, and a clock that stands still."""
+"""What tests of the service begin with: a small experiment, and a clock that stands still."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from linkedbandits.service.desk import Desk
 from linkedbandits.service.records import Setup
+from tools.waiting import SECONDS
 
 SETUP = Setup(("north", "east", "south"), {"name": "linked-elimination", "parameters": {"delta": 0.05}})
 
@@ -15,3 +23,22 @@ class ManualClock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def create(desk: Desk, **changes: Any) -> str:
+    """A small experiment; its identifier."""
+    return desk.create(replace(SETUP, **changes), "test").result(SECONDS).id
+
+
+def state_of(desk: Desk, experiment: str) -> str:
+    """All that an experiment knows, as text."""
+    return desk.read(experiment, lambda hosted: hosted.experiment.to_json()).result(SECONDS)
+
+
+def in_one_group(desk: Desk, experiment: str, submit: Callable[[], list[Future[Any]]]) -> list[Any]:
+    """Hold the desk up until all has been submitted; what came of each."""
+    held = threading.Event()
+    desk.read(experiment, lambda _: held.wait(SECONDS))
+    futures = submit()
+    held.set()
+    return [future.result(SECONDS) for future in futures]

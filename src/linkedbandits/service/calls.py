@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and what its answer means. One that is not ``repeatable`` might be carried out twice if sent twice."""
+    """A request, and what its answer means. One that is not ``repeatable`` might be carried out twice if sent twice.
+
+    ``read`` raises a KeyError, IndexError, TypeError or ValueError where the answer is not one to this request.
+    """
 
     method: str
     path: str
@@ -91,7 +94,7 @@ def ask(experiment: str, count: int, key: str) -> Call[list[Play]]:
 def tell(experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Call[Told]:
     """Answers."""
     body = {"answers": [{"play": play, "hit": hit} for play, hit in answers]}
-    return Call("POST", f"{_path(experiment)}/tell", _told, body)
+    return Call("POST", f"{_path(experiment)}/tell", lambda found: _told(found, len(answers)), body)
 
 
 def abandon(experiment: str, plays: Sequence[int]) -> Call[int]:
@@ -124,7 +127,7 @@ def only_receipt(told: Told) -> Receipt:
 
 def error_of(problem: Any) -> LinkedBanditError:
     """The error that a problem document speaks of."""
-    if not isinstance(problem, dict) or "type" not in problem:
+    if not isinstance(problem, dict) or not isinstance(problem.get("type"), str):
         return UnexpectedAnswer(f"{problem!r} is no problem document; is this address a linkedbandits service?")
     detail = str(problem.get("detail", problem.get("title", "")))
     if problem["type"] == PREFIX + "invalid-request":
@@ -147,10 +150,15 @@ def _listed(found: Any) -> list[Listed]:
 
 
 def _plays(found: Any) -> list[Play]:
-    return [Play(play["id"], tuple(play["arms"])) for play in found["plays"]]
+    plays = [Play(play["id"], tuple(play["arms"])) for play in found["plays"]]
+    if not plays:
+        raise ValueError("there is at least one play in an answer")
+    return plays
 
 
-def _told(found: Any) -> Told:
+def _told(found: Any, answers: int) -> Told:
+    if len(found["receipts"]) != answers:
+        raise ValueError("there is one receipt an answer")
     receipts = [error_of(receipt) if isinstance(receipt, dict) else receipt for receipt in found["receipts"]]
     return Told(receipts, found["done"])
 

@@ -68,7 +68,7 @@ def after_answer(call: Call[T], response: httpx.Response) -> T | Again:
     if response.is_success:
         try:
             return call.read(content)
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, IndexError, TypeError, ValueError) as error:
             raise UnexpectedAnswer(
                 f"{call.method} {call.path} was answered with something else; is this address a linkedbandits service?"
             ) from error

@@ -38,6 +38,11 @@ class LiveViews:
         self._list = Channel(self._look_at_all, LIST_TICK_SECONDS)
         self._summaries: dict[str, tuple[int, dict[str, Any]]] = {}
 
+    @property
+    def watched(self) -> frozenset[str]:
+        """The experiments whose view is being watched: each is looked at once a tick."""
+        return frozenset(self._channels)
+
     async def view(self, experiment: str) -> bytes:
         """The present view, with all of its history."""
         standing = await self._standing(experiment)

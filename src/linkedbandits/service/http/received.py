@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.http.limits import (
@@ -23,13 +23,21 @@ _PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
 _LARGEST_COUNT = 2**62
 _LARGEST_EXACT = 2**53 - 1  # whole numbers beyond this change in a browser
 
+
+def _refuse_whole(number: object) -> object:
+    """Else a whole number that is too large for a label would be taken for the fraction next to it."""
+    if isinstance(number, int):
+        raise ValueError(f"a whole number beyond {_LARGEST_EXACT} changes in a browser; send it as text")
+    return number
+
+
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_PRINTABLE, strict=True)]
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_PRINTABLE, strict=True)]
 ReceivedLabel = (
     Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, pattern=_PRINTABLE, strict=True)]
     | Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True, ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)]
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[float, BeforeValidator(_refuse_whole), Field(strict=True, allow_inf_nan=False)]
 )
 PlayId = Annotated[int, Field(strict=True, ge=0, le=_LARGEST_COUNT)]
 Count = Annotated[int, Field(strict=True, ge=1, le=_LARGEST_COUNT)]

@@ -88,7 +88,7 @@ class Problem(BaseModel):
             "examples": [
                 {
                     "type": "urn:linkedbandits:conflicting-tell",
-                    "title": "A second answer to a play that differs from the first",
+                    "title": "Conflicting tell",
                     "status": 409,
                     "detail": "play 3 was told hit='east' before and now hit=None; the first answer stands",
                     "instance": "/v1/experiments/x7c2/tell",

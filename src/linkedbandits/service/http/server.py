@@ -25,6 +25,7 @@ class Server(uvicorn.Server):
     """Stops on SIGTERM and SIGINT: event streams end at once, requests are finished, the desk commits.
 
     A second signal, or a store that does not answer, ends it without more ado: what was acknowledged is in the store.
+    ``service`` is what it serves.
     """
 
     def __init__(self, service: Service, host: str, port: int, on_ready: Callable[[str], None] | None = None) -> None:
@@ -40,7 +41,7 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=SECONDS_KEPT_ALIVE,
             )
         )
-        self._service = service
+        self.service = service
         self._address = (host, port)
         self._on_ready = on_ready
 
@@ -70,7 +71,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the event streams, which have no end of their own, and then all other requests."""
-        self._service.closing.set()
+        self.service.closing.set()
         await super().shutdown(sockets)
 
 

@@ -1,0 +1,133 @@
+"""How much a caller may send, and how often."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.service.http.limits import LARGEST_BODY, BodyLimit, RateLimit, first_then
+from tests.support.layers import Inner, answer_of, pieces, request
+from tests.support.problem_documents import check_problem
+from tests.support.service_parts import ManualClock
+from tools.waiting import run_async
+
+NEW = {"name": "directions", "arms": ["north", "east"]}
+
+
+@pytest.mark.parametrize("per_second", [0.01, 0.1, 0.25, 0.5])
+def test_a_rate_of_less_than_one_request_in_two_seconds_still_lets_one_in_at_a_time(per_second):
+    """What two seconds are worth is less than a request there, and no caller may need more than they can ever save."""
+    clock = ManualClock()
+    rate = RateLimit(per_second, clock)
+    for _ in range(3):
+        rate.spend("somebody")
+        with pytest.raises(lb.TooManyRequests) as refused:
+            rate.spend("somebody")
+        assert refused.value.retry_after == pytest.approx(1 / per_second)
+        clock.now += 1 / per_second
+    clock.now += 100 / per_second  # what is not used is not saved up
+    rate.spend("somebody")
+    with pytest.raises(lb.TooManyRequests):
+        rate.spend("somebody")
+
+
+def test_a_body_that_is_too_large_whether_it_says_so_or_not(service):
+    def pieces():
+        for _ in range(20):
+            yield b" " * (LARGEST_BODY // 10)
+
+    for body in (b" " * (LARGEST_BODY + 1), pieces()):
+        response = service.http.post("/v1/experiments", content=body, headers={"Content-Type": "application/json"})
+        check_problem(response, 413, "urn:linkedbandits:request-too-large")
+
+
+def announced(body):
+    return body  # httpx sends the length of bytes
+
+
+def in_chunks(body):
+    """Of something that has no length httpx announces none, and sends it in chunks."""
+    return (body[start : start + 70_001] for start in range(0, len(body), 70_001))
+
+
+@pytest.mark.parametrize("sent", [announced, in_chunks])
+@pytest.mark.parametrize(
+    ("path", "content", "accepted"), [("", NEW, 201), ("/{experiment}/ask", {"count": 2}, 200)], ids=["long", "short"]
+)
+def test_a_body_may_be_as_large_as_the_limit_and_not_a_byte_larger(service, path, content, accepted, sent):
+    """On the long and on the short way, whether the length was announced or not."""
+    url = "/v1/experiments" + path.format(experiment=service.create())
+    for size, status in ((LARGEST_BODY - 1, accepted), (LARGEST_BODY, accepted), (LARGEST_BODY + 1, 413)):
+        body = json.dumps(content).encode().ljust(size)
+        response = service.http.post(url, content=sent(body), headers={"Content-Type": "application/json"})
+        assert ("content-length" in response.request.headers) == (sent is announced)
+        assert response.status_code == status, size
+
+
+@given(st.lists(st.binary(max_size=4), min_size=1, max_size=6), st.integers(0, 12))
+def test_a_body_is_passed_on_in_one_piece_or_refused_by_what_arrived(parts, most):
+    inner = Inner()
+    start, *_ = answer_of(BodyLimit(inner, most), request("POST", content_length="1"), pieces(*parts))
+    whole = b"".join(parts)
+    if len(whole) <= most:
+        assert inner.received == pieces(whole)
+    else:
+        assert (inner.received, start["status"]) == ([], 413)
+
+
+def test_a_body_that_is_too_large_is_not_read_to_its_end():
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield {"type": "http.request", "body": b"12345", "more_body": True}
+
+    start, *_ = answer_of(BodyLimit(Inner(), 12), request("POST"), endless())
+    assert (start["status"], len(taken)) == (413, 3)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_has_no_body_is_not_waited_for(method):
+    inner = Inner()
+    answer_of(BodyLimit(inner, 1), request(method), pieces(b"long", b"body"))
+    assert inner.received == pieces(b"long", b"body")
+
+
+def test_who_hangs_up_half_way_is_passed_on_as_such():
+    inner = Inner()
+    answer_of(BodyLimit(inner, 100), request("POST"), [{"type": "http.request", "body": b"ha", "more_body": True}])
+    assert inner.received == [{"type": "http.disconnect"}]
+
+
+def test_a_message_that_was_taken_comes_first_and_once():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def take_three():
+        again = first_then({"type": "http.request"}, receive)
+        return [(await again())["type"] for _ in range(3)]
+
+    assert run_async(take_three()) == ["http.request", "http.disconnect", "http.disconnect"]
+
+
+@given(
+    per_second=st.floats(0.1, 50),
+    gaps=st.lists(st.floats(0, 3), min_size=1, max_size=60),
+)
+def test_no_more_requests_are_let_in_than_the_rate_allows_and_who_waits_as_told_is(per_second, gaps):
+    clock = ManualClock()
+    rate, begun = RateLimit(per_second, clock), clock.now
+    for admitted, gap in enumerate(gaps, start=1):
+        clock.now += gap
+        try:
+            rate.spend("somebody")
+        except lb.TooManyRequests as refused:
+            clock.now += refused.retry_after * (1 + 1e-9) + 1e-9
+            rate.spend("somebody")
+        most = max(1.0, 2 * per_second) + per_second * (clock.now - begun)
+        assert admitted <= most * (1 + 1e-6)

@@ -1,0 +1,113 @@
+"""What the clients send, and how they read the answers."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.service import calls
+from linkedbandits.service.calls import error_of
+from linkedbandits.service.client import Client
+from tests.support.weather import asked
+
+
+@pytest.mark.parametrize("name", ["../x", "..", "x/y", "x?y", "x#y"])
+def test_a_name_stays_in_its_place(name):
+    seen = []
+
+    def service(request):
+        seen.append(request.url)
+        return asked()
+
+    with Client("http://service", transport=httpx.MockTransport(service)) as client:
+        client.experiment(name).ask()
+    (url,) = seen
+    assert url.path == f"/v1/experiments/{name}/ask"
+    assert url.raw_path.count(b"/") == 4
+    assert (url.query, url.fragment) == (b"", "")
+
+
+def test_unknown_problems_keep_their_words():
+    assert "500 it broke" in str(error_of({"type": "about:blank", "status": 500, "detail": "it broke"}))
+
+
+EVERY = {
+    "experiments": calls.experiments(),
+    "create": calls.create("x", ["a", "b"], lb.LinkedElimination(delta=0.1), "ordered", 0, None, None, 60.0),
+    "set_status": calls.set_status("x", "pause"),
+    "ask": calls.ask("x", 2, "k"),
+    "tell": calls.tell("x", [(0, "a"), (1, None)]),
+    "abandon": calls.abandon("x", (3, 4)),
+    "recommend": calls.recommend("x"),
+    "estimates": calls.estimates("x"),
+}
+
+
+def test_only_what_creates_may_not_be_sent_twice():
+    assert [name for name, call in EVERY.items() if not call.repeatable] == ["create"]
+
+
+def test_every_call_asks_for_what_its_name_says():
+    assert {name: (call.method, call.path) for name, call in EVERY.items()} == {
+        "experiments": ("GET", "/v1/experiments"),
+        "create": ("POST", "/v1/experiments"),
+        "set_status": ("POST", "/v1/experiments/x/pause"),
+        "ask": ("POST", "/v1/experiments/x/ask"),
+        "tell": ("POST", "/v1/experiments/x/tell"),
+        "abandon": ("POST", "/v1/experiments/x/abandon"),
+        "recommend": ("GET", "/v1/experiments/x/verdict"),
+        "estimates": ("GET", "/v1/experiments/x/estimates"),
+    }
+    assert EVERY["tell"].body == {"answers": [{"play": 0, "hit": "a"}, {"play": 1, "hit": None}]}
+    assert EVERY["abandon"].body == {"plays": [3, 4]}
+    assert EVERY["ask"].body == {"count": 2, "key": "k"}
+
+
+names = st.text(min_size=1, max_size=20).filter(lambda name: not any("\ud800" <= letter <= "\udfff" for letter in name))
+
+
+@given(names)
+def test_whatever_its_name_an_experiment_is_one_part_of_the_path(name):
+    path = calls.estimates(name).path
+    *before, place, verb = path.split("/")
+    assert (before, verb) == (["", "v1", "experiments"], "estimates")
+    assert "." not in place
+    assert unquote(place) == name
+
+
+def test_a_refused_answer_among_others_is_the_error_that_it_speaks_of():
+    problem = {"type": "urn:linkedbandits:unknown-play", "detail": "no play 1", "status": 404}
+    told = EVERY["tell"].read({"receipts": ["late", problem], "done": True})
+    assert (told.receipts[0], told.done) == ("late", True)
+    assert isinstance(told.receipts[1], lb.UnknownPlay)
+    with pytest.raises(lb.UnknownPlay, match="no play 1"):
+        calls.only_receipt(calls.tell("x", [(1, None)]).read({"receipts": [problem], "done": False}))
+
+
+@pytest.mark.parametrize(
+    ("problem", "error"),
+    [
+        ({"type": "urn:linkedbandits:access-denied", "detail": "teapot"}, lb.AccessDenied),
+        ({"type": "urn:linkedbandits:invalid-request", "detail": "teapot"}, lb.InvalidParameter),
+        ({"type": "urn:linkedbandits:of-a-later-version", "detail": "teapot"}, lb.UnexpectedAnswer),
+        ({"type": ["about:blank"], "detail": "teapot"}, lb.UnexpectedAnswer),
+        ({"type": None, "detail": "teapot"}, lb.UnexpectedAnswer),
+        ({"error": "teapot"}, lb.UnexpectedAnswer),
+        (["teapot"], lb.UnexpectedAnswer),
+    ],
+    ids=str,
+)
+def test_every_answer_that_is_no_success_is_some_error_with_its_words(problem, error):
+    found = error_of(problem)
+    assert type(found) is error
+    assert "teapot" in str(found)
+
+
+def test_a_problem_without_detail_has_its_title():
+    problem = {"type": "urn:linkedbandits:unknown-play", "title": "Unknown play"}
+    assert str(error_of(problem)) == "Unknown play"

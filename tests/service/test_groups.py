@@ -1,0 +1,249 @@
+"""Groups of jobs: one commit, one order of locks, and nobody spoils anybody else's work."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import wait
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.groups import Groups
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.jobs import Change, Errand, ReadAll, ReadOne
+from linkedbandits.service.store import open_store
+from linkedbandits.service.tables import Tables
+from linkedbandits.testing.stores import FIRST
+from linkedbandits.version import __version__
+from tests.support.service_parts import SETUP, create, in_one_group, state_of
+from tools.uninterrupted import uninterrupted
+from tools.waiting import SECONDS
+
+
+def test_a_look_that_fails_fails_alone(desk):
+    experiment = create(desk)
+    with pytest.raises(ZeroDivisionError):
+        desk.read(experiment, lambda hosted: 1 / 0).result()
+    assert desk.ask(experiment).result().plays
+
+
+def test_the_desk_outlives_a_store_that_fails_in_an_unforeseen_way(desk, store, monkeypatch):
+    experiment = create(desk)
+
+    @contextmanager
+    def fail():
+        raise ZeroDivisionError
+        yield
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "reading", fail)
+        with pytest.raises(ZeroDivisionError):
+            desk.read(experiment, lambda hosted: hosted.head).result()
+    assert desk.read(experiment, lambda hosted: hosted.head).result() == 0
+
+
+@pytest.fixture
+def locked(monkeypatch):
+    """The experiments that were locked, in order."""
+    order: list[str] = []
+    lock = Tables.lock
+
+    def note(self, experiment, wait=True):
+        order.append(experiment)
+        return lock(self, experiment, wait)
+
+    monkeypatch.setattr(Tables, "lock", note)
+    return order
+
+
+def test_every_desk_locks_the_experiments_of_a_group_in_the_same_order(store_url, locked, clock):
+    """Two that lock the same experiments in different orders would wait for each other in PostgreSQL.
+
+    Twelve experiments are in the right order by chance once in 479,001,600 times.
+    """
+    store, other_store = open_store(store_url), open_store(store_url)
+    with Desk(store, clock=clock) as desk, Desk(other_store, clock=clock) as other:
+        experiments = sorted(create(desk, lease_seconds=10.0) for _ in range(12))
+        for one, order in ((desk, experiments), (other, experiments[::-1]), (desk, experiments[5:] + experiments[:5])):
+            locked.clear()
+            in_one_group(one, experiments[0], lambda one=one, order=order: [one.ask(name) for name in order])
+            assert locked == experiments
+
+        clock.now += 11
+        locked.clear()  # those whose leases are looked at are found in the order in which they were opened
+        asked = experiments[3]
+        swept, _ = in_one_group(other, asked, lambda: [other.expire(), other.ask(asked)])
+        assert swept == 36
+        assert locked == experiments
+    store.close()
+    other_store.close()
+
+
+def test_an_unforeseen_error_in_one_job_leaves_the_others_of_its_group_whole(desk, store, monkeypatch):
+    experiment = create(desk)
+    whole = HostedExperiment.tell
+
+    def tell(self, answers, now):
+        told = whole(self, answers, now)
+        if answers[0][0] == 1:
+            raise RuntimeError("half-way")
+        return told
+
+    monkeypatch.setattr(HostedExperiment, "tell", tell)
+    held = threading.Event()
+    desk.ask(experiment, 3).result()
+    desk.read(experiment, lambda _: held.wait(SECONDS))
+    futures = [desk.tell(experiment, [(play, None)]) for play in range(3)]
+    held.set()
+    wait(futures, SECONDS)
+    assert [future.exception() and str(future.exception()) for future in futures] == [None, "half-way", None]
+    assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()
+    assert desk.read(experiment, lambda hosted: list(hosted.leases)).result() == [1]
+
+
+def test_a_commit_that_fails_is_said_to_have_failed_and_has_left_nothing(store):
+    class Failing:
+        broken = False
+        reading, close = store.reading, store.close
+
+        @contextmanager
+        def writing(self):
+            with store.writing() as tables:
+                yield tables
+                if self.broken:
+                    raise lb.StoreUnavailable("the disk is full")
+
+    failing = Failing()
+    with Desk(failing) as desk:
+        experiment = create(desk)
+        desk.ask(experiment, 2).result()
+        failing.broken = True
+        with pytest.raises(lb.StoreUnavailable, match="full"):
+            desk.tell(experiment, [(0, None)]).result()
+        failing.broken = False
+        assert desk.read(experiment, lambda hosted: hosted.experiment.plays).result() == 0
+        assert desk.tell(experiment, [(0, None)]).result().receipts == ("counted",)
+
+
+def test_many_experiments_do_not_all_stay_in_memory(desk, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.groups.MOST_OPEN", 2)
+    experiments = [create(desk) for _ in range(4)]
+    for _ in range(3):
+        for experiment in experiments:
+            desk.tell(experiment, [(desk.ask(experiment).result().plays[0].id, None)]).result()
+    for out, experiment in enumerate(experiments, start=1):
+        desk.ask(experiment, out).result()
+    assert desk.in_flight().result() == 3 + 4  # of the last two, which are in memory
+    assert [desk.read(experiment, lambda hosted: hosted.experiment.plays).result() for experiment in experiments] == [
+        3
+    ] * 4
+
+
+def play_some(desk, experiment):
+    plays = desk.ask(experiment, 20).result().plays
+    desk.tell(experiment, [(play.id, None) for play in plays]).result()
+
+
+def test_a_desk_that_stops_writes_a_snapshot_of_what_has_news(each_store):
+    store = each_store
+    with Desk(store) as desk:
+        played, idle = (desk.create(SETUP, name).result().id for name in "xy")
+        play_some(desk, played)
+        desk.read(idle, lambda hosted: hosted.head).result()
+        with store.reading() as tables:
+            assert tables.snapshot(played) is None
+    with store.reading() as tables:
+        snapshot = tables.snapshot(played)
+        assert (snapshot.seq, tables.snapshot(idle)) == (tables.head(played), None)
+        assert snapshot.body["experiment"]["written_by"]["version"] == __version__
+    with Desk(store) as desk:
+        desk.read(played, lambda hosted: hosted.head).result()
+    with store.reading() as tables:
+        assert tables.snapshot(played) == snapshot
+
+
+def test_a_store_that_is_gone_keeps_no_desk_from_stopping(each_store):
+    with Desk(each_store) as desk:
+        experiment = desk.create(SETUP, "x").result().id
+        play_some(desk, experiment)
+        each_store.close()
+
+
+def asking(experiment, key=None):
+    return Change(experiment, lambda hosted, store, now: hosted.ask(store, 1, key, now).plays[0].id)
+
+
+def created(groups):
+    job = Errand(lambda store, now: store.create(replace(FIRST, setup=SETUP)))
+    groups.change([job], 0.0)
+    assert job.future.done()
+    return FIRST.id
+
+
+def test_who_waits_hears_nothing_before_the_transaction_has_ended(store):
+    heard = []
+
+    class Watched:
+        reading = store.reading
+
+        @contextmanager
+        def writing(self):
+            with store.writing() as tables:
+                yield tables
+            heard.append(job.future.done())
+
+    groups = Groups(Watched(), snapshot_every=100)
+    job = Errand(lambda tables, now: now)
+    groups.change([job], 7.0)
+    assert (heard, job.future.result()) == ([False], 7.0)
+
+
+def test_a_refusal_costs_the_others_of_its_group_nothing(store, monkeypatch):
+    """After an error that is no refusal all others are run again, on an experiment that is opened anew."""
+    opened = []
+    whole = HostedExperiment.open
+    monkeypatch.setattr(HostedExperiment, "open", lambda *of: opened.append(1) or whole(*of))
+    groups = Groups(store, snapshot_every=100)
+    experiment = created(groups)
+    jobs = [asking(experiment), asking(experiment, key="x" * 201), asking(experiment)]
+    groups.change(jobs, 1.0)
+    assert [jobs[0].future.result(), jobs[2].future.result()] == [0, 1]
+    assert isinstance(jobs[1].future.exception(), lb.InvalidParameter)
+    assert opened == [1]
+
+
+def test_what_is_in_memory_is_what_was_committed(store):
+    """A change that could not be written is forgotten, and what another process wrote is caught up with."""
+    groups, other = Groups(store, snapshot_every=100), Groups(store, snapshot_every=100)
+    experiment = created(groups)
+    breaking = Change(experiment, lambda hosted, tables, now: hosted.ask(tables, 1, None, now) and tables.create(FIRST))
+    job = asking(experiment)
+    groups.change([breaking, job], 1.0)
+    assert isinstance(breaking.future.exception(), sqlite3.IntegrityError)
+    assert job.future.result() == 0
+    elsewhere, here = asking(experiment), asking(experiment)
+    other.change([elsewhere], 1.0)
+    groups.change([here], 1.0)
+    assert (elsewhere.future.result(), here.future.result()) == (1, 2)
+
+
+def test_all_who_look_share_one_view_of_the_store_and_without_them_it_is_left_alone(store):
+    views = []
+
+    class Counted:
+        def reading(self):
+            views.append(1)
+            return store.reading()
+
+    groups = Groups(Counted(), snapshot_every=100)
+    groups.look([])
+    assert views == []
+    looks = [ReadAll(lambda opened: len(list(opened))), ReadOne("nobody", lambda hosted: hosted)]
+    groups.look(looks)
+    assert views == [1]
+    assert looks[0].future.result() == 0
+    assert isinstance(looks[1].future.exception(), lb.UnknownExperiment)

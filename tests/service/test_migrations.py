@@ -1,0 +1,84 @@
+"""The steps that make a store's schema: from any step on, all or nothing, and never changed once released."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service import postgres_store, sqlite_store
+from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
+from linkedbandits.service.store import open_store
+from linkedbandits.version import __version__
+from tests.support.old_store import EXPECTED, make_old_store
+
+
+def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
+    make_old_store(store_url)
+    for _ in range(2):
+        with closing(open_store(store_url)) as store, store.reading() as tables:
+            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
+            assert {record.written_by for record in tables.records()} == {None}
+            assert [token.name for token in tables.tokens()] == ["ops"]
+
+
+def test_a_store_of_a_later_version_says_what_to_install(store_url):
+    with closing(open_store(store_url)) as store, store.writing() as tables:
+        tables._run("UPDATE schema_version SET version = ?, library = ?", SCHEMA_VERSION + 1, "7.1.0")
+    with pytest.raises(lb.NewerSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
+        open_store(store_url)
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(store_url, monkeypatch):
+    make_old_store(store_url)
+    wrong = (*MIGRATIONS[:1], "ALTER TABLE experiments ADD COLUMN more TEXT; INSERT INTO nowhere VALUES (1)")
+    with monkeypatch.context() as patch:
+        patch.setattr("linkedbandits.service.tables.MIGRATIONS", wrong)
+        with pytest.raises(lb.StoreUnavailable):
+            open_store(store_url)
+    with closing(open_store(store_url)) as store, store.reading() as tables:
+        assert len(tables.records()) == len(EXPECTED)
+        tables._rows("SELECT written_by FROM experiments")
+        with pytest.raises(lb.StoreUnavailable):
+            tables._rows("SELECT more FROM experiments")
+
+
+@pytest.mark.parametrize("dialect", [sqlite_store.DIALECT, postgres_store.DIALECT], ids=["sqlite", "postgresql"])
+def test_every_step_is_whole_statements_in_either_dialect(dialect):
+    """They are cut at semicolons: one inside a text would leave halves, one at the end a statement without words."""
+    for migration in MIGRATIONS:
+        for statement in dialect.steps(migration):
+            assert statement.split()[0] in {"CREATE", "ALTER"}
+            assert statement.count("(") == statement.count(")")
+            assert "{" not in statement
+
+
+def columns_of(file) -> dict[str, set[tuple[object, ...]]]:
+    """Of every table and index of a file, its columns."""
+    found = {}
+    for kind, name in file.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall():
+        rows = file.execute(f"PRAGMA {'table' if kind == 'table' else 'index'}_info({name})").fetchall()
+        found[name] = {row[1:] if kind == "table" else row for row in rows}
+    return found
+
+
+def test_a_store_that_was_upgraded_has_the_tables_of_a_new_one(tmp_path):
+    make_old_store(f"sqlite:///{tmp_path / 'old.sqlite'}")
+    columns = []
+    for name in ("old.sqlite", "new.sqlite"):
+        open_store(str(tmp_path / name)).close()
+        with closing(sqlite3.connect(tmp_path / name)) as file:
+            columns.append(columns_of(file))
+    assert columns[0] == columns[1]
+
+
+def test_the_first_step_makes_what_stores_without_steps_have(tmp_path):
+    make_old_store(f"sqlite:///{tmp_path / 'old.sqlite'}")
+    with closing(sqlite3.connect(tmp_path / "old.sqlite")) as old, closing(sqlite3.connect(":memory:")) as new:
+        for statement in sqlite_store.DIALECT.steps(MIGRATIONS[0]):
+            new.execute(statement)
+        made, there = columns_of(new), columns_of(old)
+    assert there.pop("schema_version")
+    assert made == there

@@ -1,0 +1,90 @@
+"""What the store keeps: set-ups that make sense, texts that every store can hold, and who wrote what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.service.records import LONGEST_LEASE, LONGEST_TEXT, Setup, Writer, check_text
+from tests.support.service_parts import SETUP, create
+
+
+@pytest.mark.parametrize("key", ["a\0b", "x" * 201, "\ud800", 7])
+def test_a_key_that_not_every_store_could_keep_is_refused(desk, key):
+    experiment = create(desk)
+    with pytest.raises(lb.InvalidParameter, match="is no text of at most 200 characters"):
+        desk.ask(experiment, key=key).result()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"arms": ("a",)}, lb.InvalidLabels),
+        ({"policy": {"name": "magic", "parameters": {}}}, lb.UnknownName),
+        ({"policy": {"name": "linked-elimination", "parameters": {"delta": 2}}}, lb.InvalidParameter),
+        ({"policy": {"name": "suffix-ucb", "parameters": {"delta": 0.1}}, "linkage": "single"}, lb.LinkageMismatch),
+        ({"lease_seconds": 0.0}, lb.InvalidParameter),
+        ({"lease_seconds": float("inf")}, lb.InvalidParameter),
+        ({"seed": -1}, lb.InvalidParameter),
+        ({"max_plays": 0}, lb.InvalidParameter),
+    ],
+)
+def test_a_set_up_that_makes_no_sense_is_not_stored(desk, changes, error):
+    with pytest.raises(error):
+        create(desk, **changes)
+    assert desk.records().result() == []
+
+
+labels = st.one_of(st.text(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+setups = st.builds(
+    Setup,
+    arms=st.lists(labels, min_size=2, max_size=5).map(tuple),
+    policy=st.fixed_dictionaries({"name": st.text(), "parameters": st.dictionaries(st.text(), labels, max_size=3)}),
+    linkage=st.sampled_from(["ordered", "free"]),
+    seed=st.integers(0, 2**62),
+    max_plays=st.none() | st.integers(1, 2**62),
+    parallel=st.none() | st.integers(1, 2**62),
+    lease_seconds=st.floats(0.001, LONGEST_LEASE),
+)
+
+
+@given(setups)
+def test_a_set_up_comes_back_exactly_labels_and_all(setup):
+    assert repr(Setup.from_json(setup.to_json())) == repr(setup)  # 1, 1.0 and True are equal, but not the same label
+
+
+def test_a_lease_may_be_as_long_as_ten_years_and_no_longer():
+    day = 24 * 3600.0
+    for days in (3652, LONGEST_LEASE / day):
+        assert replace(SETUP, lease_seconds=days * day).begin().plays == 0
+    for days in (LONGEST_LEASE / day * 1.001, 3670):
+        with pytest.raises(lb.InvalidParameter, match="lease_seconds"):
+            replace(SETUP, lease_seconds=days * day).begin()
+
+
+def test_a_set_up_needs_arms_and_a_policy_alone():
+    rest = Setup(SETUP.arms, SETUP.policy)
+    assert (rest.linkage, rest.seed, rest.max_plays, rest.parallel) == ("ordered", 0, None, None)
+    assert rest.lease_seconds == 60.0
+
+
+@given(st.text(max_size=LONGEST_TEXT + 5))
+def test_a_text_is_taken_if_it_is_printable_and_short_enough(text):
+    if text.isprintable() and len(text) <= LONGEST_TEXT:
+        check_text("name", text)
+    else:
+        with pytest.raises(lb.InvalidParameter, match=r"^name="):
+            check_text("name", text)
+
+
+def test_the_longest_text_is_taken():
+    check_text("name", "x" * LONGEST_TEXT)
+
+
+@given(st.text("0123456789.abc+", min_size=1), st.text("0123456789abcdef -", min_size=1))
+def test_a_writer_is_read_back_whatever_its_policy_asks(version, asks):
+    assert Writer.read(str(Writer(version, asks))) == (version, asks)

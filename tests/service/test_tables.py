@@ -1,0 +1,104 @@
+"""The statements on the tables: the same in both databases, in parts where there are many values."""
+
+from __future__ import annotations
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service import postgres_store, sqlite_store
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.driver_errors import DriverErrors
+from linkedbandits.service.store import open_store
+from linkedbandits.service.tables import Tables
+from tests.support.service_parts import SETUP
+
+
+@pytest.mark.parametrize(
+    ("table", "use"),
+    [
+        ("snapshots", lambda desk, experiment: desk.ask(experiment)),  # it is missed when the experiment is opened,
+        ("journal", lambda desk, experiment: desk.ask(experiment, key="k")),  # in the middle of a command,
+        ("tuples", lambda desk, experiment: desk.ask(experiment)),  # when everything is written down,
+        ("snapshots", lambda desk, experiment: desk.read(experiment, lambda hosted: hosted)),  # and by those who look
+    ],
+    ids=["open", "command", "write", "look"],
+)
+def test_a_store_that_has_lost_a_table_is_unavailable_whoever_misses_it(store_url, table, use):
+    store = open_store(store_url)
+    with Desk(store) as desk:
+        experiment = desk.create(SETUP, "x").result().id
+        with store.writing() as tables:
+            tables._run(f"DROP TABLE {table}")
+        with pytest.raises(lb.StoreUnavailable, match=f"cannot be used now .*{table}"):
+            use(desk, experiment).result()
+    store.close()
+
+
+def test_a_store_that_lost_its_tables_answers_no_ping(store_url):
+    store = open_store(store_url)
+    with store.writing() as tables:
+        tables.ping()
+        tables._run("DROP TABLE schema_version")
+    with pytest.raises(lb.StoreUnavailable), store.reading() as tables:
+        tables.ping()
+    store.close()
+
+
+class Asked:
+    """A cursor that finds nothing, and remembers what was asked."""
+
+    def __init__(self):
+        self.statements = []
+        self.rows = []
+
+    def execute(self, statement, parameters=()):
+        self.statements.append((statement, parameters))
+
+    def executemany(self, statement, rows):
+        self.rows.append((statement, list(rows)))
+
+    def fetchall(self):
+        return []
+
+
+def tables_on(cursor, dialect=sqlite_store.DIALECT):
+    return Tables(cursor, dialect, DriverErrors(ZeroDivisionError, (), lb.StoreUnavailable))
+
+
+@pytest.mark.parametrize("count", [0, 1, 500, 501, 1_234])
+def test_many_values_are_looked_for_in_parts_each_of_them_once(count):
+    """Databases take so many parameters in a statement, and no more."""
+    asked = Asked()
+    tables_on(asked).tuples("x", range(count))
+    parts = [parameters for _, parameters in asked.statements]
+    assert all(part[0] == "x" and len(part) <= 1 + 500 for part in parts)
+    assert [number for part in parts for number in part[1:]] == list(range(count))
+    assert [statement.count("?") for statement, _ in asked.statements] == [len(part) for part in parts]
+
+
+def test_nothing_to_add_is_no_statement():
+    asked = Asked()
+    tables_on(asked).add_tuples("x", {})
+    tables_on(asked).add_history("x", [])
+    assert (asked.statements, asked.rows) == ([], [])
+
+
+def test_each_database_has_its_own_sign_for_a_parameter_and_its_own_lock():
+    for dialect, locked, at_once in (
+        (sqlite_store.DIALECT, "id = ?", "id = ?"),
+        (postgres_store.DIALECT, "id = %s FOR UPDATE", "id = %s FOR UPDATE NOWAIT"),
+    ):
+        asked = Asked()
+        for wait in (True, False):
+            with pytest.raises(lb.UnknownExperiment):
+                tables_on(asked, dialect).lock("x", wait)
+        assert [statement.partition("WHERE ")[2] for statement, _ in asked.statements] == [locked, at_once]
+
+
+def test_a_cursor_that_fails_says_so_in_the_words_of_the_library():
+    class Failing(Asked):
+        def fetchall(self):
+            raise ZeroDivisionError("gone")
+
+    with pytest.raises(lb.StoreUnavailable, match="gone"):
+        tables_on(Failing()).ping()
