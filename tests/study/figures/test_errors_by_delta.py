@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from linkedbandits.study.figures import errors_by_delta
 
 
@@ -44,3 +46,38 @@ def test_policies_stand_beside_each_other(table):
     (axes,) = errors_by_delta(table(*rows)).axes
     places = [x for marker in "os^" for x, _, _ in marks_of(axes, marker)]
     assert len(set(places)) == 6
+
+
+def test_marks_stand_around_their_delta_in_the_order_of_the_policies(table):
+    rows = [{"delta": delta, "policy": policy} for delta in (0.1, 0.01) for policy in "abc"]
+    (axes,) = errors_by_delta(table(*rows)).axes
+    first, middle, last = (marks_of(axes, marker)[0][0] for marker in "os^")
+    assert middle == pytest.approx(0.1)
+    assert first < middle < last
+    assert first * last == pytest.approx(0.1**2)
+
+
+def test_an_interval_that_begins_at_no_error_begins_at_the_foot(table):
+    rows = [
+        {"delta": 0.1, "sure_and_wrong": 0.01, "sure_low": 0.0, "sure_high": 0.05},
+        {"delta": 0.01, "sure_and_wrong": 0.004, "sure_low": 0.002, "sure_high": 0.006},
+    ]
+    (axes,) = errors_by_delta(table(*rows)).axes
+    foot = axes.get_ylim()[0]
+    assert foot == pytest.approx(0.002 / 3)  # below the least end of an interval, and below the least delta
+    bars = [list(line.get_ydata()) for line in axes.get_lines() if list(line.get_xdata()) == [0.1, 0.1]]
+    assert bars == [[foot, 0.05]]
+
+
+def test_axes_and_legend_say_what_is_what(table):
+    figure = errors_by_delta(table({"delta": 0.1, "confident": 0.5}, {"delta": 0.01}))
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("delta", "share of wrong answers")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.01", "0.1"]
+    assert axes.get_title(loc="left") == "i (ordered)"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "error = delta",
+        "p",
+        "open: unfinished (set side by side)",
+    ]
