@@ -131,6 +131,100 @@ class NamesNobody(Sound):
         state.arm = np.full_like(state.arm, -1)
 
 
+@dataclass(frozen=True)
+class StartsFromNowhere(Drawing):
+    """Is the same for the same state, but no two runs begin alike."""
+
+    name = "starts-from-nowhere"
+
+    def start(self, lanes, arms, seeds):
+        return super().start(lanes, arms, np.random.default_rng().integers(2**32, size=lanes, dtype=np.uint64))
+
+
+@dataclass(frozen=True)
+class TakesTurns(Sound):
+    """Asks for more every second time that it is asked in a step, which a simulation never does."""
+
+    name = "takes-turns"
+
+    def start(self, lanes, arms, seeds):
+        object.__setattr__(self, "_asked", 0)
+        return super().start(lanes, arms, seeds)
+
+    def request(self, state):
+        object.__setattr__(self, "_asked", self._asked + 1)
+        return Needs(np.full(state.still_in.shape, 5 + self._asked % 2))
+
+    def observe(self, state, counts):
+        object.__setattr__(self, "_asked", 0)
+        super().observe(state, counts)
+
+
+@dataclass(frozen=True)
+class CountsItsRequests(Drawing):
+    """Asks the same however often, and leaves a trace in its state."""
+
+    name = "counts-its-requests"
+
+    def request(self, state):
+        state.arm = (state.arm + 1) % 4
+        return Needs(np.full(state.still_in.shape, 3))
+
+
+@dataclass
+class LosesItsStep(DrawingState):
+    """Read from JSON, it begins anew."""
+
+    @classmethod
+    def from_json(cls, data):
+        read = super().from_json(data)
+        read.step = np.zeros_like(read.step)
+        return read
+
+
+@dataclass
+class HasASecret(DrawingState):
+    """Keeps something that is no field, and so not saved."""
+
+    secret = 0
+
+
+@dataclass(frozen=True)
+class Kept(Drawing):
+    """Draws as before, from a state of some kind."""
+
+    kind: type = DrawingState
+
+    name = "kept"
+
+    def start(self, lanes, arms, seeds):
+        return self.kind(**vars(super().start(lanes, arms, seeds)))
+
+    def request(self, state):
+        return Needs(super().request(state).samples + getattr(state, "secret", 0))
+
+    def observe(self, state, counts):
+        super().observe(state, counts)
+        state.secret = 1
+
+
+@dataclass(frozen=True)
+class Learns(Sound):
+    """Asks for more in every experiment of its own that it is started for, after the second."""
+
+    name = "learns"
+
+    def start(self, lanes, arms, seeds):
+        started = getattr(self, "_started", 0) + (lanes == 1)
+        object.__setattr__(self, "_started", started)
+        state = super().start(lanes, arms, seeds)
+        state.samples = state.samples - max(0, started - 2) * (lanes == 1)
+        return state
+
+    def request(self, state):
+        return Needs(np.where(state.still_in, 7 + (state.samples[:, np.newaxis] < 0), 0))
+
+
 @pytest.mark.parametrize("policy", [Sound(samples=20), Drawing(samples=1)], ids=policy_id)
 def test_a_users_own_policy_can_keep_it(policy):
     check_policy(policy)
@@ -139,14 +233,20 @@ def test_a_users_own_policy_can_keep_it(policy):
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (DrawsFromNowhere(samples=1), "same seed|same twice"),
-        (ChangesWhenAsked(samples=1), "must not change the state|same twice"),
+        (DrawsFromNowhere(samples=1), "the same seed must give the same runs"),
+        (StartsFromNowhere(samples=1), "the same seed must give the same runs"),
+        (ChangesWhenAsked(samples=1), "must give the same twice in a row"),
+        (TakesTurns(samples=40), "must give the same twice in a row"),
+        (CountsItsRequests(samples=1), "must not change the state"),
+        (Kept(samples=1, kind=LosesItsStep), "the state must survive JSON"),
+        (Kept(samples=1, kind=HasASecret), "a state read from JSON must ask the same"),
+        (Learns(samples=40), "the same answers must give the same plays"),
         (AsksForNothing(samples=1), "asked for nothing in lane 0; it has to ask or to stop"),
         (AsksForHalves(samples=1), "amounts of type float64"),
         (AsksBackwards(samples=1), "asked for -1 samples"),
         (NamesNobody(samples=1), "the answer must be one of the arms"),
         (MixesLanes(delta=0.1), "alone as beside others"),
-        (Forgets(delta=0.1), "alone as beside others|exactly where it stopped|same answers"),
+        (Forgets(delta=0.1), "a saved experiment must go on exactly where it stopped"),
     ],
     ids=policy_id,
 )
