@@ -27,7 +27,7 @@ anything = st.one_of(
     st.floats(),
     st.floats(-0.5, 1.5),
     st.integers(-3, 3),
-    st.sampled_from([COUNT_LIMIT, COUNT_LIMIT + 1, 10**400, -0.0, 1.0, 5e-324, 1 - 2**-53]),
+    st.sampled_from([COUNT_LIMIT, COUNT_LIMIT + 1, 10**400, -0.0, 1.0, 5e-324, 1 - 2**-53, math.inf]),
     st.sampled_from([None, "0.5", [0.5], True, False, 0.5j]),
 )
 
@@ -63,6 +63,11 @@ def test_a_share_may_be_0_and_not_1(value):
 def test_a_count_is_whole_at_least_the_least_and_fits_a_counter(value, least):
     fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= COUNT_LIMIT
     assert lets_in(check_whole, "count", value, least) == fits
+
+
+def test_without_a_least_a_count_is_at_least_1():
+    assert lets_in(check_whole, "count", 1)
+    assert not lets_in(check_whole, "count", 0)
 
 
 @given(anything, st.sampled_from([1, 0.5, math.inf]))

@@ -52,6 +52,14 @@ def test_a_pipe_sees_nothing_of_it(shown):
     assert shown(io.StringIO(), [("first", 10)], unit="trials") == ""
 
 
+def test_in_the_end_nothing_of_it_is_left(shown):
+    """The line is wiped after it was shown for the last time."""
+    terminal = Terminal()
+    shown(terminal, [("first", 10)], unit="trials")
+    _, _, after = terminal.getvalue().rpartition("10/10")
+    assert "\x1b[2K" in after
+
+
 def test_a_description_is_no_markup(shown):
     assert "[red]mine[/nope]" in shown(Terminal(), [("[red]mine[/nope]", 1)])
 

@@ -81,12 +81,13 @@ def test_what_is_there_already_counts_from_the_beginning(bar, tmp_path):
 
 
 def test_a_damaged_chunk_is_said_by_its_name_and_run_again(bar, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "[red]mine["  # no markup
     monkeypatch.setenv("COLUMNS", "400")
-    run_with_bar(STUDY, tmp_path, in_this_process)
-    damaged = min(tmp_path.rglob("*.parquet"))
+    run_with_bar(STUDY, folder, in_this_process)
+    damaged = min(folder.rglob("*.parquet"))
     damaged.write_bytes(b"x")
     capsys.readouterr()
-    run_with_bar(STUDY, tmp_path, in_this_process)
+    run_with_bar(STUDY, folder, in_this_process)
     out, said = capsys.readouterr()
     aside = damaged.with_suffix(".damaged")
     assert said == f"{aside} was damaged and is set aside; its trials are run again.\n"

@@ -32,6 +32,13 @@ def test_the_place_of_the_best_arm_can_be_said_and_makes_a_family_of_its_own():
     assert (instance.name, instance.family) == ("one-sparse, best 3, 5 arms", "one-sparse, best 3")
 
 
+def test_the_first_arm_may_be_the_best_and_the_first_seed_the_one_that_is_not_given():
+    (instance,) = instances(scenario="one-sparse", best=0, arms=5)
+    assert instance.means.argmax() == 0
+    (unsaid,), (said,) = instances(random="beta", arms=5), instances(random="beta", arms=5, seed=0)
+    assert np.array_equal(unsaid.means, said.means)
+
+
 def test_means_written_out_are_one_instance_of_no_family():
     (named,), (unnamed,) = instances(means=[0.2, 0.7], name="mine"), instances(means=[0.2, 0.7, 0.1])
     assert named.means.tolist() == [0.2, 0.7]
@@ -86,7 +93,7 @@ def test_beta_families_follow_their_parameters():
         ({"random": "uniform", "low": 0.9, "high": 0.2, "arms": 3}, r"low: means between 0\.9 and 0\.2"),
         ({"random": "uniform", "low": 0.5, "high": 0.5, "arms": 3}, r"low: means between 0\.5 and 0\.5"),
         ({"random": "beta", "a": 0, "arms": 3}, r"a: a = 0\.0 and b = 1\.0 have to be positive"),
-        ({"random": "beta", "b": -1, "arms": 3}, r"a: a = 1\.0 and b = -1\.0 have to be positive"),
+        ({"random": "beta", "b": 0, "arms": 3}, r"a: a = 1\.0 and b = 0\.0 have to be positive"),
         ({"random": "uniform", "high": 0.1, "least_gap": 0.2, "arms": 3}, r"least_gap: 1000 draws of 3 arms"),
         ({"random": "uniform", "a": 2.0, "arms": 3}, r"a is no key of a study"),
     ],

@@ -119,6 +119,11 @@ def test_a_key_that_is_not_there_has_its_default_or_is_missing():
             READERS[reader](keys)
 
 
+def test_one_row_that_is_no_table_is_enough_to_refuse_a_list_of_them():
+    with pytest.raises(lb.InvalidStudy, match=r"is no list of tables; write each under its own \[\[x\]\]"):
+        Keys({"x": [{"y": 1}, 3]}).tables("x")
+
+
 def test_tables_know_their_place_in_the_file_counted_from_one():
     first, second = Keys({"rows": [{"x": 1}, {"x": "b"}]}, "outer").tables("rows")
     assert (first.place("x"), first.whole("x")) == ("outer.rows[1].x", 1)
