@@ -64,6 +64,11 @@ def test_few_arms_are_numbered_one_by_one_and_more_by_fives(arms, ticks):
     assert axes.get_xticks().tolist() == ticks
 
 
+def test_beyond_thirty_arms_their_numbers_are_left_to_the_axis():
+    _, axes = panel(np.linspace(0.9, 0.1, 31), {})
+    assert axes.get_xticks().tolist() != list(range(0, 31, 5))
+
+
 def test_many_arms_have_bars_without_gaps_and_small_marks():
     def look(arms):
         _, axes = panel(np.linspace(0.9, 0.1, arms), {"a": np.full(arms, 0.1)})

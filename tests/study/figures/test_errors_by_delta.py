@@ -33,7 +33,10 @@ def test_no_error_at_all_sits_on_the_foot_of_the_panel_which_says_0(table):
     (axes,) = errors_by_delta(table({"delta": 0.1}, {"delta": 0.01})).axes
     foot = axes.get_ylim()[0]
     assert [mark[1] for mark in marks_of(axes, "o")] == [foot, foot]
+    assert foot == pytest.approx(0.01 / 3)  # below the least delta
     assert [text.get_text() for text in axes.texts] == ["0"]
+    marks = [line for line in axes.get_lines() if line.get_marker() == "o" and len(line.get_xdata())]
+    assert not any(mark.get_clip_on() for mark in marks)  # else the lower half would be cut off
 
 
 def test_error_marks_of_unfinished_runs_are_open(table):

@@ -26,6 +26,8 @@ def test_a_ratio_of_unfinished_runs_is_open_and_points_up(table, line):
     (axes,) = figure.axes
     assert line(axes, "p") == [(0.1, 10)]
     assert [text.xy for text in axes.texts] == [(0.001, 6)]
+    (legend,) = figure.legends
+    assert "open: unfinished (set side by side)" in [text.get_text() for text in legend.get_texts()]
 
 
 def test_an_instance_without_a_bound_has_no_ratio(table, line):
