@@ -136,25 +136,30 @@ def test_a_piece_that_kills_every_worker_is_named_and_what_is_finished_comes_fir
 
 
 def die_first(piece):
-    """Piece 1 dies when it is told to, and piece 2 ends after that."""
+    """Piece 1 dies when it is told to, and piece 2 ends after that; those behind say that they have begun, and wait."""
     number, folder = piece
     if number == 1:
         until((folder / "begin").exists, "the word to begin")
         os._exit(1)
     if number == 2:
         until((folder / "end").exists, "the word to end")
+    if number > 2:
+        (folder / f"{number} began").touch()
+        until((folder / "never").exists, "to be killed")
     return number
 
 
 def test_what_has_come_in_is_given_back_before_the_error(tmp_path, monkeypatch):
-    """The reader is away while a worker dies for the last time, and another one finishes."""
+    """The reader is away while a worker dies for the last time, and another one finishes.
+
+    A piece that begins shows that the one before it, of the same worker, has come in.
+    """
     monkeypatch.setattr(workers, "MOST_DEATHS", 1)
-    results = run(die_first, [(number, tmp_path) for number in range(3)], name_of=lambda piece: f"piece {piece[0]}")
+    results = run(die_first, [(number, tmp_path) for number in range(5)], name_of=lambda piece: f"piece {piece[0]}")
     assert next(results)[1] == 0
-    arrived = results.gi_frame.f_locals["crew"]._outcomes
-    for word, outcomes in (("begin", 1), ("end", 2)):
+    for word, following in (("begin", "3 began"), ("end", "4 began")):
         (tmp_path / word).touch()
-        until(lambda outcomes=outcomes: arrived.qsize() == outcomes, f"{outcomes} outcomes")
+        until((tmp_path / following).exists, following)
     assert next(results)[1] == 2
     with pytest.raises(lb.EngineFailure, match="1 workers died over piece 1"):
         next(results)

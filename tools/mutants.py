@@ -65,7 +65,7 @@ PARTS: dict[str, Part] = {
     "stopping": Part("stopping", f"tests/stopping tests/policies tests/bounds/test_published.py {ANY_POLICY}"),
     "linkage": Part(
         "linkage.py",
-        "tests/test_linkage.py tests/test_linkage_prices.py tests/testing tests/bounds tests/policies " + ANY_POLICY,
+        "tests/test_linkage.py tests/testing tests/bounds tests/policies " + ANY_POLICY,
     ),
     "bounds": Part(
         "bounds",
@@ -76,7 +76,7 @@ PARTS: dict[str, Part] = {
         "live log_world.py",
         "tests/live tests/test_log_world.py tests/test_linkage.py tests/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
-        f"tests/service/test_desk.py tests/lidar/test_gate_policies.py {ANY_POLICY}",
+        f"tests/service/test_desk.py tests/lidar/test_gate_policy.py {ANY_POLICY}",
         otherwise="tests/live/test_experiment.py",
     ),
     "service": Part(
@@ -88,17 +88,17 @@ PARTS: dict[str, Part] = {
         "lidar/certificate.py lidar/sensor.py lidar/estimators.py lidar/returns.py lidar/pulse_gating.py",
         "tests/lidar src/linkedbandits/lidar",
     ),
-    "workers": Part("workers.py", "tests/study tests/lidar/test_frame.py", otherwise="tests/study/test_engines.py"),
+    "workers": Part(
+        "workers.py", "tests/study tests/lidar/test_frame.py", otherwise="tests/study/engines/test_processes.py"
+    ),
 }
 
 # Where a module is tested by files of other names than its own.
 MIRRORS: dict[str, str] = {
     "policies/evidence_race.py": "tests/policies/test_linked_elimination.py",
-    "policies/in_batches.py": "tests/test_policy.py",
-    "policies/stopping_mode.py": "tests/policies/test_uniform_sampling.py",
-    "policies/without_guarantee.py": "tests/policies/test_linked_halving.py",
     "policies/__init__.py": "tests/policies/test_policies_by_name.py",
-    "bounds/ordered_against_free.py": "tests/bounds/test_order.py",
+    "bounds/programme.py": "tests/bounds/test_allocation.py",
+    "bounds/search.py": "tests/bounds/test_allocation.py",
     "service/sqlite_store.py": "tests/service/test_store.py",
     "service/postgres_store.py": "tests/service/test_store.py",
     "service/tables.py": "tests/service/test_store.py",

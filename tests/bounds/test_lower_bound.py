@@ -1,4 +1,4 @@
-"""The lower bound: tiny error probabilities, ties, and never below what the paper's corollary gives."""
+"""The lower bound: never below what the paper's corollary gives, and beaten by no policy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.bounds import characteristic_time, corollary_in_kl, lower
+from linkedbandits.policies import describe_policy
+from tests.support.every_policy import EVERY_POLICY, playable, policy_id
 from tests.support.instances import no_tie, random_means
 
 
@@ -49,3 +51,29 @@ def test_a_tie_and_a_guess():
 def test_an_error_probability_outside_its_range_is_refused(delta):
     with pytest.raises(lb.InvalidParameter, match=r"is not between 0 and 1; try delta=0\.05"):
         lower([0.5, 0.4], delta)
+
+
+# The bound is for policies that name the best arm whatever the means: not for one that is told the gap, nor for one
+# content with an arm that is nearly the best.
+CORRECT = [lb.LinkedEGE(delta=0.1, median="fresh")] + [
+    policy
+    for policy in EVERY_POLICY
+    if policy.error_bound is not None
+    and not (policy.goal.tolerance or policy.goal.neighbours or describe_policy(policy)["parameters"].get("gap"))
+]
+
+
+INSTANCES = [[0.2, 0.6, 0.5], [1.0, 0.0], [0.1, 0.05, 0.04, 0.03]]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("policy", "linkage", "means"),
+    [(*played, means) for played in playable(CORRECT) for means in INSTANCES if played[0].goal.k < len(means)],
+    ids=policy_id,
+)
+def test_no_correct_policy_beats_the_lower_bound(policy, linkage, means):
+    """Mean plays of 100 trials, plus 5 standard errors."""
+    runs = lb.simulate(means, policy, linkage=linkage, trials=100, seed=13)
+    allowance = 5 * runs.plays.std() / 10
+    assert lower(means, policy.error_bound, linkage, policy.goal.k) <= runs.plays.mean() + allowance

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+import linkedbandits as lb
 from linkedbandits.lidar import PulseGating, Sensor
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.gate_policy import GateState
@@ -153,3 +154,9 @@ def test_few_cycles_place_nearly_all_pixels(ambient, cycles):
     depth = np.random.default_rng(6).uniform(3, 197, 400)
     _, found = run(Sensor(bins=200, ambient=ambient), depth, 0.5, max_plays=cycles)
     assert (np.abs(found - depth) <= 1).mean() > 0.925
+
+
+@pytest.mark.parametrize(("wrong", "named"), [({"tolerance": 0.0}, "tolerance"), ({"delta": 1.0}, "delta")])
+def test_a_guarantee_without_a_meaning_is_refused_by_name(wrong, named):
+    with pytest.raises(lb.InvalidParameter, match=f"^{named}"):
+        PulseGating(3.0, 0.05, **wrong)

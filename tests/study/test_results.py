@@ -9,17 +9,9 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.study import Cell, Instance, Study, open_results, run_study
-from tests.support.small_study import small_study
+from tests.support.small_study import in_this_process, small_study
 
 STUDY = small_study()
-
-
-def in_this_process(chunks):
-    """The simplest engine there can be."""
-    from linkedbandits.study.chunks import run_chunk
-
-    for chunk in chunks:
-        yield chunk, run_chunk(chunk)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from linkedbandits.study import on_processes, open_results, run_study
 from linkedbandits.study.chunks import run_chunk
 from tests.support.command_line import environment
-from tests.support.small_study import TEXT, small_study
+from tests.support.small_study import TEXT, same_trials, small_study
 from tools.waiting import SECONDS, killed_in_the_end, until
 
 STUDY = small_study(800)
@@ -38,12 +38,6 @@ class Recorder:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     return run_study(STUDY, tmp_path_factory.mktemp("whole"), engine=Recorder())
-
-
-def same_trials(one, other) -> bool:
-    return one.cells.keys() == other.cells.keys() and all(
-        one.trials(key).equals(other.trials(key)) and one.trace(key).equals(other.trace(key)) for key in one.cells
-    )
 
 
 def test_only_what_was_missing_runs(tmp_path, whole):

@@ -1,5 +1,7 @@
 """One of every policy, in every mode: what the contract suites run over."""
 
+from typing import Any
+
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 
@@ -30,6 +32,11 @@ EVERY_POLICY = [
 def some_linkage(policy) -> str:
     """A linkage that allows what the policy asks for: ordered wherever that is possible."""
     return next(name for name, linkage in LINKAGES.items() if linkage.allows(policy.asks))
+
+
+def playable(policies: list[Any]) -> list[tuple[Any, str]]:
+    """Each policy with each linkage that allows its plays."""
+    return [(policy, name) for policy in policies for name, linkage in LINKAGES.items() if linkage.allows(policy.asks)]
 
 
 def policy_id(policy: object) -> str:

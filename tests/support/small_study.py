@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from linkedbandits.study import Study, read_study
+from collections.abc import Iterable, Iterator
+
+from linkedbandits.study import Results, Study, read_study
+from linkedbandits.study.chunks import Chunk, Finished, run_chunk
 
 TEXT = """
 name = "small"
@@ -37,3 +40,16 @@ linkages = ["ordered", "single"]
 def small_study(trials: int = 300, text: str = TEXT) -> Study:
     """Twelve cells; with 100 arms a block has 256 lanes, so these trials fall in two blocks."""
     return read_study(text.format(trials=trials), name="small")
+
+
+def in_this_process(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Finished]]:
+    """The simplest engine there can be."""
+    for chunk in chunks:
+        yield chunk, run_chunk(chunk)
+
+
+def same_trials(one: Results, other: Results) -> bool:
+    """Have both the same cells, and in each the same trials and traces?"""
+    return one.cells.keys() == other.cells.keys() and all(
+        one.trials(key).equals(other.trials(key)) and one.trace(key).equals(other.trace(key)) for key in one.cells
+    )

@@ -5,7 +5,7 @@ Messages name the key with its place in the file, such as ``policies[2].delta``,
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -146,4 +146,6 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A finite one; a whole number can be larger than any float."""
+    largest = sys.float_info.max
+    return isinstance(value, int | float) and not isinstance(value, bool) and -largest <= value <= largest

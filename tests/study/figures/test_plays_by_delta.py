@@ -1,0 +1,68 @@
+"""Plays over the lower bound, against delta."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkedbandits.study.figures import plays_by_delta
+
+
+def test_plays_are_divided_by_the_bound_of_their_delta(table, line):
+    figure = plays_by_delta(
+        table(
+            {"delta": 0.1, "plays_mean": 400.0, "lower_bound": 100.0},
+            {"delta": 0.001, "plays_mean": 600.0, "lower_bound": 300.0},
+        )
+    )
+    (axes,) = figure.axes
+    assert line(axes, "p") == [(0.001, 2), (0.1, 4)]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("delta", "plays / lower bound")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.001", "0.1"]
+    assert axes.get_ylim()[0] < 1  # the bound itself is in the picture
+
+
+def test_a_ratio_of_unfinished_runs_is_open_and_points_up(table, line):
+    figure = plays_by_delta(table({"delta": 0.1}, {"delta": 0.001, "plays_mean": 600.0, "confident": 0.9}))
+    (axes,) = figure.axes
+    assert line(axes, "p") == [(0.1, 10)]
+    assert [text.xy for text in axes.texts] == [(0.001, 6)]
+    (legend,) = figure.legends
+    assert "open: unfinished (set side by side)" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_an_instance_without_a_bound_has_no_ratio(table, line):
+    rows = [{"delta": 0.1, "lower_bound": None}, {"delta": 0.2, "lower_bound": None}]
+    (axes,) = plays_by_delta(table(*rows)).axes
+    assert line(axes, "p") == []
+
+
+def test_the_bound_itself_is_a_line_at_1_and_every_policy_is_in_the_legend(table, line):
+    rows = [{"delta": delta, "policy": policy} for delta in (0.1, 0.01) for policy in ("one", "two")]
+    figure = plays_by_delta(table(*rows))
+    (axes,) = figure.axes
+    assert {y for _, y in line(axes, "lower bound")} == {1}
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["lower bound", "one", "two"]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_the_band_is_divided_by_the_bound_as_well(table):
+    (axes,) = plays_by_delta(table({"delta": 0.1, "plays_mean": 400.0}, {"delta": 0.01, "plays_mean": 800.0})).axes
+    corners = axes.collections[0].get_paths()[0].vertices
+    assert (corners[:, 1].min(), corners[:, 1].max()) == pytest.approx((3.6, 8.8))
+
+
+def test_a_bound_that_is_infinite_gives_no_ratio(table, line):
+    (axes,) = plays_by_delta(table({"delta": 0.1}, {"delta": 0.01, "lower_bound": float("inf")})).axes
+    assert [x for x, _ in line(axes, "p")] == [0.1]
+
+
+def test_every_instance_and_linkage_has_a_panel_of_its_own_rows(table, line):
+    rows = [
+        {"instance": instance, "linkage": linkage, "delta": delta, "plays_mean": 100.0 * number}
+        for number, (instance, linkage) in enumerate([("a", "free"), ("a", "single"), ("b", "free")], 1)
+        for delta in (0.1, 0.01)
+    ]
+    panels = plays_by_delta(table(*rows)).axes[:3]
+    assert [axes.get_title(loc="left") for axes in panels] == ["a (free)", "a (single)", "b (free)"]
+    assert [line(axes, "p")[0][1] for axes in panels] == [1, 2, 3]
