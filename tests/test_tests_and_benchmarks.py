@@ -82,51 +82,6 @@ NOT_MIRRORED = {
 }
 """Modules without a test file of their own name, and why. What a package's ``__init__`` imports is tested elsewhere."""
 
-# TEMPORARY, to be deleted: modules whose mirroring tests are written in other branches.
-MIRRORED_ELSEWHERE = frozenset(
-    [
-        "answer",
-        "service/async_client",
-        "service/calls",
-        "service/demo",
-        "service/driver_errors",
-        "service/groups",
-        "service/http/app",
-        "service/http/edge",
-        "service/http/fast_lane",
-        "service/http/limits",
-        "service/http/live_views",
-        "service/http/logs",
-        "service/http/metrics",
-        "service/http/open_streams",
-        "service/http/received",
-        "service/http/routes/documented",
-        "service/http/routes/experiments",
-        "service/http/routes/looking",
-        "service/http/routes/operating",
-        "service/http/routes/page",
-        "service/http/routes/parameters",
-        "service/http/routes/playing",
-        "service/http/sent",
-        "service/http/server",
-        "service/http/service",
-        "service/jobs",
-        "service/journal_tail",
-        "service/migrations",
-        "service/packing",
-        "service/postgres_store",
-        "service/problem_types",
-        "service/records",
-        "service/replies",
-        "service/retries",
-        "service/sending",
-        "service/sqlite_store",
-        "service/tables",
-        "service/tokens",
-        "service/tuple_numbers",
-    ]
-)
-
 
 def modules(source: Path) -> list[str]:
     """Every module by its path, such as ``a/b`` for ``a/b.py``; packages are no modules."""
@@ -152,7 +107,7 @@ def unmirrored(source: Path, tests: Path) -> list[str]:
 
 
 def test_every_module_has_a_test_file_of_its_own_name():
-    missing = set(unmirrored(SOURCE, ROOT / "tests")) - NOT_MIRRORED.keys() - MIRRORED_ELSEWHERE
+    missing = set(unmirrored(SOURCE, ROOT / "tests")) - NOT_MIRRORED.keys()
     assert not missing, "write " + ", ".join(
         f"tests/{mirror_of(module, Path()).as_posix()}" for module in sorted(missing)
     )

@@ -10,9 +10,11 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from tests.support.coin_flips import play_to_the_end
 from tests.support.weather import ARMS, Weather, asked, client_in
+from tools.waiting import run_async
 
 
 def test_the_same_programme_runs_on_a_service_and_in_process(service):
