@@ -12,6 +12,7 @@ import pytest
 
 from linkedbandits.study import read_study
 from linkedbandits.testing import check_policy
+from tools.waiting import SECONDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,7 +48,7 @@ def test_the_commands_of_the_readme_run():
             [sys.executable, "-m", "linkedbandits", *command.split(), "--trials", "20"],
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=SECONDS,
         )
 
 

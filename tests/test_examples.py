@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import environment
+from tools.waiting import SECONDS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -18,7 +19,7 @@ def run_example(name: str, *arguments: str) -> str:
         [sys.executable, str(EXAMPLES / name), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
         env=environment(),
     )

@@ -11,11 +11,12 @@ from importlib import import_module
 import pytest
 
 import linkedbandits as lb
+from tools.waiting import SECONDS
 
 
 def in_a_new_process(statements: str) -> str:
     asked = [sys.executable, "-c", statements]
-    return subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
 
 @pytest.mark.parametrize("name", lb.__all__)

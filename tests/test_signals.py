@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from tools.waiting import killed_in_the_end
+from tools.waiting import SECONDS, killed_in_the_end
 
 
 def start(body: str) -> subprocess.Popen[str]:
@@ -34,7 +34,7 @@ def ended(process: subprocess.Popen[str], *numbers: int) -> tuple[int, str, str]
         for number in numbers:
             assert process.stdout.readline() == "ready\n", process.stderr.read()
             process.send_signal(number)
-        said, complained = process.communicate(timeout=60)
+        said, complained = process.communicate(timeout=SECONDS)
         return process.returncode, said, complained
 
 
@@ -143,7 +143,7 @@ def test_afterwards_everything_is_as_before():
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
         assert signal.set_wakeup_fd(-1) == -1
     """
-    finished = subprocess.run([sys.executable, "-c", textwrap.dedent(after)], timeout=60, check=False)
+    finished = subprocess.run([sys.executable, "-c", textwrap.dedent(after)], timeout=SECONDS, check=False)
     assert finished.returncode == 0
 
 
@@ -166,4 +166,4 @@ def test_a_library_that_hooks_ctrl_c_does_not_raise_it_a_second_time():
             print(type(stopped).__name__)
     """)
     with process, killed_in_the_end(process):
-        assert process.communicate(timeout=60) == ("Interrupted\n", "")
+        assert process.communicate(timeout=SECONDS) == ("Interrupted\n", "")

@@ -17,6 +17,7 @@ from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
 from tests.support.every_policy import EVERY_POLICY, policy_id, some_linkage
+from tools.waiting import SECONDS
 
 MEANS = [0.1, 0.6, 0.3, 0.3]
 
@@ -117,7 +118,7 @@ def test_a_million_trials_stay_under_two_gigabytes():
         text=True,
         check=True,
         cwd=Path(__file__).parent,
-        timeout=500,
+        timeout=SECONDS,
     )
     kilobytes = int(run.stdout)
     assert kilobytes < 2 * 2**20

@@ -25,7 +25,7 @@ from linkedbandits import workers
 from linkedbandits.workers import MOST_DEATHS, run_pieces, usable_cores
 from tests.support.command_line import environment_of_scripts
 from tests.support.processes import descendants, parent_of
-from tools.waiting import join, killed_in_the_end, until
+from tools.waiting import SECONDS, join, killed_in_the_end, until
 
 
 def run(function, pieces, count=2, name_of=str, remedy="the remedy"):
@@ -297,7 +297,7 @@ def test_a_generator_that_is_never_closed_keeps_no_process_from_ending(tmp_path)
         """),
         encoding="utf-8",
     )
-    ended = subprocess.run([sys.executable, str(script)], env=environment_of_scripts(), timeout=60, check=False)
+    ended = subprocess.run([sys.executable, str(script)], env=environment_of_scripts(), timeout=SECONDS, check=False)
     assert ended.returncode == 0
 
 

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-SECONDS = 60.0
+SECONDS = 240.0
+"""Less than a test may take in all, so that the test says itself what it waited for."""
 
 
 def until(condition: Callable[[], T], what: str, seconds: float = SECONDS) -> T:

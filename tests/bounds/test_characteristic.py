@@ -17,6 +17,7 @@ from linkedbandits.bounds import characteristic_time, load
 from linkedbandits.bounds.divergence import kl
 from linkedbandits.linkage import LINKAGES
 from tests.support.instances import EDGES, no_tie
+from tools.waiting import SECONDS
 
 
 @pytest.mark.parametrize(
@@ -207,5 +208,5 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 @pytest.mark.slow
 def test_a_million_arms_stay_well_below_a_gigabyte():
-    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert float(done.stdout) < 500  # MiB; 150 when written

@@ -9,6 +9,7 @@ import pytest
 
 import linkedbandits as lb
 from tests.support.command_line import run, run_json
+from tools.waiting import SECONDS
 
 
 def test_the_tables_show_every_linkage_and_the_papers_theorems():
@@ -80,7 +81,7 @@ def test_a_picture_without_matplotlib_says_what_to_install():
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert result.returncode == 2
     assert "pip install 'linkedbandits[plot]'" in result.stderr

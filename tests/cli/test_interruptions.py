@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.command_line import COMMAND, environment, run_json
 from tests.support.processes import catches, descendants, parent_of
-from tools.waiting import killed_in_the_end, until
+from tools.waiting import SECONDS, killed_in_the_end, until
 
 STUDY = """
 seed = 5
@@ -77,7 +77,7 @@ def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder
         time.sleep(random.Random(f"{name} {number}").uniform(0.0, 4.0))
         begun = descendants(process.pid)
         process.send_signal(number)
-        said, complained = process.communicate(timeout=60)
+        said, complained = process.communicate(timeout=SECONDS)
     assert (process.returncode, said) == (128 + number, "")
     # Where it was still reading modules no command had begun, and there is nothing to keep.
     assert complained in {f"linkedbandits: interrupted; {text}\n" for text in (kept, ANEW)}
@@ -95,7 +95,7 @@ def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name,
             time.sleep(seconds)
             begun = descendants(process.pid)
             os.killpg(process.pid, signal.SIGINT)
-            _, complained = process.communicate(timeout=60)
+            _, complained = process.communicate(timeout=SECONDS)
         assert process.returncode == 130
         assert complained.startswith("linkedbandits: interrupted; ")
         assert complained.count("\n") == 1
@@ -108,7 +108,7 @@ def test_a_second_signal_ends_a_command_at_once(folder):
         begun = until(lambda: workers_of(process.pid), "a worker")
         os.kill(process.pid, signal.SIGINT)
         os.kill(process.pid, signal.SIGTERM)
-        _, complained = process.communicate(timeout=60)
+        _, complained = process.communicate(timeout=SECONDS)
     # The first may have done its work before the second came; which of the two is heard first is up to the system.
     assert process.returncode in {130, 143}
     assert complained.startswith(("linkedbandits: interrupted; ", "linkedbandits: ended at once; "))
@@ -124,7 +124,7 @@ def test_what_runs_in_the_background_of_a_script_hears_no_ctrl_c(folder):
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=3)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=SECONDS)
     assert process.returncode == 143
 
 
@@ -135,7 +135,7 @@ def test_an_interrupted_study_goes_on_from_there(folder):
     with started(*COMMAND, "study", str(file)) as process:
         until(lambda: list(folder.rglob("*.parquet")), "a chunk on the disk")
         process.send_signal(signal.SIGINT)
-        _, complained = process.communicate(timeout=60)
+        _, complained = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert "what is finished is kept in long-results, and the same command goes on from there" in complained
     kept = set(folder.rglob("*.parquet"))
@@ -148,7 +148,7 @@ def test_an_interrupted_study_goes_on_from_there(folder):
 @pytest.mark.parametrize(("name", "word"), [("study", "the chunk with trials"), ("lidar", "pixels")])
 def test_a_worker_that_is_killed_is_said_and_replaced(name, word, folder):
     """From outside, as the system does when memory runs out."""
-    small = ("lidar", "--size", "50", "--method", "pulse", "--cycles", "200", "--json")
+    small = ("lidar", "--size", "30", "--method", "pulse", "--cycles", "200", "--json")
     arguments = small if name == "lidar" else LONG[name][0]
     with started(*COMMAND, *arguments) as process:
         worker = until(lambda: workers_of(process.pid), "a worker")[0]
@@ -156,7 +156,7 @@ def test_a_worker_that_is_killed_is_said_and_replaced(name, word, folder):
         os.kill(worker, signal.SIGKILL)
         said = process.stderr.readline()
         if name == "lidar":
-            _, complained = process.communicate(timeout=60)
+            _, complained = process.communicate(timeout=SECONDS)
             assert (process.returncode, complained) == (0, "")
     assert said.startswith(f"a worker died over {word}")
     assert "which is run again: killed by SIGKILL" in said
@@ -180,9 +180,9 @@ def serving(folder, request):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_service_says_where_everything_is(serving, number):
     process, url = serving
-    httpx.post(f"{url}/v1/experiments", json={"name": "directions", "arms": ["north", "east"]}, timeout=60)
+    httpx.post(f"{url}/v1/experiments", json={"name": "directions", "arms": ["north", "east"]}, timeout=SECONDS)
     process.send_signal(number)
-    said, complained = process.communicate(timeout=60)
+    said, complained = process.communicate(timeout=SECONDS)
     assert (process.returncode, "Traceback" in complained) == (0, False)
     assert said.endswith(
         "Stopped; all that was acknowledged is in experiments.sqlite3, and the same command goes on.\n"
@@ -194,7 +194,7 @@ def test_a_service_does_not_wait_for_a_request_that_never_comes_in_whole(serving
     process, url = serving
     with half_a_request(url):
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=SECONDS)
     assert process.returncode in {0, 143}
 
 
@@ -206,7 +206,7 @@ def test_a_second_signal_ends_a_service_at_once(serving, number):
         process.send_signal(number)
         until(lambda: not accepts(url), "the service to stop listening")
         process.send_signal(number)
-        _, complained = process.communicate(timeout=60)
+        _, complained = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + number
     assert complained.endswith("linkedbandits: ended at once; a study keeps what it had finished\n")
 
@@ -215,18 +215,18 @@ def test_a_second_signal_ends_a_service_at_once(serving, number):
 def half_a_request(url: str):
     """A connection on which the rest of a body is still to come."""
     host, port = url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
         head = f"POST /v1/experiments HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n"
         connection.sendall((head + "Content-Type: application/json\r\n\r\n{").encode())
         # Another request goes the same way behind it: when that is answered, this one has arrived.
-        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
+        assert httpx.get(f"{url}/healthz", timeout=SECONDS).status_code == 200
         yield
 
 
 def accepts(url: str) -> bool:
     host, port = url.removeprefix("http://").split(":")
     try:
-        socket.create_connection((host, int(port)), timeout=60).close()
+        socket.create_connection((host, int(port)), timeout=SECONDS).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -247,7 +247,7 @@ def test_benchmarks_end_in_the_same_way():
         assert process.stdout.readline() == "\n"
         assert process.stdout.readline() == "== workers ==\n"
         process.send_signal(signal.SIGINT)
-        _, complained = process.communicate(timeout=60)
+        _, complained = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert complained.endswith("figures printed so far stand; go on with: make bench SECTION=workers\n")
     assert "Traceback" not in complained

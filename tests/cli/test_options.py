@@ -10,6 +10,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.cli.options import read_gap, read_instance, read_policy
 from tests.support.command_line import environment, refusal, run, run_json
+from tools.waiting import SECONDS
 
 
 def instance(*arguments: str) -> dict:
@@ -136,7 +137,7 @@ def test_version():
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, env=environment()
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False, env=environment()
     )
 
 

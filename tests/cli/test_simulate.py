@@ -14,7 +14,7 @@ import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.linkage import LINKAGES
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
-from tools.waiting import killed_in_the_end
+from tools.waiting import SECONDS, killed_in_the_end
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 
@@ -108,7 +108,7 @@ def test_a_progress_bar_shows_on_a_terminal_and_leaves_standard_output_alone():
     os.close(theirs)
     with process, killed_in_the_end(process):
         shown = read_terminal(ours)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     assert "50/50" in shown
     assert "trials" in shown

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
+from tools.waiting import SECONDS
 
 TEXT = """
 seed = 5
@@ -74,7 +75,7 @@ def test_names_are_not_markup_and_numbers_are_whole_in_a_pipe(file):
     file.write_text(TEXT.format(trials=5) + 'label = "[red]a/b[/nope]"\n', encoding="utf-8")
     narrow = {name: value for name, value in environment().items() if name != "COLUMNS"}
     result = subprocess.run(
-        [*COMMAND, "study", str(file)], capture_output=True, text=True, timeout=60, check=False, env=narrow
+        [*COMMAND, "study", str(file)], capture_output=True, text=True, timeout=SECONDS, check=False, env=narrow
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert "[red]a/b[/nope]" in result.stdout
@@ -129,7 +130,7 @@ def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
 
     command = [*COMMAND, "study", str(file), "--workers", "1"]
     result = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), preexec_fn=small_files
+        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(), preexec_fn=small_files
     )
     assert result.returncode == 2
     assert "File too large" in result.stderr

@@ -107,7 +107,7 @@ def test_kill_minus_nine_at_any_moment_loses_nothing(tmp_path, whole):
         assert kept <= names_in(out)
         kept = names_in(out)
     assert killed > 0
-    subprocess.run(command, check=True, capture_output=True, timeout=60, env=environment())
+    subprocess.run(command, check=True, capture_output=True, timeout=SECONDS, env=environment())
     assert kept <= names_in(out)
     assert same_trials(open_results(out), whole)
 

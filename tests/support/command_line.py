@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.waiting import SECONDS
+
 COMMAND = [sys.executable, "-m", "linkedbandits"]
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +30,7 @@ def environment_of_scripts() -> dict[str, str]:
 def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run ``linkedbandits`` in pipes, with this and that in its environment."""
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment(**extra)
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(**extra)
     )
 
 

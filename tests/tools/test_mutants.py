@@ -23,6 +23,7 @@ from tools.mutants import (
     seconds_by_file,
     stages,
 )
+from tools.waiting import SECONDS
 
 
 def mutated(text: str) -> list[str]:
@@ -183,7 +184,7 @@ def small_tree(folder):
     (folder / "test_sums.py").write_text(
         "import linkedbandits.sums\n\ndef test_it():\n    assert linkedbandits.sums.total(2, 1) == 3\n"
     )
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True, timeout=60)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True, timeout=SECONDS)
     return folder
 
 
@@ -255,6 +256,6 @@ def test_a_reader_sees_the_line_before_and_after(tmp_path):
 
 def test_the_command_lists_the_sample():
     command = [sys.executable, "-m", "tools.mutants", "--list", "--part", "stopping", "--sample", "10"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=SECONDS)
     assert told.stdout.startswith("stopping: 10 of ")
     assert told.stdout.count("\n  stopping/") == 10

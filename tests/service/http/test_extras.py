@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tools.waiting import SECONDS
+
 
 @pytest.mark.parametrize(
     ("missing", "act"),
@@ -18,7 +20,7 @@ import pytest
 )
 def test_the_extra_to_install_is_named(missing, act):
     code = f"import sys; sys.modules[{missing!r}] = None; {act}"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=SECONDS)
     assert result.returncode == 1
     last = result.stderr.strip().splitlines()[-1]
     assert "MissingExtra" in last
@@ -28,4 +30,4 @@ def test_the_extra_to_install_is_named(missing, act):
 
 def test_the_library_itself_does_not_load_the_service():
     code = "import sys, linkedbandits; sys.exit(any(name.startswith('linkedbandits.service') for name in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=SECONDS).returncode == 0

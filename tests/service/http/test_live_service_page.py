@@ -14,6 +14,7 @@ import typer
 
 from linkedbandits.cli import app
 from tests.support.command_line import environment
+from tools.waiting import SECONDS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "live-service.md").read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def shell(script, service, folder, **variables):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=SECONDS,
         cwd=folder,
         env=os.environ | variables,
     )
@@ -86,7 +87,7 @@ def test_the_example_runs(service):
         [sys.executable, str(ROOT / "examples" / "fallback_chain.py"), service.url],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=True,
         env=environment(),
     )
