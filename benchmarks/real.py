@@ -1,0 +1,196 @@
+"""What the independence of options costs in reality: every policy on outcome tables of real systems.
+
+Requests are rows of a table, drawn at random, so that options fail together as they really did. The tables, their
+sources and licences are in ``benchmarks/data``. ``make bench SECTION=real`` writes the page ``docs/real-options.md``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from scipy.stats import beta
+
+import linkedbandits as lb
+from linkedbandits.linkage import find_linkage
+from linkedbandits.policy import AnyPolicy
+from linkedbandits.runs import Runs
+
+DELTA = 0.05
+TRIALS = int(os.environ.get("TRIALS", "2000"))
+"""Of the policies that the figures are about; the others get a tenth."""
+MOST_PLAYS = 200_000
+"""A run that is longer ends undecided."""
+DATA = Path(__file__).parent / "data"
+PAGE = Path(__file__).parents[1] / "docs" / "real-options.md"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, without some of its options, and the plays that duels are allowed on it."""
+
+    name: str
+    file: str
+    without: tuple[str, ...] = ()
+    allowed: int | None = None
+
+    def table(self) -> lb.OutcomeTable:
+        whole = lb.OutcomeTable.read(DATA / self.file)
+        return whole.only([option for option in whole.options if option not in self.without])
+
+
+CASES = (
+    Case("face APIs", "face-apis.csv", allowed=780),
+    Case("speech APIs", "speech-apis.csv", allowed=560),
+    Case("SMT solvers, NRA, without two near copies", "smt-solvers-nra.csv", ("Z3++-fixed", "2019-Par4"), allowed=2800),
+    Case("coding agents", "coding-agents.csv", allowed=1150),
+    Case("SMT solvers, IDL", "smt-solvers-idl.csv"),
+    Case("SAT solvers", "sat-solvers.csv"),
+    Case("SMT solvers, NRA, all", "smt-solvers-nra.csv"),
+)
+
+MAIN: tuple[tuple[AnyPolicy, str], ...] = (
+    (lb.LinkedDuels(DELTA), "free"),
+    (lb.LinkedElimination(DELTA), "single"),
+    (lb.LinkedElimination(DELTA), "ordered"),
+    (lb.LinkedElimination(DELTA), "free"),
+)
+
+
+def others(gap: float) -> Iterator[tuple[AnyPolicy, str]]:
+    """All other policies that can be told delta, each under the linkages it is meant for."""
+    for policy, linkages in (
+        (lb.LinkedTrackAndStop(DELTA), ("ordered", "free")),
+        (lb.LinkedEGE(DELTA, gap=gap), ("ordered",)),
+        (lb.UniformSampling(delta=DELTA), ("ordered",)),
+        (lb.MaximalSampling(delta=DELTA), ("ordered",)),
+        (lb.MedianElimination(epsilon=gap, delta=DELTA), ("ordered",)),
+        (lb.SuffixUCB(DELTA), ("ordered",)),
+        (lb.LilUCB(DELTA), ("ordered",)),
+        (lb.CascadeBAI(DELTA, k=1), ("free",)),
+        (lb.LinkedHalving(plays=2000), ("ordered", "free")),
+    ):
+        for linkage in linkages:
+            yield policy, linkage
+
+
+def orders(table: lb.OutcomeTable) -> dict[str, list[str]]:
+    """Some orders that a chain may have, each named by where the best option stands in it."""
+    by_mean = [table.options[option] for option in np.argsort(-table.means)]
+    middle = [*by_mean[1::2], by_mean[0], *by_mean[2::2]]
+    return {"last": by_mean[::-1], "first": by_mean, "in the middle": middle}
+
+
+def main() -> None:
+    rows = list(measured(MAIN, TRIALS, CASES))
+    rest = [row for case in CASES[:4] for row in measured(tuple(others(gap_of(case))), max(TRIALS // 10, 20), (case,))]
+    PAGE.write_text(page(rows, rest), encoding="utf-8")
+    print(f"written: docs/{PAGE.name}")
+
+
+def gap_of(case: Case) -> float:
+    second, first = np.sort(case.table().means)[-2:]
+    return float(first - second)
+
+
+@dataclass(frozen=True)
+class Row:
+    case: Case
+    best: str
+    policy: AnyPolicy
+    linkage: str
+    runs: Runs
+
+    @property
+    def wrong(self) -> int:
+        return int((self.runs.confident & ~self.runs.correct).sum())
+
+    @property
+    def confident(self) -> int:
+        return int(self.runs.confident.sum())
+
+    @property
+    def most(self) -> float:
+        """What the chance to be wrong is below, with 99 % confidence, counting undecided runs as right."""
+        trials = self.runs.confident.size
+        return 1.0 if self.wrong == trials else float(beta.ppf(0.99, self.wrong + 1, trials - self.wrong))
+
+    @property
+    def decides(self) -> bool:
+        return self.policy.status_at_stop == "confident"
+
+    def cells(self) -> list[str]:
+        """As the table has them: plays of the runs, and how many were wrong of those that were confident."""
+        plays = float(self.runs.plays.mean())
+        decided = f"{self.wrong:,} of {self.confident:,}" if self.decides else f"{self.runs.error_rate():.0%}, no claim"
+        over = "more than " if self.decides and self.confident < self.runs.confident.size / 2 else ""
+        return [self.policy.name, self.linkage, self.best, f"{over}{plays:,.0f}", decided]
+
+
+def measured(policies: tuple[tuple[AnyPolicy, str], ...], trials: int, cases: tuple[Case, ...]) -> Iterator[Row]:
+    for case in cases:
+        whole = case.table()
+        print(f"{case.name}: {', '.join(f'{mean:.3f}' for mean in sorted(whole.means, reverse=True))}", flush=True)
+        for policy, linkage in policies:
+            for best, order in orders(whole).items():
+                if best != "last" and not find_linkage(linkage).in_order:
+                    continue  # the order says nothing there
+                if best != "last" and find_linkage(linkage).tries_one:
+                    continue
+                table = whole.only(order)
+                start = perf_counter()
+                world = table.world(trials, seed=1)
+                runs = lb.simulate(
+                    table.means, policy, linkage=linkage, world=world, trials=trials, seed=1, max_plays=MOST_PLAYS
+                )
+                row = Row(case, best, policy, linkage, runs)
+                print(
+                    f"  {' '.join(f'{cell:>14}' for cell in row.cells())}   wrong at most {row.most:.4f}"
+                    f"   ({perf_counter() - start:.0f} s)"
+                    + ("" if case.allowed is None or policy.name != "linked-duels" else f"   allowed {case.allowed}"),
+                    flush=True,
+                )
+                yield row
+
+
+def page(rows: list[Row], rest: list[Row]) -> str:
+    """The page for the documents."""
+    return f"""# What real options do to policies that take them to be independent
+
+Every policy but `LinkedDuels` takes the options of a play to be independent of each other. Here requests are drawn from
+tables of what real systems did, so that options fail together as they really did. All policies are told delta
+{DELTA:g}; {TRIALS:,} runs each. A policy that keeps its promise is wrong in at most {DELTA:.0%} of its runs.
+`make bench SECTION=real` measures all of it and writes this page; the tables are in
+[benchmarks/data](../benchmarks/data/README.md), with their sources and licences.
+
+{_tables(rows)}
+Plays are means. "More than" stands where more than half of the runs were still undecided after {MOST_PLAYS:,} plays.
+`LinkedElimination` under `single` tries one option a play: it assumes nothing, and pays for it in plays.
+The place of the best option matters only under `ordered`. Where the best option stands last it is seen only on requests
+that all others have failed on: that is where a policy that takes options to be independent is sure and wrong. With the best
+option first it is right for the wrong reason: then it is the others that look worse than they are.
+
+## The other policies
+
+{max(TRIALS // 10, 20):,} runs each, on the first four tables. `LinkedEGE` and `MedianElimination` are told the true gap.
+`LinkedHalving` has 2,000 plays and claims nothing: there the share of wrong runs is shown.
+
+{_tables(rest)}"""
+
+
+def _tables(rows: list[Row]) -> str:
+    text = ""
+    for case in dict.fromkeys(row.case for row in rows):
+        means = ", ".join(f"{mean:.3f}" for mean in sorted(case.table().means, reverse=True)[:5])
+        text += f"**{case.name}**, means {means}{', …' if case.table().means.size > 5 else ''}\n\n"
+        text += "| policy | linkage | best option | plays | wrong of confident |\n|---|---|---|--:|--:|\n"
+        text += "".join(f"| {' | '.join(row.cells())} |\n" for row in rows if row.case is case) + "\n"
+    return text
+
+
+if __name__ == "__main__":
+    main()
