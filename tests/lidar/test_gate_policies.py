@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.answer import leading_arms
 from linkedbandits.lidar import EvenGates, PulseGating, Sensor, ShiftedGates, ThompsonGating
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Run
+from linkedbandits.model import leading_arms
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.testing import check_policy
 

@@ -7,7 +7,8 @@ matters where slow answers tend to be the failures.
 A caller who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
 requests that follow.
 
-Where there is a log (:mod:`linkedbandits.log_world`), a request takes from it what it has, and only the rest is played.
+Where there is a log (:class:`linkedbandits.world.LogWorld`), a request takes from it what it has, and only the rest is
+played.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy as np
 
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.spares import ClaimedSpares, Spares
-from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
+from linkedbandits.world import LogWorld
 
 
 class RequestInProgress(Protocol):

@@ -12,19 +12,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linkedbandits.answer import best_guess
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
-from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
-from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.policy import AnyPolicy, LaneState, best_guess
 from linkedbandits.streams import LaneStreams
 from linkedbandits.version import __version__
+from linkedbandits.world import LogWorld
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
 

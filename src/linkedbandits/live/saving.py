@@ -20,14 +20,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
 from linkedbandits.linkage import Linkage, fulfil
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, NOT_KEPT, AnswerLog, TupleTable, pack_numbers
 from linkedbandits.live.spares import pack_marks
-from linkedbandits.model import COUNT_LIMIT, IntArray, Needs
+from linkedbandits.model import COUNT_LIMIT, Needs
 from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.world import OneLane
 
 FORMAT = "linkedbandits.experiment"
 VERSION = 3
@@ -181,34 +181,15 @@ def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
         return arms, policy.start(1, arms, seeds)
 
 
-class _MadeUp:
+class _MadeUp(OneLane):
     """A world in which every arm keeps as near to its mean as whole numbers can."""
 
     def __init__(self, arms: int) -> None:
         self._means = 0.35 + 0.1 * np.arange(arms) / arms
         self._seen = np.zeros(arms)
 
-    def keep(self, lanes: npt.NDArray[Any]) -> None:
-        """There is one lane."""
-
-    def successes(self, samples: IntArray) -> IntArray:
-        """Of every arm."""
-        return np.array([[self._next(arm, count) for arm, count in enumerate(samples[0].tolist())]])
-
-    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """Of one arm."""
-        return np.array([self._next(int(arms[0]), int(samples[0]))])
-
-    def hits(self, order: IntArray, times: IntArray) -> IntArray:
-        """Of the arms of a tuple, each tried where those before it failed."""
-        hits, going_on = np.zeros_like(order), int(times[0])
-        for place, arm in enumerate(order[0].tolist()):
-            if arm >= 0:
-                hits[0, place] = self._next(arm, going_on)
-                going_on -= int(hits[0, place])
-        return hits
-
-    def _next(self, arm: int, count: int) -> int:
+    def successes_in_next(self, arm: int, count: int) -> int:
+        """Without chance."""
         before = np.floor(self._seen[arm] * self._means[arm])
         self._seen[arm] += count
         return min(int(np.floor(self._seen[arm] * self._means[arm]) - before), count)
