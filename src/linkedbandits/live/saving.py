@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
-from linkedbandits.linkage import Linkage, fulfil
+from linkedbandits.linkage import LINKAGES, Linkage, fulfil
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, NOT_KEPT, AnswerLog, TupleTable, pack_numbers
 from linkedbandits.live.spares import pack_marks
 from linkedbandits.model import COUNT_LIMIT, Needs
+from linkedbandits.policies import make_policy
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.world import OneLane
 
@@ -35,6 +36,53 @@ VERSION = 3
 REQUESTS_COMPARED = 60
 """How many requests in a row are compared to tell a policy from one that asks otherwise."""
 ARMS_COMPARED = 8
+
+ASKED_IN_FORMAT_2: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "linked-elimination": [
+        ({"delta": 0.1}, "9132814862a02787"),
+        ({"delta": 0.1, "k": 2}, "7f9d3ea2acdeabea"),
+        ({"delta": 0.1, "epsilon": 0.1}, "23a58a45d7d8846a"),
+        ({"delta": 0.1, "neighbours": 1}, "9132814862a02787"),
+    ],
+    "linked-track-and-stop": [
+        ({"delta": 0.1}, "ba2cf9fb606dcaf2"),
+    ],
+    "linked-halving": [
+        ({"plays": 60}, "372a909e3dc8dd3f"),
+        ({"plays": 60, "neighbours": 1}, "372a909e3dc8dd3f"),
+    ],
+    "maximal-sampling": [
+        ({"delta": 0.1}, "667e3ce198089417"),
+        ({"delta": 0.1, "calibration": "plain"}, "5452e7942aaed5a3"),
+        ({"plays": 60}, "be1d1631ae7b622e"),
+    ],
+    "uniform-sampling": [
+        ({"delta": 0.1}, "9df5961515064696"),
+        ({"samples": 40}, "e18814546902cec6"),
+    ],
+    "linked-ege": [
+        ({"delta": 0.1, "gap": 0.3}, "6c0a05b3fc540a08"),
+        ({"delta": 0.1}, "916126fa124f6899"),
+        ({"delta": 0.1, "gap": 0.3, "median": "fresh"}, "dffdbaed19a65def"),
+    ],
+    "median-elimination": [
+        ({"epsilon": 0.5, "delta": 0.1}, "09fb18db91b0efe8"),
+    ],
+    "lil-ucb": [
+        ({"delta": 0.1}, "f3cd0801a0dc5d2b"),
+    ],
+    "suffix-ucb": [
+        ({"delta": 0.1}, "e1134260f7974677"),
+    ],
+    "cascade-bai": [
+        ({"delta": 0.1, "k": 1}, "365196a0487861b6"),
+        ({"delta": 0.1, "k": 2}, "93a7247e38e1be95"),
+    ],
+}
+"""What the policies asked when formats 1 and 2 were written, which do not say it themselves: some of each, and digests.
+
+They were taken down from the library of that time, and never change.
+"""
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -125,13 +173,25 @@ def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     """What tells a policy from one of the same name and parameters that asks otherwise: a later version of it.
 
-    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared.
+    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared. A difference that
+    shows later, or on other outcomes alone, is not seen: between two versions it takes the outcomes that there were.
     """
     try:
         hash(policy)
     except TypeError:  # a user's own policy, with a parameter that has no hash
         return _lead_through(policy, linkage, arms)
     return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
+
+
+def asks_as_in_format_2(policy: AnyPolicy) -> bool:
+    """Do the policies of this kind ask what they did then? One that the library does not ship is believed to."""
+
+    def asks_now(parameters: dict[str, Any]) -> str:
+        one = make_policy(policy.name, parameters)
+        linkage = next(linkage for linkage in LINKAGES.values() if linkage.allows(one.asks))
+        return asks_digest(one.fitted_to(linkage, None), linkage, arms=4)
+
+    return all(asks_now(parameters) == asked for parameters, asked in ASKED_IN_FORMAT_2.get(policy.name, ()))
 
 
 @lru_cache(maxsize=256)
@@ -141,8 +201,9 @@ def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[
 
 
 def _constants(kind: type) -> tuple[tuple[str, float], ...]:
-    """The numbers that the modules of a class and its bases give names to."""
-    modules = dict.fromkeys(base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc"))
+    """The numbers that modules give names to: those of a class and its bases, and those of the library."""
+    own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
+    modules = sorted(own | {name for name in sys.modules if name.startswith("linkedbandits.")})
     return tuple(
         (name, value)
         for module in modules
