@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing, suppress
+import subprocess
+import sys
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
 import pytest
@@ -21,6 +23,7 @@ from tests.support.coin_flips import CoinFlipper
 from tests.support.old_store import EXPECTED, make_old_store
 from tests.support.service_parts import SETUP, ManualClock
 from tools.uninterrupted import uninterrupted
+from tools.waiting import SECONDS, killed_in_the_end
 
 RUNNING = [name for name, expected in EXPECTED.items() if "in_the_end" in expected]
 RACES = ["no snapshot", "a snapshot and a tail"]
@@ -420,3 +423,55 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(store_url, monkeypatc
         tables._rows("SELECT written_by FROM experiments")
         with pytest.raises(lb.StoreUnavailable):
             tables._rows("SELECT more FROM experiments")
+
+
+STOPS_HALFWAY = """
+import sys, time
+from linkedbandits.service import tables
+run = tables.Tables._run
+def stop_halfway(self, statement, *parameters):
+    run(self, statement, *parameters)
+    if "ADD COLUMN library" in statement:
+        print("halfway", flush=True)
+        time.sleep(60)
+tables.Tables._run = stop_halfway
+from linkedbandits.service.store import open_store
+open_store(sys.argv[1])
+"""
+OPENS = """
+import sys
+from linkedbandits.service.store import open_store
+store = open_store(sys.argv[1])
+with store.reading() as tables:
+    print(len(tables.records()), flush=True)
+store.close()
+"""
+
+
+def start(script: str, store_url: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", script, store_url], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_in_a_migration_leaves_the_store_as_it_was(store_url):
+    make_old_store(store_url)
+    process = start(STOPS_HALFWAY, store_url)
+    with killed_in_the_end(process), process.stdout as said:
+        assert said.readline() == "halfway\n"
+    with closing(open_store(store_url)) as store, Desk(store, clock=ManualClock(1_020.0)) as desk:
+        with store.reading() as tables:
+            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
+        for name in RACES:
+            assert read(desk, EXPECTED[name]["id"], standing)["estimates"] == EXPECTED[name]["estimates"]
+
+
+@pytest.mark.slow
+def test_processes_that_start_at_once_on_an_old_store_migrate_it_once(store_url):
+    make_old_store(store_url)
+    processes = [start(OPENS, store_url) for _ in range(3)]
+    with ExitStack() as stack:
+        for process in processes:
+            stack.enter_context(killed_in_the_end(process))
+        assert [process.communicate(timeout=SECONDS)[0] for process in processes] == [f"{len(EXPECTED)}\n"] * 3
+    with closing(open_store(store_url)) as store, store.reading() as tables:
+        assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
