@@ -245,12 +245,15 @@ def test_an_upgrade_that_was_noted_is_not_noted_again_by_a_version_that_asks_the
         assert [entry.kind for entry in tables.entries(experiment, 0)].count("upgrade") == 1
 
 
-def test_looking_alone_notes_no_upgrade_and_hides_none(store, release):
-    """A desk that only looked writes no snapshot of what the journal does not say."""
+@pytest.mark.parametrize("requests_compared", [1, 60])
+def test_looking_alone_notes_no_upgrade_and_hides_none(store, release, as_version, monkeypatch, requests_compared):
+    """A desk that only looked writes no snapshot of what the journal does not say, whether or not the digest says it."""
+    monkeypatch.setattr("linkedbandits.live.saving.REQUESTS_COMPARED", requests_compared)
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
         play(desk, experiment, 200)
     release()
+    as_version("9.0.0")
     for _ in range(2):
         with Desk(store) as desk:
             assert read(desk, experiment, lambda hosted: hosted.experiment.upgrade) is not None
