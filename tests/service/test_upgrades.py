@@ -247,7 +247,7 @@ def test_an_upgrade_that_was_noted_is_not_noted_again_by_a_version_that_asks_the
 
 @pytest.mark.parametrize("requests_compared", [1, 60])
 def test_looking_alone_notes_no_upgrade_and_hides_none(store, release, as_version, monkeypatch, requests_compared):
-    """A desk that only looked writes no snapshot of what the journal does not say, whether or not the digest says it."""
+    """A desk that only looked writes no snapshot of what the journal does not say, whatever the digest says."""
     monkeypatch.setattr("linkedbandits.live.saving.REQUESTS_COMPARED", requests_compared)
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
