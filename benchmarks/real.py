@@ -170,14 +170,14 @@ tables of what real systems did, so that options fail together as they really di
 {_tables(rows)}
 Plays are means. "More than" stands where more than half of the runs were still undecided after {MOST_PLAYS:,} plays.
 `LinkedElimination` under `single` tries one option a play: it assumes nothing, and pays for it in plays.
-The place of the best option matters only under `ordered`. Where the best option stands last it is seen only on requests
-that all others have failed on: that is where a policy that takes options to be independent is sure and wrong. With the best
+The place of the best option matters only under `ordered`. Where it stands last it is seen only on requests that all
+others have failed on: that is where a policy that takes options to be independent is sure and wrong. With the best
 option first it is right for the wrong reason: then it is the others that look worse than they are.
 
 ## The other policies
 
-{max(TRIALS // 10, 20):,} runs each, on the first four tables. `LinkedEGE` and `MedianElimination` are told the true gap.
-`LinkedHalving` has 2,000 plays and claims nothing: there the share of wrong runs is shown.
+{max(TRIALS // 10, 20):,} runs each, on the first four tables. `LinkedEGE` and `MedianElimination` are told the
+true gap. `LinkedHalving` has 2,000 plays and claims nothing: there the share of wrong runs is shown.
 
 {_tables(rest)}"""
 

@@ -19,11 +19,10 @@ LAYERS = {
     "linkedbandits": (
         "errors version signals intervals",
         "model workers assumptions",
-        "checks streams prediction log_world",
+        "checks streams prediction",
         "scenarios world stopping",
         "linkage",
         "policy runs",
-        "answer",
         "simulation",
         "policies bounds",
         "figures live",

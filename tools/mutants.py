@@ -73,8 +73,8 @@ PARTS: dict[str, Part] = {
         otherwise="tests/bounds/test_allocation.py tests/bounds/test_characteristic.py",
     ),
     "live": Part(
-        "live log_world.py",
-        "tests/live tests/test_log_world.py tests/test_linkage.py tests/test_prediction.py "
+        "live world.py",
+        "tests/live tests/test_world.py tests/test_linkage.py tests/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
         f"tests/service/test_desk.py tests/lidar/test_gate_policy.py {ANY_POLICY}",
         otherwise="tests/live/test_experiment.py",

@@ -22,7 +22,7 @@ from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.checks import check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage, linkages_for
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, leading_arms
 
 SeedArray = npt.NDArray[np.uint64]
 
@@ -185,6 +185,14 @@ class Policy(Protocol[StateT]):
 
 
 AnyPolicy = Policy[Any]
+
+
+def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes: IntArray) -> IntArray:
+    """The arms to name where a policy has not stopped, (lanes, k): its own if it always has some, else the leading."""
+    if policy.answers_at_any_time:
+        return policy.answer(state)
+    return leading_arms(samples, successes, state.still_in, policy.goal.k)
+
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.answer import best_guess
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage, fulfil
@@ -24,7 +23,7 @@ from linkedbandits.model import (
     check_means,
     check_request,
 )
-from linkedbandits.policy import AnyPolicy, LaneState, check_linkage
+from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips, World, check_world

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.answer import leading_arms
 from linkedbandits.lidar import EvenGates, PulseGating, Sensor, ShiftedGates, ThompsonGating
 from linkedbandits.lidar.gate_policy import GateState
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Run
-from linkedbandits.model import Counts
+from linkedbandits.model import Counts, leading_arms
 from linkedbandits.policy import open_lanes
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.testing import check_policy

@@ -9,8 +9,8 @@ import numpy as np
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live.requests import begin, counts_in, is_of, resume
 from linkedbandits.live.spares import Spares
-from linkedbandits.log_world import LogWorld
 from linkedbandits.model import Needs, Repeats
+from linkedbandits.world import LogWorld
 
 ORDERED = find_linkage("ordered")
 

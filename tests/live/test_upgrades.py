@@ -12,14 +12,30 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.live import Played, Run
 from linkedbandits.live.answer_log import NO_HIT
-from linkedbandits.live.saving import asks_digest
+from linkedbandits.live.requests import begin
+from linkedbandits.live.saving import ASKED_IN_FORMAT_2, asks_as_in_format_2, asks_digest
+from linkedbandits.model import Repeats
 from linkedbandits.policies import evidence_race
 from linkedbandits.version import __version__
+from linkedbandits.world import LogWorld
 from tests.support.coin_flips import CoinFlipper
 from tests.support.every_policy import EVERY_POLICY, policy_id
 
 ASSUMES = ("independent options",)
-SAVED_IN_FORMAT_2 = Path(__file__).parent / "data" / "saved_in_format_2.json"
+DATA = Path(__file__).parent / "data"
+SAVED_IN_FORMAT_1, SAVED_IN_FORMAT_2, SAVED_BY_EVERY_POLICY = (
+    json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("saved_in_format_1", "saved_in_format_2", "saved_by_every_policy")
+)
+OTHER_CONSTANTS = {
+    "policies.evidence_race.GROWTH": 0.04,
+    "policies.cascade_bai.PRINTED_FACTOR": 3.0,
+    "policies.lil_ucb.BETA": 0.4,
+    "stopping.looks.GROWTH": 0.2,
+    "stopping.lil.EPSILON": 0.02,
+}
+WITHOUT_CONSTANTS = ("linked-halving", "linked-ege", "median-elimination")
+"""Policies whose numbers are those of the paper."""
 
 
 class Tapes:
@@ -99,6 +115,58 @@ def test_where_plays_try_more_than_is_needed_a_log_serves_as_well(policy):
     alone = play(new_run(policy, "suffix"), Tapes(7))
     assert run.decision.status == alone.decision.status
     assert set(run.decision.top) == set(alone.decision.top)
+
+
+@pytest.mark.parametrize("before", [1, 30, 200])
+@pytest.mark.parametrize("other", [lb.LinkedElimination(1e-60), lb.SuffixUCB(1e-60)], ids=str)
+def test_suffixes_are_read_from_a_log_and_the_rest_of_them_is_played_as_suffixes(other, before):
+    """What a play tries behind the piece that the log has nothing of is in the estimates, and no more."""
+    tapes = Tapes(before)
+    earlier = play(new_run(other, "suffix"), tapes, most=before)
+    run = new_run(ShortSuffixUCB(0.3), "suffix")
+    run.go_on(Played.of(earlier.content(), earlier.answers), "0.0.9")
+    assert [array.tolist() for array in run.totals()] == [array.tolist() for array in earlier.totals()]
+    seen = run.totals()[0]
+    given_up = 0
+    while run.decision is None:
+        number, arms = run.ask()
+        assert arms.tolist() == list(range(arms[0], 4))
+        if number % 7 == 0 and given_up < 20:
+            given_up += 1
+            run.abandon(number)
+            continue
+        hit = tapes.answer(arms)
+        run.tell(number, hit)
+        seen[arms[: arms.tolist().index(hit) + 1 if hit != NO_HIT else 4]] += 1
+        assert run.totals()[0].tolist() == seen.tolist()
+        if number % 5 == 0:
+            run = read_again(run, ShortSuffixUCB(0.3), "suffix")
+    shown = np.array(run.state_as_json()["samples"]["values"])
+    assert shown.sum() >= 600  # the policy's own rule
+    assert (shown <= seen).all()
+    assert run.decision.top == (3,)
+
+
+def read_again(run: Run, policy, linkage: str) -> Run:
+    again = new_run(policy, linkage)
+    again.fill(json.loads(json.dumps(run.content())), run.answers)
+    return again
+
+
+def test_behind_a_piece_nothing_counts_for_the_policy():
+    """One play of all three arms; the log has an outcome of the second alone, so the first and the last are played."""
+    log = LogWorld([np.zeros(count, dtype=bool) for count in (0, 1, 0)])
+    request = begin(Repeats(np.array([[0, 1, 2]]), np.array([1])), 3, find_linkage("suffix"), log)
+    arms = request.hand_out()
+    assert (arms.tolist(), request.claimed.tolist()) == ([0, 1, 2], [0])
+    request.bring_claimed(request.claimed, arms, reached=2, hit=True)  # a hit of the second is none of the first
+    assert request.counts().samples.tolist() == [[1, 1, 0]]
+    assert request.counts().successes.tolist() == [[0, 0, 0]]
+    arms = request.hand_out()
+    assert (arms.tolist(), request.claimed) == ([2], None)
+    request.bring(arms, reached=1, hit=True)
+    assert request.fulfilled
+    assert request.counts().successes.tolist() == [[0, 0, 1]]
 
 
 @pytest.mark.parametrize("linkage", EXACT)
@@ -227,8 +295,7 @@ def test_a_budget_counts_the_plays_of_the_log(monkeypatch):
 
 def test_what_has_no_log_is_kept_in_the_estimates(monkeypatch):
     """Saved in format 2, which had no tuples, with a state that this version cannot read."""
-    saves = json.loads(SAVED_IN_FORMAT_2.read_text(encoding="utf-8"))
-    old = next(save for save in saves if save["name"] == "needs in order")
+    old = next(save for save in SAVED_IN_FORMAT_2 if save["name"] == "needs in order")
     change_state(monkeypatch)
     exp = lb.Experiment.from_json(old["saved"])
     assert exp.upgrade == (__version__, None, 0, old["plays"] - old["late"])
@@ -275,3 +342,141 @@ def test_a_policy_that_breaks_on_made_up_outcomes_can_be_saved_all_the_same():
     exp = lb.Experiment("abc", Moody(samples=4))
     exp.tell(exp.ask().id, "a")
     assert lb.Experiment.from_json(exp.to_json(), policy=Moody(samples=4)).plays == 1
+
+
+def other_constants(monkeypatch) -> None:
+    for name, value in OTHER_CONSTANTS.items():
+        monkeypatch.setattr(f"linkedbandits.{name}", value)
+
+
+def said_by(exp: lb.Experiment) -> list[object]:
+    verdict = exp.recommend()
+    return [exp.done, verdict.arm, verdict.status, verdict.plays, verdict.error_bound, list(verdict.top)]
+
+
+def play_on(exp: lb.Experiment, out: list[int]) -> lb.Experiment:
+    """What is out fails, and then only the last arm works: that is what was done when it was saved."""
+    for number in out:
+        exp.tell(number, None)
+    while not exp.done:
+        asked = exp.ask()
+        exp.tell(asked.id, exp.arms[-1] if exp.arms[-1] in asked.arms else None)
+    return exp
+
+
+@pytest.mark.parametrize("old", SAVED_BY_EVERY_POLICY, ids=lambda old: old["name"])
+def test_what_every_policy_saved_before_format_3_ends_as_it_would_have(old):
+    """Written down by the library of that time, with labels beyond ASCII."""
+    exp = lb.Experiment.from_json(old["saved"])
+    assert [exp.plays, exp.late, exp.in_flight] == old["counts"]
+    assert [[each.samples, each.successes, each.still_in] for each in exp.estimates()] == old["estimates"]
+    assert said_by(exp) == old["verdict"]
+    play_on(exp, old["out"])
+    assert (said_by(exp), exp.upgrade) == (old["in_the_end"], None)
+
+
+@pytest.mark.parametrize("old", SAVED_BY_EVERY_POLICY, ids=lambda old: old["name"])
+def test_it_is_not_gone_on_from_a_state_of_other_constants(monkeypatch, old):
+    """It does not say which play tried what, so the decision starts anew, and says so; the estimates stay."""
+    other_constants(monkeypatch)
+    exp = lb.Experiment.from_json(old["saved"])
+    assert [exp.plays, exp.late, exp.in_flight] == old["counts"]
+    assert counts(exp) == [row[:2] for row in old["estimates"]]
+    if old["verdict"][0]:
+        assert (said_by(exp), exp.upgrade) == (old["verdict"], None)
+        return
+    if old["name"].startswith(WITHOUT_CONSTANTS):
+        assert exp.upgrade is None
+    else:
+        assert exp.upgrade == (__version__, None, 0, exp.plays - exp.late)
+        assert all(each.still_in for each in exp.estimates())
+    assert play_on(exp, old["out"]).done
+
+
+@pytest.mark.parametrize(
+    "old", [*SAVED_IN_FORMAT_1, *SAVED_IN_FORMAT_2], ids=lambda old: old.get("name", "of format 1")
+)
+@pytest.mark.parametrize("played_on", [False, True])
+def test_no_earlier_format_is_gone_on_from_with_other_constants(monkeypatch, old, played_on):
+    """Also where it was opened and saved again, in the present format, by a version that asked what was asked then."""
+    text = old["saved"]
+    before = lb.Experiment.from_json(text)
+    if played_on:
+        for _ in range(0 if before.done else 5):
+            before.tell(before.ask().id, None)
+        text = before.to_json()
+    other_constants(monkeypatch)
+    exp = lb.Experiment.from_json(text)
+    assert (counts(exp), exp.plays, exp.late, exp.in_flight) == (
+        counts(before),
+        before.plays,
+        before.late,
+        before.in_flight,
+    )
+    changed = not before.done and before.policy.name not in WITHOUT_CONSTANTS
+    assert (exp.upgrade is not None) == changed
+    if before.done:
+        assert exp.recommend() == before.recommend()
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_policies_still_ask_what_they_asked_when_formats_said_nothing_of_it(policy):
+    """If one does not, on purpose, saves in formats 1 and 2 start their decision anew: say so in docs/upgrading.md."""
+    assert asks_as_in_format_2(policy)
+    assert policy.name in ASKED_IN_FORMAT_2
+
+
+def test_a_change_of_constants_is_seen_in_every_policy_that_has_some(monkeypatch):
+    other_constants(monkeypatch)
+    still = {policy.name for policy in EVERY_POLICY if asks_as_in_format_2(policy)}
+    assert still == set(WITHOUT_CONSTANTS)
+
+
+class TestAnotherVersion:
+    """That asks the same as far as the digest says: what it compares is one request here."""
+
+    @pytest.fixture(autouse=True)
+    def _digest_of_one_request(self, monkeypatch):
+        monkeypatch.setattr("linkedbandits.live.saving.REQUESTS_COMPARED", 1)
+
+    def as_version(self, monkeypatch, version: str = "9.0.0") -> None:
+        monkeypatch.setattr("linkedbandits.live.run.__version__", version)
+
+    def played(self, linkage: str = "ordered", plays: int = 150) -> lb.Experiment:
+        exp = lb.Experiment("abc", lb.LinkedElimination(1e-60), linkage=linkage)
+        coins = CoinFlipper([0.2, 0.5, 0.4], 3)
+        for _ in range(plays):
+            asked = exp.ask()
+            hit = coins.answer(lb.Play(asked.id, tuple(map("abc".index, asked.arms))))
+            exp.tell(asked.id, None if hit is None else "abc"[hit])
+        return exp
+
+    @pytest.mark.parametrize("linkage", EXACT)
+    def test_goes_on_exactly_if_it_comes_to_the_same_state(self, monkeypatch, linkage):
+        exp = self.played(linkage)
+        self.as_version(monkeypatch)
+        read = lb.Experiment.from_json(exp.to_json())
+        assert read.upgrade is None
+        assert read.run.state_as_json() == exp.run.state_as_json()
+        assert finish(read) == finish(exp)
+
+    @pytest.mark.parametrize("linkage", EXACT)
+    def test_takes_what_was_played_as_a_log_if_it_does_not(self, monkeypatch, linkage):
+        exp = self.played(linkage)
+        text = exp.to_json()
+        change_policy(monkeypatch)
+        unseen = lb.Experiment.from_json(text)
+        assert unseen.upgrade is None  # one version has one set of constants
+        self.as_version(monkeypatch)
+        read = lb.Experiment.from_json(text)
+        assert read.upgrade == ("9.0.0", __version__, exp.plays, 0)
+        assert counts(read) == counts(exp)
+        assert read.run.state_as_json() != exp.run.state_as_json()
+        assert finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60)
+
+    def test_believes_the_digest_where_not_all_is_on_record(self, monkeypatch):
+        monkeypatch.setattr("linkedbandits.live.answer_log.MOST_ARMS_KEPT", 2)
+        exp = self.played("single")
+        text = exp.to_json()
+        self.as_version(monkeypatch)
+        assert lb.Experiment.from_json(text).upgrade is None

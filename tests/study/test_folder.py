@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.study import Instance, Study
+from linkedbandits.study import Instance, Study, open_results, read_study, run_study
 from linkedbandits.study.folder import ResultsFolder
 from tests.support.small_study import small_study
 
@@ -147,3 +150,44 @@ def test_a_chunk_that_cannot_be_read_is_set_aside_too(folder):
         chunk.content()
     sound, damaged = folder.sound_chunks(CELL, 2048, 1024)
     assert (sound, len(damaged)) == ([], 1)
+
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def of_0_1_0(tmp_path):
+    """A folder that an earlier commit of version 0.1.0 left behind, with its study and what its table was then."""
+    shutil.copytree(DATA / "results_of_0_1_0", tmp_path / "results")
+    study = read_study((DATA / "study.toml").read_text(encoding="utf-8"), name="then")
+    return tmp_path / "results", study, json.loads((DATA / "study_table.json").read_text(encoding="utf-8"))
+
+
+def nothing_to_run(chunks):
+    assert list(chunks) == []
+    yield from ()
+
+
+def test_a_folder_of_the_same_version_opens_with_equal_results_and_goes_on(of_0_1_0, monkeypatch):
+    path, study, table = of_0_1_0
+    monkeypatch.setattr("linkedbandits.study.folder.__version__", "0.1.0")
+    for results in (open_results(path), run_study(study, path, engine=nothing_to_run)):
+        assert results.missing_trials() == 0
+        for row, then in zip(results.table().to_dicts(), table, strict=True):
+            assert row.keys() == then.keys()
+            assert all(row[key] == (pytest.approx(then[key]) if type(then[key]) is float else then[key]) for key in row)
+
+
+def test_a_folder_of_another_version_can_be_read_and_is_refused_for_more_results(of_0_1_0, monkeypatch):
+    path, study, table = of_0_1_0
+    monkeypatch.setattr("linkedbandits.study.folder.__version__", "0.2.0")
+    assert [row["plays_mean"] for row in open_results(path).table().to_dicts()] == [row["plays_mean"] for row in table]
+    kept = sorted((file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name != "lock")
+    for merge in (False, True):
+        with pytest.raises(
+            lb.ResultsMismatch, match=r"results with library 0\.1\.0, and this run has 0\.2\.0; use ano"
+        ):
+            run_study(study, path, engine=nothing_to_run, merge=merge)
+    assert kept == sorted(
+        (file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name != "lock"
+    )

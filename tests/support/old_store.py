@@ -1,5 +1,7 @@
 """A store as the library wrote it before there were migrations: schema 1, and nothing said about versions.
 
+How it was made is said beside it, in ``tests/service/data``.
+
 Its experiments are in different states; ``EXPECTED`` has what the library of that time said of each, by name.
 """
 

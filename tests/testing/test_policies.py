@@ -11,7 +11,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.model import IntArray, Needs
+from linkedbandits.model import IntArray, Needs, Repeats
 from linkedbandits.policies.uniform_sampling import UniformSamplingState
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 from linkedbandits.testing import PolicyCheckFailed, check_policy
@@ -301,7 +301,7 @@ def test_a_policy_that_declares_nothing_can_keep_it():
     assert found.ended == found.runs == len(LINKAGES) * (2 * 20 + 5 + 6 * 10)
     assert said == [*found.checks, str(found)]
     assert str(found).splitlines() == [
-        "Few() keeps the contract: 29 checks, under ordered, free, single, suffix.",
+        "Few() keeps the contract: 33 checks, under ordered, free, single, suffix.",
         "It looks for the best arm, given neither delta nor a budget; nothing is proved.",
         "It keeps no evidence; told how many plays will be out, it asks the same.",
         "It assumes independent options, under ordered, free, suffix.",
@@ -521,3 +521,26 @@ def test_a_policy_may_not_assume_otherwise_when_it_is_fitted():
 
     with pytest.raises(PolicyCheckFailed, match="must not change what is assumed"):
         check_policy(Forgetful())
+
+
+@pytest.mark.parametrize(
+    ("asks", "order", "said"),
+    [
+        ("suffixes", [0, 1, -1, -1], "it asks='suffixes', all arms from one on; got [0, 1, -1, -1]"),
+        ("suffixes", [0, 2, 3, -1], "it asks='suffixes', all arms from one on; got [0, 2, 3, -1]"),
+        ("ordered tuples", [2, 1, -1, -1], "it asks='ordered tuples', in the arms' order; got [2, 1, -1, -1]"),
+        ("tuples", [2, 2, 1, -1], "a tuple must have different arms of 0 to 3; got [2, 2, 1, -1]"),
+        ("tuples", [-1, -1, -1, -1], "a tuple must have different arms of 0 to 3; got [-1, -1, -1, -1]"),
+        ("needs", [0, 1, 2, 3], "it asks='needs', so request() must return Needs"),
+    ],
+)
+def test_a_policy_has_to_ask_what_it_declares(asks, order, said):
+    """After its first counts, so that the first request alone does not tell."""
+
+    def request(self, state):
+        row = order if state.samples.any() else list(range(state.samples.shape[1]))
+        return Repeats(np.tile(row, (state.samples.shape[0], 1)), np.ones(state.samples.shape[0], dtype=np.int64))
+
+    Asking = type("Asking", (lb.SuffixUCB,), {"name": "asking", "asks": asks, "request": request})
+    with pytest.raises(PolicyCheckFailed, match=re.escape(said)):
+        check_policy(Asking(0.1), max_plays=200)

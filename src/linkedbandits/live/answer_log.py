@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.log_world import LogWorld, Outcomes
 from linkedbandits.model import IntArray
+from linkedbandits.world import LogWorld, Outcomes
 
 NO_HIT = -1
 WAITING = -2

@@ -7,7 +7,8 @@ matters where slow answers tend to be the failures.
 A caller who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
 requests that follow.
 
-Where there is a log (:mod:`linkedbandits.log_world`), a request takes from it what it has, and only the rest is played.
+Where there is a log (:class:`linkedbandits.world.LogWorld`), a request takes from it what it has, and only the rest is
+played.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy as np
 
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.spares import ClaimedSpares, Spares
-from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
+from linkedbandits.world import LogWorld
 
 
 class RequestInProgress(Protocol):
@@ -301,11 +302,16 @@ class RepeatsFromLog:
     Every play goes from place to place of the tuple: an arm of which the log has something is read, one of which it has
     nothing more is played, with those behind it that the log has nothing of either. So what is handed out are pieces of
     the tuple. ``_waiting`` counts the plays at each place that are not out.
+
+    Where plays have to be ``whole``, all arms from the first of the piece on are handed out, and the piece alone
+    counts.
     """
 
-    def __init__(self, order: IntArray, times: int, arms: int, log: LogWorld) -> None:
+    def __init__(self, order: IntArray, times: int, arms: int, log: LogWorld, whole: bool = False) -> None:
         self._order = order
         self._log = log
+        self._whole = whole
+        self._claimed: IntArray | None = None
         self._waiting = [times] + [0] * (order.size - 1)
         self._unfinished = times
         self._samples = np.zeros(arms, dtype=np.int64)
@@ -331,11 +337,17 @@ class RepeatsFromLog:
         stop = start + 1
         while stop < self._order.size and not self._log.left[self._order[stop]]:
             stop += 1
-        return self._pieces.setdefault((start, stop), self._order[start:stop])
+        piece = self._piece(start, stop)
+        self._claimed = None
+        if not self._whole or stop == self._order.size:
+            return piece
+        self._claimed = piece
+        return self._piece(start, self._order.size)
 
     @property
-    def claimed(self) -> None:
-        """A piece counts as a whole."""
+    def claimed(self) -> IntArray | None:
+        """The piece, where more than that has to be played."""
+        return self._claimed
 
     def spare_play(self) -> IntArray:
         """The whole tuple once more."""
@@ -366,8 +378,8 @@ class RepeatsFromLog:
         return claim
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """Tuples are claimed as a whole."""
-        self.bring(arms, reached, hit)
+        """A piece, with what was played behind it: that is not what the tuple comes to, for the log is read first."""
+        self.bring(claimed, min(reached, claimed.size), hit and reached <= claimed.size)
 
     def counts(self) -> Counts:
         """What has been read and has come back, as one lane."""
@@ -385,14 +397,17 @@ class RepeatsFromLog:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], log: LogWorld) -> RepeatsFromLog:
+    def from_json(cls, data: dict[str, Any], log: LogWorld, whole: bool) -> RepeatsFromLog:
         """What :meth:`to_json` wrote."""
-        read = cls(np.array(data["tuple"], dtype=np.int64), 0, len(data["samples"]), log)
+        read = cls(np.array(data["tuple"], dtype=np.int64), 0, len(data["samples"]), log, whole)
         read._waiting = list(data["waiting"])
         read._unfinished = int(data["unfinished"])
         read._samples = np.array(data["samples"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
         return read
+
+    def _piece(self, start: int, stop: int) -> IntArray:
+        return self._pieces.setdefault((start, stop), self._order[start:stop])
 
     def _read(self) -> None:
         for place, arm in enumerate(self._order.tolist()):
@@ -422,9 +437,8 @@ def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = 
             return begun
         case Repeats(order=order, times=times):
             tried = order[0][order[0] >= 0]
-            # Of a tuple that has to be played as a whole no piece can come from a log.
-            if log is not None and linkage.allows("ordered tuples") and log.left[tried].any():
-                return RepeatsFromLog(tried, int(times[0]), arms, log)
+            if log is not None and log.left[tried].any():
+                return RepeatsFromLog(tried, int(times[0]), arms, log, _plays_are_whole(linkage))
             return RepeatsInProgress(tried, int(times[0]), arms)
 
 
@@ -432,10 +446,15 @@ def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) 
     """Go on with a request that was saved by its ``to_json``."""
     if "waiting" in data:
         empty = [np.zeros(0, dtype=np.bool_)] * len(data["samples"])
-        return RepeatsFromLog.from_json(data, LogWorld(empty) if log is None else log)
+        return RepeatsFromLog.from_json(data, LogWorld(empty) if log is None else log, _plays_are_whole(linkage))
     if "tuple" in data:
         return RepeatsInProgress.from_json(data)
     return NeedsInProgress.from_json(data, linkage)
+
+
+def _plays_are_whole(linkage: Linkage) -> bool:
+    """Does a play that begins with some arm have to try all those behind it?"""
+    return not linkage.allows("ordered tuples")
 
 
 def is_of(data: dict[str, Any], request: Request) -> bool:

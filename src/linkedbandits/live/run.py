@@ -7,24 +7,24 @@ several threads; both of these are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linkedbandits.answer import best_guess
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
-from linkedbandits.live.saving import asks_digest
+from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
-from linkedbandits.log_world import LogWorld
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
-from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.policy import AnyPolicy, LaneState, best_guess
 from linkedbandits.streams import LaneStreams
 from linkedbandits.version import __version__
+from linkedbandits.world import LogWorld
 
 Receipt = Literal["counted", "spare", "late", "repeated"]
 
@@ -95,6 +95,7 @@ class Run:
         self.answers = AnswerLog(keeps_tuples)
         self.decision: Decision | None = None
         self.upgrade: Upgrade | None = None
+        self._asks: str | None = None
         self._seed = seed
         self._max_plays = max_plays
         self._parallel = parallel
@@ -267,16 +268,18 @@ class Run:
 
     def asks(self) -> str:
         """What tells this policy from one that asks otherwise; see :func:`~linkedbandits.live.saving.asks_digest`."""
-        return asks_digest(self.policy, self.linkage, self._samples.size)
+        if self._asks is None:
+            self._asks = asks_digest(self.policy, self.linkage, self._samples.size)
+        return self._asks
 
     def fill(self, content: dict[str, Any], answers: AnswerLog) -> None:
         """Make a new run, with the same policy and as many arms, into the one whose :meth:`content` this is.
 
-        Where the policy would have asked otherwise, what was played is a log for it; see :meth:`go_on`. A verdict that
-        was given stands.
+        Where the policy would have asked otherwise, or that cannot be ruled out, what was played is a log for it; see
+        :meth:`go_on`. A verdict that was given stands.
         """
         self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
-        if content["verdict"] is None and not self._asks_as_in(content):
+        if content["verdict"] is None and not self._asks_as_in(content, answers):
             self.go_on(Played.of(content, answers), content["written_by"]["version"])
             return
         tuples = TupleTable(content["tuples"])
@@ -330,16 +333,31 @@ class Run:
         if self.decision is None and self.in_time >= self._max_plays:
             self.decision = self._leading()
 
-    def _asks_as_in(self, content: dict[str, Any]) -> bool:
-        """Is the policy the one that made this content? Before that was written down, one that asks the same now."""
-        written_by = content["written_by"]
-        if written_by["asks"] is not None:
-            return bool(written_by["asks"] == self.asks())
+    def _asks_as_in(self, content: dict[str, Any], answers: AnswerLog) -> bool:
+        """Can the policy go on from the state in this content, as one that it would have come to itself?"""
+        version, asked = content["written_by"]["version"], content["written_by"]["asks"]
+        if asked is None:
+            return asks_as_in_format_2(self.policy) and self._goes_on_from(content)
+        if asked != self.asks():
+            return False
+        return version == __version__ or (self._goes_on_from(content) and self._comes_to(content, answers))
+
+    def _goes_on_from(self, content: dict[str, Any]) -> bool:
+        """Can the policy read the state, and does it ask then what was asked?"""
         try:
             state = type(self._state).from_json(content["state"])
             return is_of(content["request"], self.policy.request(state))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             return False
+
+    def _comes_to(self, content: dict[str, Any], answers: AnswerLog) -> bool:
+        """Does the policy come to the same state with what was played? True if not all of that is on record."""
+        again = Run(self.policy, self.linkage, self._samples.size, seed=self._seed, parallel=self._parallel)
+        again.go_on(Played.of(content, answers), None)
+        noted = again.upgrade
+        return (noted is not None and noted.others > 0) or (
+            json.dumps(again.state_as_json()) == json.dumps(content["state"])
+        )
 
     def _state_in(self, content: dict[str, Any]) -> LaneState:
         """The policy's state; under a verdict, if its form is another one by now, what all states have in common."""

@@ -20,14 +20,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
-from linkedbandits.linkage import Linkage, fulfil
+from linkedbandits.linkage import LINKAGES, Linkage, fulfil
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, NOT_KEPT, AnswerLog, TupleTable, pack_numbers
 from linkedbandits.live.spares import pack_marks
-from linkedbandits.model import COUNT_LIMIT, IntArray, Needs
+from linkedbandits.model import COUNT_LIMIT, Needs
+from linkedbandits.policies import make_policy
 from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.world import OneLane
 
 FORMAT = "linkedbandits.experiment"
 VERSION = 3
@@ -35,6 +36,53 @@ VERSION = 3
 REQUESTS_COMPARED = 60
 """How many requests in a row are compared to tell a policy from one that asks otherwise."""
 ARMS_COMPARED = 8
+
+ASKED_IN_FORMAT_2: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "linked-elimination": [
+        ({"delta": 0.1}, "9132814862a02787"),
+        ({"delta": 0.1, "k": 2}, "7f9d3ea2acdeabea"),
+        ({"delta": 0.1, "epsilon": 0.1}, "23a58a45d7d8846a"),
+        ({"delta": 0.1, "neighbours": 1}, "9132814862a02787"),
+    ],
+    "linked-track-and-stop": [
+        ({"delta": 0.1}, "ba2cf9fb606dcaf2"),
+    ],
+    "linked-halving": [
+        ({"plays": 60}, "372a909e3dc8dd3f"),
+        ({"plays": 60, "neighbours": 1}, "372a909e3dc8dd3f"),
+    ],
+    "maximal-sampling": [
+        ({"delta": 0.1}, "667e3ce198089417"),
+        ({"delta": 0.1, "calibration": "plain"}, "5452e7942aaed5a3"),
+        ({"plays": 60}, "be1d1631ae7b622e"),
+    ],
+    "uniform-sampling": [
+        ({"delta": 0.1}, "9df5961515064696"),
+        ({"samples": 40}, "e18814546902cec6"),
+    ],
+    "linked-ege": [
+        ({"delta": 0.1, "gap": 0.3}, "6c0a05b3fc540a08"),
+        ({"delta": 0.1}, "916126fa124f6899"),
+        ({"delta": 0.1, "gap": 0.3, "median": "fresh"}, "dffdbaed19a65def"),
+    ],
+    "median-elimination": [
+        ({"epsilon": 0.5, "delta": 0.1}, "09fb18db91b0efe8"),
+    ],
+    "lil-ucb": [
+        ({"delta": 0.1}, "f3cd0801a0dc5d2b"),
+    ],
+    "suffix-ucb": [
+        ({"delta": 0.1}, "e1134260f7974677"),
+    ],
+    "cascade-bai": [
+        ({"delta": 0.1, "k": 1}, "365196a0487861b6"),
+        ({"delta": 0.1, "k": 2}, "93a7247e38e1be95"),
+    ],
+}
+"""What the policies asked when formats 1 and 2 were written, which do not say it themselves: some of each, and digests.
+
+They were taken down from the library of that time, and never change.
+"""
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -125,13 +173,25 @@ def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     """What tells a policy from one of the same name and parameters that asks otherwise: a later version of it.
 
-    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared.
+    Both are led through the same made-up outcomes, with few arms, and what they ask for is compared. A difference that
+    shows later, or on other outcomes alone, is not seen: between two versions it takes the outcomes that there were.
     """
     try:
         hash(policy)
     except TypeError:  # a user's own policy, with a parameter that has no hash
         return _lead_through(policy, linkage, arms)
     return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
+
+
+def asks_as_in_format_2(policy: AnyPolicy) -> bool:
+    """Do the policies of this kind ask what they did then? One that the library does not ship is believed to."""
+
+    def asks_now(parameters: dict[str, Any]) -> str:
+        one = make_policy(policy.name, parameters)
+        linkage = next(linkage for linkage in LINKAGES.values() if linkage.allows(one.asks))
+        return asks_digest(one.fitted_to(linkage, None), linkage, arms=4)
+
+    return all(asks_now(parameters) == asked for parameters, asked in ASKED_IN_FORMAT_2.get(policy.name, ()))
 
 
 @lru_cache(maxsize=256)
@@ -141,8 +201,9 @@ def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[
 
 
 def _constants(kind: type) -> tuple[tuple[str, float], ...]:
-    """The numbers that the modules of a class and its bases give names to."""
-    modules = dict.fromkeys(base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc"))
+    """The numbers that modules give names to: those of a class and its bases, and those of the library."""
+    own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
+    modules = sorted(own | {name for name in sys.modules if name.startswith("linkedbandits.")})
     return tuple(
         (name, value)
         for module in modules
@@ -181,36 +242,15 @@ def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
         return arms, policy.start(1, arms, seeds)
 
 
-class _MadeUp:
+class _MadeUp(OneLane):
     """A world in which every arm keeps as near to its mean as whole numbers can."""
-
-    independent = True
 
     def __init__(self, arms: int) -> None:
         self._means = 0.35 + 0.1 * np.arange(arms) / arms
         self._seen = np.zeros(arms)
 
-    def keep(self, lanes: npt.NDArray[Any]) -> None:
-        """There is one lane."""
-
-    def successes(self, samples: IntArray) -> IntArray:
-        """Of every arm."""
-        return np.array([[self._next(arm, count) for arm, count in enumerate(samples[0].tolist())]])
-
-    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """Of one arm."""
-        return np.array([self._next(int(arms[0]), int(samples[0]))])
-
-    def hits(self, order: IntArray, times: IntArray) -> IntArray:
-        """Of the arms of a tuple, each tried where those before it failed."""
-        hits, going_on = np.zeros_like(order), int(times[0])
-        for place, arm in enumerate(order[0].tolist()):
-            if arm >= 0:
-                hits[0, place] = self._next(arm, going_on)
-                going_on -= int(hits[0, place])
-        return hits
-
-    def _next(self, arm: int, count: int) -> int:
+    def successes_in_next(self, arm: int, count: int) -> int:
+        """Without chance."""
         before = np.floor(self._seen[arm] * self._means[arm])
         self._seen[arm] += count
         return min(int(np.floor(self._seen[arm] * self._means[arm]) - before), count)

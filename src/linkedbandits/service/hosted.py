@@ -7,7 +7,7 @@ an answer, and go out with a play.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from math import inf
@@ -72,8 +72,9 @@ class HostedExperiment:
     def open(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
         """From the latest snapshot and the journal behind it.
 
-        What was written by a version of the library whose policy asked otherwise is a log for the policy of this one,
-        unless there is a verdict already. What this very version wrote has to fit, or it is damaged.
+        A snapshot of another version is believed only where it has a verdict, which stands. Otherwise the whole journal
+        is replayed: what comes of it is this version's own. Where the policy is known to ask otherwise by now, or the
+        journal does not fit, it is a log for the policy. What this very version wrote has to fit, or it is damaged.
         """
         hosted = cls(record)
         try:
@@ -88,30 +89,50 @@ class HostedExperiment:
 
     def _open_exactly(self, store: Reading) -> None:
         snapshot = store.snapshot(self.record.id)
-        decided = snapshot is not None and snapshot.body["experiment"]["verdict"] is not None
         asked = Writer.read(self.record.written_by).asks
-        if asked not in (None, self.writer.asks) and not decided:
+        if asked not in (None, self.writer.asks) and not (snapshot is not None and _has_verdict(snapshot)):
             raise JournalMismatch(f"experiment {self.record.id!r} is of a policy that asked otherwise")
-        if snapshot is not None:
+        if snapshot is not None and self._believes(snapshot):
             self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
-        for entry in store.entries(self.record.id, self.head):
+        else:
+            upgrades = [entry for entry in self._pages(store) if entry.kind == "upgrade"]
+            if upgrades:
+                self._take_all_as_log(store, upgrades[-1])
+        for entry in self._pages(store):
             self._replay(store, entry)
         self.record = self._present_record()
+
+    def _believes(self, snapshot: Snapshot) -> bool:
+        return _has_verdict(snapshot) or snapshot.body["experiment"].get("written_by") == self.writer._asdict()
 
     @classmethod
     def _go_on(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
         """With all that is in the journal as a log for the policy."""
         hosted = cls(record)
-        played = Played(len(hosted.experiment.arms))
-        while entries := store.entries(record.id, hosted.head, PAGE):
-            for entry in entries:
-                hosted._take_as_log(store, entry, played)
-            hosted._numbers.written()
-        run = hosted.experiment.run
-        run.go_on(played, Writer.read(record.written_by).version)
-        run.answers.forget_tuples()
-        hosted._upgrade_to_note = run.upgrade
+        hosted._take_all_as_log(store)
+        hosted._upgrade_to_note = hosted.experiment.run.upgrade
         return hosted
+
+    def _take_all_as_log(self, store: Reading, upgrade: Entry | None = None) -> None:
+        """What the journal has, up to where an upgrade was noted if one is given, is a log for the policy."""
+        played = Played(len(self.experiment.arms))
+        for entry in self._pages(store):
+            self._take_as_log(store, entry, played)
+            if upgrade is not None and entry.seq == upgrade.seq:
+                break
+        run = self.experiment.run
+        run.go_on(played, Writer.read(self.record.written_by).version)
+        run.answers.forget_tuples()
+        if upgrade is not None:
+            run.upgrade = Upgrade(**upgrade.body)
+
+    def _pages(self, store: Reading) -> Iterator[Entry]:
+        """The journal behind what is in memory, read a part at a time."""
+        at = self.head
+        while entries := store.entries(self.record.id, at, PAGE):
+            yield from entries
+            at = entries[-1].seq
+            self._numbers.written()
 
     @property
     def writer(self) -> Writer:
@@ -245,8 +266,8 @@ class HostedExperiment:
 
     @property
     def has_news(self) -> bool:
-        """Has anything been played since the last snapshot?"""
-        return self._tail.plays_since_snapshot > 0
+        """Is there something to put into a snapshot? An upgrade that is not in the journal yet may not be in one."""
+        return self._tail.plays_since_snapshot > 0 and self._upgrade_to_note is None
 
     def save_snapshot(self, store: Writing) -> None:
         """Write a snapshot. Everything before it has to be written."""
@@ -412,8 +433,6 @@ class HostedExperiment:
     def _fill(self, snapshot: Snapshot, answers: AnswerLog) -> None:
         body = snapshot.body
         self.experiment = Experiment.restore(body["experiment"], answers)
-        if self.experiment.upgrade != _upgrade_in(body):
-            raise JournalMismatch(f"experiment {self.record.id!r} has a snapshot of a policy that asked otherwise")
         self.status = body["status"]
         self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
         self.abandoned = body["abandoned"]
@@ -421,9 +440,8 @@ class HostedExperiment:
         self._tail.fill(snapshot.seq, body["tail"])
 
 
-def _upgrade_in(body: dict[str, Any]) -> Upgrade | None:
-    noted = body["experiment"].get("upgrade")
-    return None if noted is None else Upgrade(*noted)
+def _has_verdict(snapshot: Snapshot) -> bool:
+    return snapshot.body["experiment"]["verdict"] is not None
 
 
 def _same_tuples(tuples: Sequence[IntArray], recorded: Sequence[IntArray]) -> bool:

@@ -129,7 +129,9 @@ class SqliteStore:
         return found.st_dev, found.st_ino
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"the store {self._path} cannot be used now ({error}); is it a writable SQLite file?")
+        return StoreUnavailable(
+            f"the store {self._path} cannot be used now ({error}); is it a writable SQLite file, with room on its disk?"
+        )
 
 
 def _keep_a_log(connection: sqlite3.Connection) -> None:

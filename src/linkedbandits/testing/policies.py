@@ -15,7 +15,7 @@ from linkedbandits.assumptions import Assumption
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, check_request
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status, check_request
 from linkedbandits.policy import (
     AnyPolicy,
     Goal,
@@ -107,14 +107,14 @@ def check_policy(
     - The state survives JSON, at any moment, and so does a live experiment with plays in flight.
     - A lane does not depend on the lanes beside it.
     - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
-    - Requests are whole, not negative, and never for nothing.
+    - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares.
 
     ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
     Raises PolicyCheckFailed at the first violation.
 
     >>> import linkedbandits as lb
     >>> print(check_policy(lb.LinkedHalving(plays=60)))
-    LinkedHalving(plays=60, neighbours=0) keeps the contract: 29 checks, under ordered, free, single, suffix.
+    LinkedHalving(plays=60, neighbours=0) keeps the contract: 33 checks, under ordered, free, single, suffix.
     It looks for the best arm, given a budget of 60 plays; nothing is proved.
     It keeps no evidence; told how many plays will be out, it asks the same.
     It assumes independent options, under ordered, free, suffix.
@@ -281,6 +281,23 @@ def _check_same_seed_same_runs(case: _Case) -> None:
     case.require(same, "the same seed must give the same runs")
 
 
+def _check_asks_what_it_declares(case: _Case) -> None:
+    arms = len(case.means)
+    for _, request, _ in case.steps():
+        if isinstance(request, Needs):
+            continue
+        case.require(case.policy.asks != "needs", "it asks='needs', so request() must return Needs")
+        for row in request.order.tolist():
+            tried = [arm for arm in row if arm >= 0]
+            distinct = len(set(tried)) == len(tried) > 0 and max(tried) < arms
+            case.require(distinct, f"a tuple must have different arms of 0 to {arms - 1}; got {row}")
+            if case.policy.asks == "suffixes":
+                suffix = tried == list(range(tried[0], arms))
+                case.require(suffix, f"it asks='suffixes', all arms from one on; got {row}")
+            elif case.policy.asks == "ordered tuples":
+                case.require(tried == sorted(tried), f"it asks='ordered tuples', in the arms' order; got {row}")
+
+
 def _check_requests_change_nothing(case: _Case) -> None:
     for state, request, _ in case.steps():
         before = state.to_json()
@@ -433,6 +450,7 @@ def _same_request(one: Request, other: Request) -> bool:
 _PROMISES: dict[str, Callable[[_Case], None]] = {
     "its answer and its evidence are what it declares": _check_answer_and_evidence,
     "the same seed gives the same runs": _check_same_seed_same_runs,
+    "it asks for what it declares": _check_asks_what_it_declares,
     "a request changes nothing, and a state survives JSON": _check_requests_change_nothing,
     "a lane does not depend on the lanes beside it": _check_lanes_are_independent,
     "it keeps to what it declares when it is told how many plays will be out": _check_fitted,
