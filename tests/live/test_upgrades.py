@@ -472,7 +472,9 @@ class TestAnotherVersion:
         assert read.upgrade == ("9.0.0", __version__, exp.plays, 0)
         assert counts(read) == counts(exp)
         assert read.run.state_as_json() != exp.run.state_as_json()
-        assert finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60)
+        assert finish(read) == lb.Verdict(
+            "c", "confident", read.recommend().plays, 1e-60, assumes=() if linkage == "single" else ASSUMES
+        )
 
     def test_believes_the_digest_where_not_all_is_on_record(self, monkeypatch):
         monkeypatch.setattr("linkedbandits.live.answer_log.MOST_ARMS_KEPT", 2)
