@@ -21,7 +21,7 @@ LAYERS = {
         "model workers",
         "checks streams prediction log_world",
         "scenarios world stopping",
-        "linkage",
+        "linkage joint_worlds",
         "policy runs",
         "answer",
         "simulation",

@@ -34,9 +34,10 @@ from linkedbandits.model import (
     Needs,
     Repeats,
     Request,
+    Tuples,
     check_needs,
 )
-from linkedbandits.world import World
+from linkedbandits.world import JointWorld, World
 
 Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
 """What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
@@ -594,13 +595,70 @@ def play_repeats(request: Repeats, limit: IntArray, arms: int, world: World) -> 
     return Fulfilment(Counts(samples[:, :arms], successes[:, :arms]), times, times == request.times)
 
 
+def fulfil_in_plays(needs: IntArray, limit: IntArray, linkage: Linkage, world: World) -> Fulfilment:
+    """Meet needs in whole plays, as a live experiment does, for worlds that have no samples of single arms.
+
+    A tuple is played as long as the linkage's plan holds and none of its needs can be met before.
+    """
+    arms = needs.shape[1]
+    remaining, successes = needs.copy(), np.zeros_like(needs)
+    spare, spare_successes = np.zeros_like(needs), np.zeros_like(needs)
+    plays = np.zeros_like(limit)
+    while True:
+        met = np.asarray(~remaining.any(axis=1))
+        going_on = ~met & (plays < limit)
+        if not going_on.any():
+            break
+        plan = linkage.plan(np.where(met[:, np.newaxis], 1, remaining))
+        needed = np.where(plan.order >= 0, np.take_along_axis(remaining, np.maximum(plan.order, 0), axis=1), 0)
+        tried = (plan.order >= 0) if plan.whole else (needed > 0)
+        front = np.argsort(~tried, axis=1, kind="stable")  # the arms to try, in their order, and then the others
+        order = np.where(np.take_along_axis(tried, front, axis=1), np.take_along_axis(plan.order, front, axis=1), -1)
+        least = np.where(needed > 0, needed, COUNT_LIMIT).min(axis=1)
+        times = np.where(going_on, np.minimum(np.minimum(least, plan.plays), limit - plays), 0)
+        step = play_repeats(Repeats(order, times), limit, arms, world)
+        wanted = remaining > 0
+        remaining -= np.where(wanted, step.counts.samples, 0)
+        successes += np.where(wanted, step.counts.successes, 0)
+        spare += np.where(wanted, 0, step.counts.samples)
+        spare_successes += np.where(wanted, 0, step.counts.successes)
+        plays = plays + times
+    return Fulfilment(Counts(needs - remaining, successes), plays, met, spare=Counts(spare, spare_successes))
+
+
+def play_tuples(request: Tuples, limit: IntArray, arms: int, world: World) -> Fulfilment:
+    """Play each tuple as often as asked, one after the other, as far as the limit allows."""
+    lanes, choices, width = request.order.shape
+    times = request.times if not may_pass(limit, request.times).any() else _first_samples(request.times, limit)
+    hits = np.zeros((lanes, choices, width), dtype=np.int64)
+    for choice in np.flatnonzero(times.any(axis=0)):
+        hits[:, choice] = world.hits(request.order[:, choice], times[:, choice])
+    tried = times[:, :, np.newaxis] - np.cumsum(hits, axis=2) + hits
+    # Arms by lane, flat; filled-up places have a cell of their own behind the arms.
+    cell = (request.order % (arms + 1) + (arms + 1) * np.arange(lanes)[:, np.newaxis, np.newaxis]).ravel()
+    samples, successes = (_add_up(cell, counts.ravel(), lanes, arms) for counts in (tried, hits))
+    plays = times.sum(axis=1)
+    met = np.asarray((times == request.times).all(axis=1))
+    return Fulfilment(Counts(samples, successes, hits=hits), plays, met)
+
+
+def _add_up(cell: IntArray, counts: IntArray, lanes: int, arms: int) -> IntArray:
+    """The counts of every cell; in whole numbers, which weights of bincount are not."""
+    total = np.zeros(lanes * (arms + 1), dtype=np.int64)
+    np.add.at(total, cell, counts)
+    return total.reshape(lanes, arms + 1)[:, :arms]
+
+
 def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world: World) -> Fulfilment:
     """Fulfil any request in at most ``limit[lane]`` plays; its counts say how many."""
     match request:
         case Needs(samples=needs):
-            step = linkage.fulfil(needs, limit, world)
+            joint = isinstance(world, JointWorld)
+            step = fulfil_in_plays(needs, limit, linkage, world) if joint else linkage.fulfil(needs, limit, world)
         case Repeats():
             step = play_repeats(request, limit, arms, world)
+        case Tuples():
+            step = play_tuples(request, limit, arms, world)
     return replace(step, counts=replace(step.counts, plays=step.plays))
 
 

@@ -6,6 +6,7 @@ because a policy sees nothing of a batch but its counts.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,31 @@ class World(Protocol):
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
         ...
+
+
+class JointWorld(ABC):
+    """A world whose arms depend on each other within a play.
+
+    There, what an arm does after others have failed is no sample of its mean, so needs cannot be answered arm by arm:
+    they are played tuple by tuple. All that such a world has to say is where plays of a tuple end.
+    """
+
+    @abstractmethod
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+
+    @abstractmethod
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """The successes of every arm, each tried alone."""
+        arms = [np.full(samples.shape[0], arm) for arm in range(samples.shape[1])]
+        return np.stack([self.successes_of(arm, samples[:, arm[0]]) for arm in arms], axis=1)
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """The successes of one arm per lane, tried alone."""
+        return self.hits(arms[:, np.newaxis], samples)[:, 0]
 
 
 _THIN = 1e-4
