@@ -22,7 +22,7 @@ from linkedbandits.checks import check_share, check_whole
 from linkedbandits.errors import CannotRead, InvalidParameter
 from linkedbandits.model import FloatArray, IntArray, check_means
 from linkedbandits.streams import LaneStreams, Seed
-from linkedbandits.world import JointWorld
+from linkedbandits.world import JointWorld, draw_hits
 
 LEVELS = 200
 """How many difficulties there are, all equally likely."""
@@ -185,26 +185,31 @@ class KindsWorld(JointWorld):
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """Multinomial counts over the places of the tuple; the other plays had no hit."""
-        ends = self._ends_of_pairs(order) if order.shape[1] == 2 else self._ends(order)
-        np.clip(1 - ends[:, :-1].sum(axis=1), 0.0, 1.0, out=ends[:, -1])
-        hits = np.empty_like(order)
-        for stream, lanes in self._streams.blocks():
-            hits[lanes] = stream.multinomial(times[lanes], ends[lanes])[:, :-1]
-        return hits
+        return self.hits_of_many(order[:, np.newaxis], times[:, np.newaxis])[:, 0]
 
-    def _ends_of_pairs(self, order: IntArray) -> FloatArray:
-        one, two = order[:, 0], order[:, 1]
-        ends = np.empty((order.shape[0], 3))
+    def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
+        """The same for several tuples per lane."""
+        return draw_hits(self._streams, order, times, self._ends_of_pairs if order.shape[2] == 2 else self._ends)
+
+    def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
+        one, two = pairs.T
+        ends = np.empty((lane.size, 3))
         ends[:, 0] = self._first[one]
         ends[:, 1] = np.where(two >= 0, self._second[one, two], 0.0)
-        return ends
+        return _with_the_rest(ends)
 
-    def _ends(self, order: IntArray) -> FloatArray:
-        tuples, which = np.unique(order, axis=0, return_inverse=True)
-        ends = np.zeros((tuples.shape[0], order.shape[1] + 1))
-        for row, tried in zip(ends, tuples, strict=True):
+    def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
+        distinct, which = np.unique(tuples, axis=0, return_inverse=True)
+        ends = np.zeros((distinct.shape[0], tuples.shape[1] + 1))
+        for row, tried in zip(ends, distinct, strict=True):
             key = tried.tobytes()
             if key not in self._known:
                 self._known[key] = self._kinds.ends(tried[tried >= 0].tolist())[:-1]
             row[: self._known[key].size] = self._known[key]
-        return np.asarray(ends[which.reshape(-1)])
+        return _with_the_rest(ends)[which.reshape(-1)]
+
+
+def _with_the_rest(ends: FloatArray) -> FloatArray:
+    """With what is left for plays without a hit in the last column; rounding must not make that negative."""
+    np.clip(1 - ends[:, :-1].sum(axis=1), 0.0, 1.0, out=ends[:, -1])
+    return ends

@@ -37,7 +37,7 @@ from linkedbandits.model import (
     Tuples,
     check_needs,
 )
-from linkedbandits.world import JointWorld, World
+from linkedbandits.world import JointWorld, ManyTuples, World
 
 Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
 """What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
@@ -628,12 +628,18 @@ def fulfil_in_plays(needs: IntArray, limit: IntArray, linkage: Linkage, world: W
 
 def play_tuples(request: Tuples, limit: IntArray, arms: int, world: World) -> Fulfilment:
     """Play each tuple as often as asked, one after the other, as far as the limit allows."""
-    lanes, choices, width = request.order.shape
+    lanes = request.order.shape[0]
     times = request.times if not may_pass(limit, request.times).any() else _first_samples(request.times, limit)
-    hits = np.zeros((lanes, choices, width), dtype=np.int64)
-    for choice in np.flatnonzero(times.any(axis=0)):
-        hits[:, choice] = world.hits(request.order[:, choice], times[:, choice])
-    tried = times[:, :, np.newaxis] - np.cumsum(hits, axis=2) + hits
+    if isinstance(world, ManyTuples):
+        hits = world.hits_of_many(request.order, times)
+    else:
+        hits = np.zeros_like(request.order)
+        for choice in np.flatnonzero(times.any(axis=0)):
+            hits[:, choice] = world.hits(request.order[:, choice], times[:, choice])
+    tried = np.empty_like(hits)
+    tried[:, :, 0] = times
+    for place in range(1, tried.shape[2]):
+        np.subtract(tried[:, :, place - 1], hits[:, :, place - 1], out=tried[:, :, place])
     # Arms by lane, flat; filled-up places have a cell of their own behind the arms.
     cell = (request.order % (arms + 1) + (arms + 1) * np.arange(lanes)[:, np.newaxis, np.newaxis]).ravel()
     samples, successes = (_add_up(cell, counts.ravel(), lanes, arms) for counts in (tried, hits))

@@ -306,8 +306,8 @@ class Run:
         """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
 
         Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
-        so that an answer does not count any sooner for being quick. For a policy that looks at whole plays, because arms
-        may depend on each other, all of them are spare plays: those of each tuple are taken in their order.
+        so that an answer does not count any sooner for being quick. For a policy that looks at whole plays, because
+        arms may depend on each other, all of them are spare plays: those of each tuple are taken in their order.
         """
         arms = self._samples.size
         self.answers = played.answers

@@ -33,8 +33,12 @@ from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.duels import DuelBets, place_duel_bets
 from linkedbandits.stopping.evidence import grow
 
-GROWTH = 0.03
+GROWTH = 0.02
 """A block asks for this share of the duels a rival has had."""
+LOOKS = 7
+"""One plan and one bet serve this many blocks, once the first few are over;"""
+EARLY_BLOCKS = 50
+"""before that, every block has its own."""
 FIRST_SUCCESSES = 0.3
 """A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
 RESERVE = 8.0
@@ -43,11 +47,11 @@ RECALL = 2.0
 """A dropped option duels again while its distance to the leader, squared, over twice its variance is below this times
 the logarithm of how much longer the run is than its own part in it."""
 
-STAKES: FloatArray = np.array([0.25, 0.5, 0.9])
+STAKES: FloatArray = np.array([0.25, 0.75])
 """Of the requests on which two options differ, the share by which the leader is taken to win more than it loses;"""
-WEIGHTS: FloatArray = np.array([3.0, 2.0, 1.0]) / 6.0
+WEIGHTS: FloatArray = np.array([0.6, 0.4])
 """the part of the capital that is bet on each;"""
-HIGHEST: FloatArray = np.array([0.5, 1.0, 1.0])
+HIGHEST: FloatArray = np.array([0.5, 1.0])
 """and by how many standard errors the difference it stands for may exceed the one that was seen."""
 
 
@@ -59,7 +63,7 @@ class LinkedDuelsState(LaneState):
     which the first one failed, whoever led. ``ahead`` and ``behind`` count duels with the present leader in which the
     option was first, and second; ``ahead_lost`` those of them in which the leader rescued, ``behind_won`` those in
     which the option did. ``standing`` is how far each option seems to be above the leader, ``spread`` with what
-    standard error. ``bets`` (lanes, arms, stakes, 6) are the fields of :class:`~linkedbandits.stopping.duels.DuelBets`.
+    standard error. ``bets`` (lanes, arms, 6, stakes) are the fields of :class:`~linkedbandits.stopping.duels.DuelBets`.
     """
 
     seed: SeedArray
@@ -68,6 +72,7 @@ class LinkedDuelsState(LaneState):
     step: IntArray
     leader: IntArray
     asked: BoolArray
+    challenging: BoolArray
     firsts: FloatArray
     first_hits: FloatArray
     seconds: FloatArray
@@ -138,6 +143,7 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
             step=np.ones(lanes, dtype=np.int64),
             leader=np.zeros(lanes, dtype=np.int64),
             asked=np.ones((lanes, arms), dtype=np.bool_),
+            challenging=np.ones((lanes, arms), dtype=np.bool_),
             firsts=nothing.copy(),
             first_hits=nothing.copy(),
             seconds=nothing.copy(),
@@ -148,10 +154,10 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
             behind_won=nothing.copy(),
             standing=nothing.copy(),
             spread=np.ones((lanes, arms)),
-            bets=np.zeros((lanes, arms, STAKES.size, 6)),
+            bets=np.zeros((lanes, arms, 6, STAKES.size)),
             capital=np.zeros((lanes, arms, STAKES.size)),
         )
-        state.asked[:, 0] = False
+        state.asked[:, 0] = state.challenging[:, 0] = False
         state.step += (self.parallel - 1) // (2 * (arms - 1))
         return state
 
@@ -163,69 +169,48 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         order[:, 0, :, 1] = order[:, 1, :, 0] = state.leader[:, np.newaxis]
         # The leader does not duel with itself: its two rows, never played, are of one arm.
         order[np.arange(lanes), :, state.leader, 1] = -1
-        times = np.tile(np.where(state.asked, state.step[:, np.newaxis], 0), 2)
+        times = np.concatenate([state.challenging, state.asked], axis=1) * state.step[:, np.newaxis]
         shuffle = state.seed + state.block.astype(np.uint64)
         return Tuples(order.reshape(lanes, 2 * arms, 2), times, shuffle)
 
     def observe(self, state: LinkedDuelsState, counts: Counts) -> None:
-        """Settle the bets, drop what they refute, find the leader, and plan the next block."""
+        """Settle the bets, drop what they refute, and plan the next blocks when it is time."""
         lanes, arms = state.asked.shape
         state.block = state.block + 1
+        block = int(state.block[0])  # lanes start together and take one block a step
         assert counts.hits is not None
         hits = counts.hits.reshape(lanes, 2, arms, 2)
-        own_first, leader_rescue, before, own_rescue = (
-            hits[:, order, :, place].astype(np.float64) for order in (0, 1) for place in (0, 1)
-        )
-        leader_first = before.sum(axis=1)
-        self._settle(state, (leader_first[:, np.newaxis], before, own_first, leader_rescue, own_rescue))
-
-        plays = np.where(state.asked, state.step[:, np.newaxis], 0).astype(np.float64)
-        lane = np.arange(lanes)
-        state.firsts = state.firsts + plays
-        state.firsts[lane, state.leader] += plays.sum(axis=1)
-        state.first_hits = state.first_hits + own_first
-        state.first_hits[lane, state.leader] += leader_first
-        state.seconds = state.seconds + (2 * plays - own_first - before)
-        state.rescues = state.rescues + leader_rescue + own_rescue
-        state.ahead = state.ahead + plays
-        state.ahead_lost = state.ahead_lost + leader_rescue
-        state.behind = state.behind + plays
-        state.behind_won = state.behind_won + own_rescue
-        state.level = state.level + state.step
-        self._find_leader(state)
+        was_in = state.still_in
+        self._settle(state, hits, block)
+        _count(state, hits)
+        state.challenging = state.challenging & (state.still_in | ~was_in)
         self._answer(state)
-        if not state.stopped.all():
+        if not state.stopped.all() and (block < EARLY_BLOCKS or block % LOOKS == 0):
             self._plan(state)
 
     def log10_evidence(self, state: LinkedDuelsState) -> FloatArray:
         """What speaks against "this option is the best", (lanes, arms); at 1/delta an option is dropped."""
         return np.asarray(np.log10(state.capital.sum(axis=2) + _reserve(int(state.block[0]))))
 
-    def _settle(self, state: LinkedDuelsState, hits: tuple[FloatArray, ...]) -> None:
+    def _settle(self, state: LinkedDuelsState, hits: IntArray, block: int) -> None:
         """Pay out the block's bets, and drop the options that they refute."""
-        block = int(state.block[0])  # lanes start together and take one block a step
-        bets = DuelBets(*(state.bets[..., part] for part in range(6)))
-        entered = state.capital + (_reserve(block - 1) - _reserve(block)) * WEIGHTS
-        state.capital = grow(entered, bets.log_factor(*(count[..., np.newaxis] for count in hits)))
-        state.still_in = state.still_in & (state.capital.sum(axis=2) + _reserve(block) < 1 / self.delta)
-
-    def _find_leader(self, state: LinkedDuelsState) -> None:
-        """The option that seems best, dropped ones included. Duels with another leader are then forgotten."""
-        state.standing, state.spread = _compare(state)
-        leader = state.standing.argmax(axis=1)
-        lane = np.flatnonzero(leader != state.leader)
-        if lane.size:
-            new, old = leader[lane], state.leader[lane]
-            state.standing[lane] -= state.standing[lane, new][:, np.newaxis]
-            # What the two did against each other is kept, with their parts exchanged.
-            kept = [array[lane, new] for array in (state.behind, state.behind_won, state.ahead, state.ahead_lost)]
-            for array, of_old in zip(
-                (state.ahead, state.ahead_lost, state.behind, state.behind_won), kept, strict=True
-            ):
-                array[lane] = 0.0
-                array[lane, old] = of_old
-            state.spread[lane, old] = state.spread[lane, new]
-            state.leader = leader
+        state.capital = state.capital + (_reserve(block - 1) - _reserve(block)) * WEIGHTS
+        # Pairs of a lane and an arm come last: operations along a long axis take a fraction of the time.
+        lane, arm = (state.still_in & state.challenging).nonzero()
+        cell = lane * state.asked.shape[1] + arm
+        won = np.empty((6, cell.size))  # in the order of the fields of DuelBets
+        won[0] = 1
+        won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
+        won[2], won[5] = hits[lane, 1, arm].T
+        won[3], won[4] = hits[lane, 0, arm].T
+        bets = state.bets.reshape(-1, 6 * STAKES.size)[cell].T.reshape(6, STAKES.size, cell.size)
+        capital = state.capital.reshape(-1, STAKES.size)
+        grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
+        capital[cell] = grown.T
+        refuted = cell[grown.sum(axis=0) + _reserve(block) >= 1 / self.delta]
+        if refuted.size:
+            state.still_in = state.still_in.copy()
+            state.still_in.reshape(-1)[refuted] = False
 
     def _answer(self, state: LinkedDuelsState) -> None:
         """Stop where one option is left, or none; until then the leader is the answer."""
@@ -234,12 +219,14 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         state.arm = np.where(left == 1, state.still_in.argmax(axis=1), state.leader)
 
     def _plan(self, state: LinkedDuelsState) -> None:
-        """Say who duels how often, and bet on what is known now."""
+        """Find the leader, say who duels how often, and bet on what is known now."""
+        _find_leader(state)
+        state.arm = np.where(state.stopped, state.arm, state.leader)
         lanes = np.arange(state.leader.size)
         leading = np.zeros_like(state.still_in)
         leading[lanes, state.leader] = True
         bet_on = state.still_in & ~leading
-        state.asked = (bet_on | _recalled(state)) & ~leading
+        state.asked = state.challenging = (bet_on | _recalled(state)) & ~leading
 
         pooled = (state.first_hits.sum(axis=1) + 0.5) / (state.firsts.sum(axis=1) + 1)
         mean = (state.first_hits + pooled[:, np.newaxis]) / (state.firsts + 1)
@@ -255,22 +242,51 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         middle = (led * mean[lane, leader] + step * mean[lane, arm]) / (led + step)
         rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
         rescued = (state.rescues[lane, arm] + 2 * rescue[lane]) / (state.seconds[lane, arm] + 2)
-        bets = _bets(
-            middle[:, np.newaxis],
-            rescued[:, np.newaxis],
-            (led[:, np.newaxis], step[:, np.newaxis]),
-            (-state.standing[lane, arm][:, np.newaxis], state.spread[lane, arm][:, np.newaxis]),
-            0.0 if self.gap is None else self.gap,
-        )
-        state.bets = np.zeros_like(state.bets)
+        lead = (-state.standing[lane, arm], state.spread[lane, arm])
+        bets = _bets(middle, rescued, (led, step), lead, 0.0 if self.gap is None else self.gap)
         parts = (bets.sure, bets.leader_first, bets.before, bets.own_first, bets.leader_rescue, bets.own_rescue)
-        for part, values in enumerate(parts):
-            state.bets[lane, arm, :, part] = values
+        state.bets[lane, arm] = np.stack(parts).transpose(2, 0, 1)
 
 
 def _reserve(block: int) -> float:
     """What has not entered the bets before the next block."""
     return RESERVE / (RESERVE + block)
+
+
+def _count(state: LinkedDuelsState, hits: IntArray) -> None:
+    """Add up what a block has brought."""
+    own_first, leader_rescue = hits[:, 0, :, 0], hits[:, 0, :, 1]
+    before, own_rescue = hits[:, 1, :, 0], hits[:, 1, :, 1]
+    own = (np.arange(state.leader.size), state.leader)
+    ahead, behind = (asked * state.step[:, np.newaxis] for asked in (state.challenging, state.asked))
+    state.firsts = state.firsts + ahead
+    state.firsts[own] += behind.sum(axis=1)
+    state.first_hits = state.first_hits + own_first
+    state.first_hits[own] += before.sum(axis=1)
+    state.seconds = state.seconds + (ahead + behind - own_first - before)
+    state.rescues = state.rescues + leader_rescue + own_rescue
+    state.ahead = state.ahead + ahead
+    state.ahead_lost = state.ahead_lost + leader_rescue
+    state.behind = state.behind + behind
+    state.behind_won = state.behind_won + own_rescue
+    state.level = state.level + state.step
+
+
+def _find_leader(state: LinkedDuelsState) -> None:
+    """The option that seems best, dropped ones included. Duels with another leader are then forgotten."""
+    state.standing, state.spread = _compare(state)
+    leader = state.standing.argmax(axis=1)
+    lane = np.flatnonzero(leader != state.leader)
+    if lane.size:
+        new, old = leader[lane], state.leader[lane]
+        state.standing[lane] -= state.standing[lane, new][:, np.newaxis]
+        # What the two did against each other is kept, with their parts exchanged.
+        kept = [array[lane, new] for array in (state.behind, state.behind_won, state.ahead, state.ahead_lost)]
+        for array, of_old in zip((state.ahead, state.ahead_lost, state.behind, state.behind_won), kept, strict=True):
+            array[lane] = 0.0
+            array[lane, old] = of_old
+        state.spread[lane, old] = state.spread[lane, new]
+        state.leader = leader
 
 
 def _compare(state: LinkedDuelsState) -> tuple[FloatArray, FloatArray]:
@@ -314,12 +330,14 @@ def _bets(
     """Bets on the leader being ahead by each of the stakes, around the pooled mean and the pooled share of rescues.
 
     ``plays`` are those that the leader begins, and those of the rival in either order; ``lead`` is how far the leader
-    seems to be ahead, and the standard error of that.
+    seems to be ahead, and the standard error of that. All have one number per bet; the stakes come before these.
     """
     led, step = plays
     seen, error = lead
     differ = (1 - middle) * rescued  # how often the one rescues, if both are alike
-    ahead_by = np.minimum(2 * differ * STAKES, np.maximum(seen + HIGHEST * error, 1e-3 * error))
+    ahead_by = np.minimum(
+        2 * differ * STAKES[:, np.newaxis], np.maximum(seen + HIGHEST[:, np.newaxis] * error, 1e-3 * error)
+    )
     ahead_by = np.maximum(ahead_by, gap) + gap
     ahead_by = np.minimum(ahead_by, 0.97 * np.minimum(middle, 1 - middle))
     share = step / (led + step)
