@@ -21,7 +21,7 @@ LAYERS = {
         "model workers assumptions",
         "checks streams prediction",
         "scenarios world stopping",
-        "linkage",
+        "linkage joint_worlds",
         "policy runs",
         "simulation",
         "policies bounds",

@@ -46,12 +46,14 @@ if TYPE_CHECKING:
         UnknownName,
         UnknownPlay,
     )
+    from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
     from linkedbandits.linkage import next_play
     from linkedbandits.live import Estimate, Experiment, Play
     from linkedbandits.model import Verdict
     from linkedbandits.policies import (
         CascadeBAI,
         LilUCB,
+        LinkedDuels,
         LinkedEGE,
         LinkedElimination,
         LinkedHalving,
@@ -76,12 +78,13 @@ else:
             "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName "
             "UnknownPlay"
         ),
+        "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",
         "linkedbandits.live": "Estimate Experiment Play",
         "linkedbandits.model": "Verdict",
         "linkedbandits.policies": (
-            "CascadeBAI LilUCB LinkedEGE LinkedElimination LinkedHalving LinkedTrackAndStop MaximalSampling "
-            "MedianElimination SuffixUCB UniformSampling"
+            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedTrackAndStop "
+            "MaximalSampling MedianElimination SuffixUCB UniformSampling"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
         "linkedbandits.runs": "Runs Summary",
@@ -135,6 +138,7 @@ __all__ = [
     "LilUCB",
     "LinkageMismatch",
     "LinkedBanditError",
+    "LinkedDuels",
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
@@ -144,12 +148,14 @@ __all__ = [
     "MissingExtra",
     "MissingToken",
     "NewerSave",
+    "OutcomeTable",
     "Play",
     "RequestTooLarge",
     "ResultsInUse",
     "ResultsMismatch",
     "Runs",
     "ServiceUnavailable",
+    "SharedDifficulty",
     "StoreUnavailable",
     "SuffixUCB",
     "Summary",

@@ -58,3 +58,18 @@ INDEPENDENT_OPTIONS = Assumption(
 After a success the options behind it are not seen, so an option is mostly tried where others have failed. That is a
 fair sample of it only if their failures say nothing of how it will do.
 """
+
+
+def told_difference(gap: float) -> Assumption:
+    """The best option is ahead of every other by at least this, as the user has said.
+
+    >>> told_difference(0.05).condition
+    'the best option is ahead of every other by at least 0.05'
+    """
+    ahead = f"ahead of every other by at least {gap:g}"
+    return Assumption(
+        name="told difference",
+        condition=f"the best option is {ahead}",
+        sentence=f"The best option is taken to be {ahead}, as was told; where it is not, the answer can be another one.",
+        remedy="If you do not know by how much the best one is ahead, leave the gap out.",
+    )

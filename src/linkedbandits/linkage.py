@@ -35,9 +35,10 @@ from linkedbandits.model import (
     Needs,
     Repeats,
     Request,
+    Tuples,
     check_needs,
 )
-from linkedbandits.world import World
+from linkedbandits.world import ManyTuples, World
 
 Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
 """What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
@@ -645,6 +646,35 @@ def play_repeats(request: Repeats, limit: IntArray, arms: int, world: World) -> 
     return Fulfilment(Counts(samples[:, :arms], successes[:, :arms]), times, times == request.times)
 
 
+def play_tuples(request: Tuples, limit: IntArray, arms: int, world: World) -> Fulfilment:
+    """Play each tuple as often as asked, one after the other, as far as the limit allows."""
+    lanes = request.order.shape[0]
+    times = request.times if not may_pass(limit, request.times).any() else _first_samples(request.times, limit)
+    if isinstance(world, ManyTuples):
+        hits = world.hits_of_many(request.order, times)
+    else:
+        hits = np.zeros_like(request.order)
+        for choice in np.flatnonzero(times.any(axis=0)):
+            hits[:, choice] = world.hits(request.order[:, choice], times[:, choice])
+    tried = np.empty_like(hits)
+    tried[:, :, 0] = times
+    for place in range(1, tried.shape[2]):
+        np.subtract(tried[:, :, place - 1], hits[:, :, place - 1], out=tried[:, :, place])
+    # Arms by lane, flat; filled-up places have a cell of their own behind the arms.
+    cell = (request.order % (arms + 1) + (arms + 1) * np.arange(lanes)[:, np.newaxis, np.newaxis]).ravel()
+    samples, successes = (_add_up(cell, counts.ravel(), lanes, arms) for counts in (tried, hits))
+    plays = times.sum(axis=1)
+    met = np.asarray((times == request.times).all(axis=1))
+    return Fulfilment(Counts(samples, successes, hits=hits), plays, met)
+
+
+def _add_up(cell: IntArray, counts: IntArray, lanes: int, arms: int) -> IntArray:
+    """The counts of every cell; in whole numbers, which weights of bincount are not."""
+    total = np.zeros(lanes * (arms + 1), dtype=np.int64)
+    np.add.at(total, cell, counts)
+    return total.reshape(lanes, arms + 1)[:, :arms]
+
+
 def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world: World) -> Fulfilment:
     """Fulfil any request in at most ``limit[lane]`` plays; its counts say how many."""
     match request:
@@ -654,6 +684,8 @@ def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world
             )
         case Repeats():
             step = play_repeats(request, limit, arms, world)
+        case Tuples():
+            step = play_tuples(request, limit, arms, world)
     return replace(step, counts=replace(step.counts, plays=step.plays))
 
 

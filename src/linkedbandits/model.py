@@ -52,7 +52,25 @@ class Repeats:
         return Repeats(self.order[lanes], self.times[lanes])
 
 
-Request = Needs | Repeats
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """Ask for several tuples of arms: ``order[lane, choice]`` to be played exactly ``times[lane, choice]`` times.
+
+    ``-1`` after the last arm fills up a tuple. What comes back says of each tuple where its plays ended
+    (:attr:`Counts.hits`). Played one by one, the plays of a lane come in an order drawn at random from
+    ``shuffle[lane]``: so nothing about a request, nor the time it comes at, goes with the tuple that it gets.
+    """
+
+    order: IntArray
+    times: IntArray
+    shuffle: npt.NDArray[np.uint64]
+
+    def take(self, lanes: npt.NDArray[Any]) -> Tuples:
+        """Keep only the given lanes (an index array or a mask)."""
+        return Tuples(self.order[lanes], self.times[lanes], self.shuffle[lanes])
+
+
+Request = Needs | Repeats | Tuples
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +78,13 @@ class Counts:
     """What a request brought in: samples and successes of every arm, and the plays made since the one before.
 
     ``plays`` (one number per lane) is for policies with a budget of plays; it is None where plays were not counted.
+    ``hits[lane, choice, place]`` are the plays of each of several :class:`Tuples` that ended at each place of it.
     """
 
     samples: IntArray
     successes: IntArray
     plays: IntArray | None = None
+    hits: IntArray | None = None
 
     def most_plays(self) -> IntArray:
         """The plays; where they were not counted, the most that they can have been: one a sample."""
@@ -73,7 +93,8 @@ class Counts:
     def take(self, lanes: npt.NDArray[Any]) -> Counts:
         """Keep only the given lanes (an index array or a mask)."""
         plays = None if self.plays is None else self.plays[lanes]
-        return Counts(self.samples[lanes], self.successes[lanes], plays)
+        hits = None if self.hits is None else self.hits[lanes]
+        return Counts(self.samples[lanes], self.successes[lanes], plays, hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +176,13 @@ def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
 
 def check_request(request: Request) -> None:
     """Refuse a policy's request that cannot be fulfilled, or that asks for nothing, so that the run would never end."""
-    amounts = request.samples if isinstance(request, Needs) else request.times[:, np.newaxis]
+    match request:
+        case Needs(samples=samples):
+            amounts = samples
+        case Repeats(times=times):
+            amounts = times[:, np.newaxis]
+        case Tuples(times=times):
+            amounts = times
     if amounts.dtype != np.int64:
         raise InvalidNeeds(f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64")
     if amounts.size and int(amounts.min()) < 0:

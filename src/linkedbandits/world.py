@@ -7,8 +7,8 @@ because a policy sees nothing of a batch but its counts.
 from __future__ import annotations
 
 import base64
-from abc import abstractmethod
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -62,11 +62,64 @@ def check_world(world: World) -> None:
         )
 
 
+class ManyTuples(ABC):
+    """What a world may have besides: the plays of several tuples at once, which costs less than one after the other."""
+
+    @abstractmethod
+    def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
+        """As ``hits``, for several tuples per lane: (lanes, tuples, width) to (lanes, tuples, width)."""
+
+
+def draw_hits(
+    streams: LaneStreams, order: IntArray, times: IntArray, ends: Callable[[IntArray, IntArray], FloatArray]
+) -> IntArray:
+    """Draw where the plays of several tuples per lane end, as multinomial counts.
+
+    ``ends(lane, tuples)`` has how likely a play ends at each place of each of these tuples, and at none.
+    """
+    _, tuples, width = order.shape
+    hits = np.zeros_like(order)
+    # Along one axis numpy finds and puts entries several times faster than along two.
+    each_order, each_times, each_hits = order.reshape(-1, width), times.reshape(-1), hits.reshape(-1, width)
+    for stream, lanes in streams.blocks():
+        played = np.flatnonzero(each_times[lanes.start * tuples : lanes.stop * tuples]) + lanes.start * tuples
+        chance = ends(played // tuples, each_order[played])
+        each_hits[played] = stream.multinomial(each_times[played], chance)[:, :-1]
+    return hits
+
+
+class JointWorld(ManyTuples):
+    """A world whose arms depend on each other within a play.
+
+    There, what an arm does after others have failed is no sample of its mean, so needs cannot be answered arm by arm:
+    they are played tuple by tuple. All that such a world has to say is where plays of a tuple end.
+    """
+
+    independent = False
+
+    @abstractmethod
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+
+    @abstractmethod
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
+
+    def successes(self, samples: IntArray) -> IntArray:
+        """The successes of every arm, each tried alone."""
+        arms = [np.full(samples.shape[0], arm) for arm in range(samples.shape[1])]
+        return np.stack([self.successes_of(arm, samples[:, arm[0]]) for arm in arms], axis=1)
+
+    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
+        """The successes of one arm per lane, tried alone."""
+        return self.hits(arms[:, np.newaxis], samples)[:, 0]
+
+
 _THIN = 1e-4
 """A piece of a tuple ends where fewer of the plays that began it than this go on."""
 
 
-class CoinFlips:
+class CoinFlips(ManyTuples):
     """Independent Bernoulli arms with known means, answered by exact draws of the counts."""
 
     independent = True
@@ -106,6 +159,20 @@ class CoinFlips:
         for stream, lanes in self._streams.blocks():  # where a piece ends must not depend on the lanes of other blocks
             hits[lanes] = _hits_in_pieces(stream, chance[lanes], times[lanes])
         return hits
+
+    def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
+        """The same for several tuples per lane; pairs, which have no pieces, all at once."""
+        if order.shape[2] == 2:
+            return draw_hits(self._streams, order, times, self._ends_of_pairs)
+        return np.stack([self.hits(order[:, one], times[:, one]) for one in range(order.shape[1])], axis=1)
+
+    def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
+        ends = np.empty((lane.size, 3))
+        ends[:, 0] = self._means[lane, pairs[:, 0]]
+        fails = 1 - ends[:, 0]
+        ends[:, 1] = fails * np.where(pairs[:, 1] < 0, 0.0, self._means[lane, pairs[:, 1]])
+        np.subtract(fails, ends[:, 1], out=ends[:, 2])
+        return ends
 
 
 def _hits_in_pieces(stream: np.random.Generator, chance: FloatArray, times: IntArray) -> IntArray:

@@ -10,6 +10,7 @@
 from linkedbandits.bounds.characteristic import CharacteristicTime, characteristic_time
 from linkedbandits.bounds.cost import PlayCost, load, play_cost
 from linkedbandits.bounds.expectation import ExpectedPlays, expected_plays
+from linkedbandits.bounds.joint import JointBound, lower_joint
 from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.bounds.order import PriceOfOrder, price_of_order
 from linkedbandits.bounds.published import Improvement, PaperBounds, corollary_in_kl, paper
@@ -18,6 +19,7 @@ __all__ = [
     "CharacteristicTime",
     "ExpectedPlays",
     "Improvement",
+    "JointBound",
     "PaperBounds",
     "PlayCost",
     "PriceOfOrder",
@@ -26,6 +28,7 @@ __all__ = [
     "expected_plays",
     "load",
     "lower",
+    "lower_joint",
     "paper",
     "play_cost",
     "price_of_order",

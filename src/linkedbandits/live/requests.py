@@ -19,7 +19,7 @@ import numpy as np
 
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.spares import ClaimedSpares, Spares
-from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request, Tuples
 from linkedbandits.world import LogWorld
 
 
@@ -427,6 +427,146 @@ class RepeatsFromLog:
             self._waiting[place] += count
 
 
+AT_A_TIME = 4096
+"""Plays of several tuples whose order is drawn together."""
+
+
+class TuplesInProgress:
+    """Several tuples, each played a given number of times, in an order drawn at random.
+
+    ``_left`` are the plays of every tuple without a place in the order yet, ``_next`` those that have one, the next one
+    last. ``_ends`` counts where the plays of every tuple ended: at each place, and behind the last one without a hit.
+    """
+
+    def __init__(self, tuples: list[IntArray], times: list[int], arms: int, shuffle: int) -> None:
+        self._tuples = tuples
+        self._left = list(times)
+        self._arms = arms
+        self._shuffle = shuffle
+        self._remaining = sum(times)
+        self._ends = [[0] * (tried.size + 1) for tried in tuples]
+        self._choice_of = {tried.tobytes(): choice for choice, tried in enumerate(tuples)}
+        self._asked = [choice for choice, count in enumerate(times) if count]
+        self._next: list[int] = []
+        self._drawn = 0
+        self._spares = 0
+        self._plays_of_spares: int | None = None
+
+    @property
+    def fulfilled(self) -> bool:
+        """Are all plays back?"""
+        return self._remaining == 0
+
+    def hand_out(self) -> IntArray | None:
+        """The tuple whose turn it is."""
+        if not self._next and not self._draw():
+            return None
+        return self._tuples[self._next.pop()]
+
+    def _draw(self) -> bool:
+        """Put the next plays into an order: all that are left, or a share of each tuple's if there are very many."""
+        left = np.array(self._left, dtype=np.float64)
+        if not left.any():
+            return False
+        chance = np.random.default_rng([self._shuffle, self._drawn])
+        self._drawn += 1
+        taken = self._left
+        if left.sum() > AT_A_TIME:
+            share = chance.multinomial(AT_A_TIME, left / left.sum()).tolist()
+            taken = [min(pair) for pair in zip(share, self._left, strict=True)]
+        self._left = [count - now for count, now in zip(self._left, taken, strict=True)]
+        self._next = chance.permutation(np.repeat(np.arange(left.size), taken)).tolist()
+        return True
+
+    @property
+    def claimed(self) -> None:
+        """Tuples count as a whole."""
+
+    def spare_play(self) -> IntArray:
+        """The tuples in turn: the next request mostly wants the same."""
+        self._spares += 1
+        return self._tuples[self._asked[self._spares % len(self._asked)]]
+
+    def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
+        """Count the play."""
+        self._remaining -= 1
+        self._ends[self._choice_of[arms.tobytes()]][reached - 1 if hit else -1] += 1
+
+    def take_back(self, arms: IntArray) -> None:
+        """The play has to be made again, after those that have their turn."""
+        self._next.insert(0, self._choice_of[arms.tobytes()])
+
+    def claim(self, spares: Spares) -> ClaimedSpares:
+        """A spare play of one of the tuples counts as one of its plays."""
+        total = ClaimedSpares.none(self._arms)
+        for choice in self._asked:
+            tried = self._tuples[choice]
+            claim = spares.claim_tuples(tried, self._left[choice])
+            self._left[choice] -= claim.plays
+            self._remaining -= claim.back
+            ends = self._ends[choice]
+            hits = claim.successes[tried].tolist()
+            for place, count in enumerate([*hits, claim.back - sum(hits)]):
+                ends[place] += count
+            total = total.combine(claim)
+        if self.fulfilled:
+            self._plays_of_spares = total.plays
+        return total
+
+    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
+        """Tuples are claimed as a whole."""
+        self.bring(arms, reached, hit)
+
+    def counts(self) -> Counts:
+        """What has come back, as one lane."""
+        samples, successes = _counts_of_ends(self._tuples, self._ends, self._arms)
+        width = max(tried.size for tried in self._tuples)
+        hits = np.array([ends[:-1] + [0] * (width + 1 - len(ends)) for ends in self._ends], dtype=np.int64)
+        plays = None if self._plays_of_spares is None else np.array([self._plays_of_spares])
+        return Counts(samples[np.newaxis], successes[np.newaxis], plays, hits[np.newaxis])
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for :func:`resume`."""
+        return {
+            "tuples": [tried.tolist() for tried in self._tuples],
+            "arms": self._arms,
+            "shuffle": self._shuffle,
+            "remaining": self._remaining,
+            "left": list(self._left),
+            "asked": list(self._asked),
+            "next": list(self._next),
+            "drawn": self._drawn,
+            "spares": self._spares,
+            "ends": [list(ends) for ends in self._ends],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TuplesInProgress:
+        """What :meth:`to_json` wrote."""
+        tuples = [np.array(tried, dtype=np.int64) for tried in data["tuples"]]
+        read = cls(tuples, data["left"], data["arms"], data["shuffle"])
+        read._remaining = data["remaining"]
+        read._asked = list(data["asked"])
+        read._next = list(data["next"])
+        read._drawn = data["drawn"]
+        read._spares = data["spares"]
+        read._ends = [list(ends) for ends in data["ends"]]
+        return read
+
+
+def _counts_of_ends(tuples: list[IntArray], ends: list[list[int]], arms: int) -> tuple[IntArray, IntArray]:
+    """Samples and successes of every arm, from where the plays of each tuple ended."""
+    samples, successes = np.zeros(arms, dtype=np.int64), np.zeros(arms, dtype=np.int64)
+    for tried, ended in zip(tuples, ends, strict=True):
+        going_on = sum(ended)
+        if going_on:
+            for arm, hits in zip(tried.tolist(), ended[:-1], strict=True):
+                samples[arm] += going_on
+                successes[arm] += hits
+                going_on -= hits
+    return samples, successes
+
+
 def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
     """Start to play the request of a single lane, with what the log has."""
     match request:
@@ -440,6 +580,10 @@ def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = 
             if log is not None and log.left[tried].any():
                 return RepeatsFromLog(tried, int(times[0]), arms, log, _plays_are_whole(linkage))
             return RepeatsInProgress(tried, int(times[0]), arms)
+        case Tuples(order=orders, times=times, shuffle=shuffle):
+            # A log has one queue per arm, and has lost which outcomes came in the same play.
+            tuples = [tried[tried >= 0] for tried in orders[0]]
+            return TuplesInProgress(tuples, times[0].tolist(), arms, int(shuffle[0]))
 
 
 def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
@@ -447,6 +591,8 @@ def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) 
     if "waiting" in data:
         empty = [np.zeros(0, dtype=np.bool_)] * len(data["samples"])
         return RepeatsFromLog.from_json(data, LogWorld(empty) if log is None else log, _plays_are_whole(linkage))
+    if "tuples" in data:
+        return TuplesInProgress.from_json(data)
     if "tuple" in data:
         return RepeatsInProgress.from_json(data)
     return NeedsInProgress.from_json(data, linkage)
@@ -461,10 +607,15 @@ def is_of(data: dict[str, Any], request: Request) -> bool:
     """Was this saved by a request like that one?"""
     if isinstance(request, Needs):
         return bool(data.get("needs") == request.samples[0].tolist())
+    if isinstance(request, Tuples):
+        tuples = [[arm for arm in tried if arm >= 0] for tried in request.order[0].tolist()]
+        return bool(data.get("tuples") == tuples)
     return bool(data.get("tuple") == [arm for arm in request.order[0].tolist() if arm >= 0])
 
 
 def counts_in(data: dict[str, Any]) -> tuple[IntArray, IntArray]:
     """Samples and successes that a request had brought when it was saved."""
+    if "tuples" in data:
+        return _counts_of_ends([np.array(tried) for tried in data["tuples"]], data["ends"], data["arms"])
     samples = data["samples"] if "tuple" in data else np.subtract(data["needs"], data["remaining"])
     return np.array(samples, dtype=np.int64), np.array(data["successes"], dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy as np
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
-from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
+from linkedbandits.live.requests import RequestInProgress, TuplesInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
-from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
+from linkedbandits.model import COUNT_LIMIT, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
 from linkedbandits.streams import LaneStreams
@@ -308,7 +309,8 @@ class Run:
         """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
 
         Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
-        so that an answer does not count any sooner for being quick.
+        so that an answer does not count any sooner for being quick. For a policy that looks at whole plays, because
+        arms may depend on each other, all of them are spare plays: those of each tuple are taken in their order.
         """
         arms = self._samples.size
         self.answers = played.answers
@@ -316,7 +318,8 @@ class Run:
         self._given_up = played.given_up
         self._late_samples, self._late_successes = played.late_samples, played.late_successes
         self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
-        end = min(played.out, default=len(self.answers))
+        whole_plays = isinstance(self._request, TuplesInProgress)
+        end = 0 if whole_plays else min(played.out, default=len(self.answers))
         self._log, in_log = self.answers.log(arms, end)
         self._samples = played.samples - self._log.left
         self._successes = played.successes - self._log.successes_left
@@ -427,7 +430,7 @@ class Run:
         if counts.plays is not None:
             since = np.minimum(counts.plays, since)  # read from the log: not all that was ever played at once
         self._plays_observed += int(since[0])
-        self.policy.observe(self._state, Counts(counts.samples, counts.successes, since))
+        self.policy.observe(self._state, replace(counts, plays=since))
 
     def _next_request(self) -> RequestInProgress:
         request = self.policy.request(self._state)

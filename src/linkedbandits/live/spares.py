@@ -35,6 +35,23 @@ class ClaimedSpares:
     successes: IntArray
     out: list[tuple[int, IntArray | None]]
 
+    @classmethod
+    def none(cls, arms: int) -> ClaimedSpares:
+        """Nothing."""
+        nothing = np.zeros(arms, dtype=np.int64)
+        return cls(0, 0, nothing, nothing, nothing, [])
+
+    def combine(self, other: ClaimedSpares) -> ClaimedSpares:
+        """Both together."""
+        return ClaimedSpares(
+            self.plays + other.plays,
+            self.back + other.back,
+            self.spoken_for + other.spoken_for,
+            self.samples + other.samples,
+            self.successes + other.successes,
+            self.out + other.out,
+        )
+
 
 class Spares:
     """The spare plays that still have something to give, in the order in which they were handed out."""

@@ -8,6 +8,7 @@ from typing import Any
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.policies.cascade_bai import CascadeBAI
 from linkedbandits.policies.lil_ucb import LilUCB
+from linkedbandits.policies.linked_duels import LinkedDuels
 from linkedbandits.policies.linked_ege import LinkedEGE
 from linkedbandits.policies.linked_elimination import LinkedElimination
 from linkedbandits.policies.linked_halving import LinkedHalving
@@ -22,6 +23,7 @@ __all__ = [
     "POLICIES",
     "CascadeBAI",
     "LilUCB",
+    "LinkedDuels",
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
@@ -42,6 +44,7 @@ POLICIES: dict[str, Any] = {
         LinkedElimination,
         LinkedTrackAndStop,
         LinkedHalving,
+        LinkedDuels,
         MaximalSampling,
         UniformSampling,
         LinkedEGE,

@@ -1,0 +1,215 @@
+"""Worlds whose options fail together: a table of outcomes, and a difficulty that all options share.
+
+Both are requests of several *kinds*: a request is of a kind at random, and given its kind the options are independent.
+In a table every distinct row is a kind, and its options always or never succeed. So the places at which many plays of
+one tuple end are one multinomial draw, exactly, and a long run costs what a short one does.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from linkedbandits.checks import check_share, check_whole
+from linkedbandits.errors import CannotRead, InvalidParameter
+from linkedbandits.model import FloatArray, IntArray, check_means
+from linkedbandits.streams import LaneStreams, Seed
+from linkedbandits.world import JointWorld, draw_hits
+
+LEVELS = 200
+"""How many difficulties there are, all equally likely."""
+
+
+@dataclass(frozen=True, eq=False)
+class KindsOfRequests:
+    """Requests of several kinds: ``weights`` of the kinds, which add up to 1, and ``chances[kind, option]``."""
+
+    weights: FloatArray
+    chances: FloatArray
+
+    @property
+    def means(self) -> FloatArray:
+        """How often each option succeeds, over all requests."""
+        return np.asarray(np.minimum(self.weights @ self.chances, 1.0))
+
+    def ends(self, tried: Sequence[int]) -> FloatArray:
+        """How likely a play of these options ends at each of them, and at none.
+
+        >>> OutcomeTable([[1, 1], [0, 1], [0, 0], [0, 0]]).ends([0, 1])
+        array([0.25, 0.25, 0.5 ])
+        """
+        going_on = self.weights
+        ends = []
+        for option in tried:
+            ends.append(float(going_on @ self.chances[:, option]))
+            going_on = going_on * (1 - self.chances[:, option])
+        return np.array([*ends, going_on.sum()])
+
+    def world(self, trials: int, seed: Seed = 0) -> KindsWorld:
+        """A world for ``simulate(world=..., trials=...)``; it serves one simulation."""
+        check_whole("trials", trials)
+        return KindsWorld(self, trials, seed)
+
+
+class OutcomeTable(KindsOfRequests):
+    """What every option did on every request: rows of zeros and ones. Requests are rows drawn at random, with
+    replacement.
+
+    >>> import linkedbandits as lb
+    >>> table = lb.OutcomeTable([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]], options=["a", "b", "c"])
+    >>> table.means
+    array([0.75, 0.5 , 0.25])
+    >>> world = table.world(trials=50, seed=1)
+    >>> runs = lb.simulate(table.means, lb.LinkedDuels(0.1), linkage="free", world=world, trials=50)
+    >>> bool(runs.error_rate() <= 0.1)
+    True
+    """
+
+    options: tuple[str, ...]
+
+    def __init__(self, rows: npt.ArrayLike, options: Sequence[str] | None = None) -> None:
+        given = np.asarray(rows)
+        if given.ndim != 2 or given.shape[0] < 1 or given.shape[1] < 2 or not np.isin(given, (0, 1)).all():
+            raise InvalidParameter(
+                f"rows of shape {given.shape} are no table of zeros and ones with a row for each request and a column "
+                "for each of two options or more"
+            )
+        names = tuple(map(str, range(given.shape[1]))) if options is None else tuple(options)
+        if len(names) != given.shape[1] or len(set(names)) != len(names):
+            raise InvalidParameter(f"{len(names)} options {names!r} for {given.shape[1]} columns; name each one once")
+        kinds, counts = np.unique(given.astype(np.int8), axis=0, return_counts=True)
+        super().__init__(counts / counts.sum(), kinds.astype(np.float64))
+        object.__setattr__(self, "options", names)
+
+    @classmethod
+    def read(cls, path: str | Path, options: Sequence[str] | None = None) -> Self:
+        """A table from a CSV file: a header with the names of the options, then a row for each request.
+
+        The first column may name the request: it is left out if it has anything but zeros and ones. ``options`` are the
+        columns to read; without it all of them have to have zeros and ones.
+        """
+        try:
+            with Path(path).open(newline="", encoding="utf-8-sig") as file:
+                lines = [line for line in csv.reader(file) if line]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise CannotRead(f"cannot read the table {path}: {error}; give a CSV file") from error
+        if len(lines) < 2:
+            raise InvalidParameter(f"{path} has no rows; give a header with the options and a row for each request")
+        header, rows = lines[0], lines[1:]
+        for number, row in enumerate(rows, 2):
+            if len(row) != len(header):
+                raise InvalidParameter(
+                    f"row {number} of {path} has {len(row)} cells, its header {len(header)}; mend it"
+                )
+        if options is None:
+            named = any(row[0].strip() not in ("0", "1") for row in rows)
+            wanted = list(range(1 if named else 0, len(header)))
+        else:
+            missing = [name for name in options if name not in header]
+            if missing:
+                raise InvalidParameter(f"{path} has no column {missing[0]!r}; it has {', '.join(header)}")
+            wanted = [header.index(name) for name in options]
+        for number, row in enumerate(rows, 2):
+            for column in wanted:
+                if row[column].strip() not in ("0", "1"):
+                    raise InvalidParameter(
+                        f"{row[column]!r} in row {number}, column {header[column]!r} of {path} is no 0 or 1; leave out "
+                        "the row, or name the columns to read as options=[...]"
+                    )
+        return cls([[int(row[column]) for column in wanted] for row in rows], [header[column] for column in wanted])
+
+
+class SharedDifficulty(KindsOfRequests):
+    """Options with given means that all suffer from the same difficulty of a request (a frailty).
+
+    A request has one of 200 equally likely difficulties, the quantiles of a normal law. An option succeeds if its
+    ability exceeds the difficulty and a noise of its own, both normal; of the two the difficulty has the share
+    ``correlation`` of the variance. So that is how what two options do is correlated, on the scale of these normal
+    numbers; 0 is independence. The options in ``against`` do better on the requests that are hard for the others. Means
+    are kept exactly.
+
+    >>> together = SharedDifficulty([0.6, 0.5], correlation=0.8)
+    >>> together.means.round(12), float(together.ends([0, 1])[1].round(3))  # the second rescues few
+    (array([0.6, 0.5]), 0.073)
+    >>> float(SharedDifficulty([0.6, 0.5], correlation=0.8, against=[1]).ends([0, 1])[1].round(3))
+    0.361
+    """
+
+    def __init__(self, means: npt.ArrayLike, correlation: float, against: Sequence[int] = ()) -> None:
+        vector = check_means(means)
+        check_share("correlation", correlation)
+        if not set(against) <= set(range(vector.size)):
+            raise InvalidParameter(f"against={against!r} names no option; give numbers from 0 to {vector.size - 1}")
+        difficulty = ndtri((np.arange(LEVELS) + 0.5) / LEVELS)
+        signs = np.where(np.isin(np.arange(vector.size), against), -1.0, 1.0)
+        columns = [_chances(mean, correlation, sign * difficulty) for mean, sign in zip(vector, signs, strict=True)]
+        super().__init__(np.full(LEVELS, 1 / LEVELS), np.stack(columns, axis=1))
+
+
+def _chances(mean: float, correlation: float, difficulty: FloatArray) -> FloatArray:
+    """How likely an option succeeds at each difficulty, so that on average it is ``mean``."""
+    if mean in (0.0, 1.0):
+        return np.full(difficulty.size, mean)
+    load, noise = np.sqrt(correlation), np.sqrt(1 - correlation)
+
+    def chances(ability: float) -> FloatArray:
+        return np.asarray(ndtr((ability - load * difficulty) / noise))
+
+    ability = brentq(lambda ability: float(chances(ability).mean()) - mean, -60.0, 60.0, xtol=1e-14)
+    found = chances(float(ability))
+    return np.asarray(found * min(mean / found.mean(), 1 / found.max()))
+
+
+class KindsWorld(JointWorld):
+    """Requests of several kinds, drawn at random; one lane per trial."""
+
+    def __init__(self, kinds: KindsOfRequests, trials: int, seed: Seed) -> None:
+        self._kinds = kinds
+        self._streams = LaneStreams(seed, kinds.chances.shape[1], range(trials))
+        weighed = kinds.weights[:, np.newaxis] * kinds.chances
+        self._first = weighed.sum(axis=0)
+        self._second = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+        self._known: dict[bytes, FloatArray] = {}
+
+    def keep(self, lanes: npt.NDArray[Any]) -> None:
+        """Go on with these lanes only (a mask, or increasing positions)."""
+        self._streams.keep(lanes)
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """Multinomial counts over the places of the tuple; the other plays had no hit."""
+        return self.hits_of_many(order[:, np.newaxis], times[:, np.newaxis])[:, 0]
+
+    def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
+        """The same for several tuples per lane."""
+        return draw_hits(self._streams, order, times, self._ends_of_pairs if order.shape[2] == 2 else self._ends)
+
+    def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
+        one, two = pairs.T
+        ends = np.empty((lane.size, 3))
+        ends[:, 0] = self._first[one]
+        ends[:, 1] = np.where(two >= 0, self._second[one, two], 0.0)
+        return _with_the_rest(ends)
+
+    def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
+        distinct, which = np.unique(tuples, axis=0, return_inverse=True)
+        ends = np.zeros((distinct.shape[0], tuples.shape[1] + 1))
+        for row, tried in zip(ends, distinct, strict=True):
+            key = tried.tobytes()
+            if key not in self._known:
+                self._known[key] = self._kinds.ends(tried[tried >= 0].tolist())[:-1]
+            row[: self._known[key].size] = self._known[key]
+        return _with_the_rest(ends)[which.reshape(-1)]
+
+
+def _with_the_rest(ends: FloatArray) -> FloatArray:
+    """With what is left for plays without a hit in the last column; rounding must not make that negative."""
+    np.clip(1 - ends[:, :-1].sum(axis=1), 0.0, 1.0, out=ends[:, -1])
+    return ends

@@ -1,0 +1,354 @@
+"""LinkedDuels: the best option where options fail together, from duels in both orders.
+
+Every other policy of the library takes the options of a play to be independent. Here nothing is assumed of how they
+depend on each other within a request: the best option is the one that succeeds most often when it is tried first.
+
+The option that seems best leads. Each block of plays has, for every rival still in, as many plays in which the rival is
+tried first and the leader second as plays in which the leader is first and the rival second. What the first of a play
+does is a sample of its mean. What the second does after the first has failed is none, but in both orders together it
+tells the two apart: the leader rescues more requests from the rival than the rival from the leader, by exactly the
+difference of their means. Capital is bet against "this rival is the best" on both
+(:mod:`linkedbandits.stopping.duels`), and the rival is dropped when the capital reaches 1/delta.
+
+*The answer is wrong with probability at most delta.* The capital against the best option, with its reserve, is a
+nonnegative supermartingale from 1, whoever leads and whatever depends on what; it reaches 1/delta with probability at
+most delta. No union over options or pairs is needed. The proofs are in ``docs/duels.md``.
+
+*Every run ends* where the best option is unique: an option that was dropped may still lead, and takes part in duels
+again when what speaks against it has become too little for the plays since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from linkedbandits.assumptions import Assumption, told_difference
+from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.linkage import Asks, Linkage
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
+from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.stopping.duels import DuelBets, place_duel_bets
+from linkedbandits.stopping.evidence import grow
+
+GROWTH = 0.02
+"""A block asks for this share of the duels a rival has had."""
+LOOKS = 7
+"""One plan and one bet serve this many blocks, once the first few are over;"""
+EARLY_BLOCKS = 50
+"""before that, every block has its own."""
+FIRST_SUCCESSES = 0.3
+"""A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
+RESERVE = 8.0
+"""About how many blocks the capital takes to enter the bets."""
+RECALL = 2.0
+"""A dropped option duels again while its distance to the leader, squared, over twice its variance is below this times
+the logarithm of how much longer the run is than its own part in it."""
+
+STAKES: FloatArray = np.array([0.25, 0.75])
+"""Of the requests on which two options differ, the share by which the leader is taken to win more than it loses;"""
+WEIGHTS: FloatArray = np.array([0.6, 0.4])
+"""the part of the capital that is bet on each;"""
+HIGHEST: FloatArray = np.array([0.5, 1.0])
+"""and by how many standard errors the difference it stands for may exceed the one that was seen."""
+
+
+@dataclass
+class LinkedDuelsState(LaneState):
+    """Counts, who leads, the plays and bets of the present block, and the capital that bets have made.
+
+    ``firsts`` and ``first_hits`` are of every option as the first of a play; ``seconds`` and ``rescues`` of duels in
+    which the first one failed, whoever led. ``ahead`` and ``behind`` count duels with the present leader in which the
+    option was first, and second; ``ahead_lost`` those of them in which the leader rescued, ``behind_won`` those in
+    which the option did. ``standing`` is how far each option seems to be above the leader, ``spread`` with what
+    standard error. ``bets`` (lanes, arms, 6, stakes) are the fields of :class:`~linkedbandits.stopping.duels.DuelBets`.
+    """
+
+    seed: SeedArray
+    block: IntArray
+    level: FloatArray
+    step: IntArray
+    leader: IntArray
+    asked: BoolArray
+    challenging: BoolArray
+    firsts: FloatArray
+    first_hits: FloatArray
+    seconds: FloatArray
+    rescues: FloatArray
+    ahead: FloatArray
+    ahead_lost: FloatArray
+    behind: FloatArray
+    behind_won: FloatArray
+    standing: FloatArray
+    spread: FloatArray
+    bets: FloatArray
+    capital: FloatArray
+
+
+@dataclass(frozen=True)
+class LinkedDuels(InBatches[LinkedDuelsState]):
+    """Find the option that succeeds most often, whatever depends on what; wrong with probability at most ``delta``.
+
+    Requests have to be independent of each other and alike; within a request the options may fail together, or take
+    turns, in any way. Duels are played in both orders, so the linkage has to be ``free``. The best option has to be
+    unique for the run to end by itself. There is no ``k``: for the k best of dependent options nothing is proved here.
+
+    ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by about four
+    times if it is exact, and the guarantee holds only if it is right.
+
+    >>> import linkedbandits as lb
+    >>> runs = lb.simulate([0.3, 0.6, 0.4], lb.LinkedDuels(delta=0.1), linkage="free", trials=100, seed=1)
+    >>> bool(runs.error_rate() <= 0.1), bool(runs.plays.mean() < 400)
+    (True, True)
+    """
+
+    delta: float
+    gap: float | None = None
+    parallel: int = field(default=1, kw_only=True, repr=False)
+
+    name: ClassVar[str] = "linked-duels"
+    asks: ClassVar[Asks] = "tuples"
+    answers_at_any_time: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        if self.gap is not None:
+            check_positive("gap", self.gap, most=1.0)
+
+    @property
+    def status_at_stop(self) -> Status:
+        """It stops with its guarantee."""
+        return "confident"
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta``, proved; with a gap, if that is right."""
+        return self.delta
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta)
+
+    def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
+        """Nothing of how options go together; that the gap is right, if one is told."""
+        return () if self.gap is None else (told_difference(self.gap),)
+
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedDuelsState:
+        """Everybody duels with the first option, without a bet."""
+        nothing = np.zeros((lanes, arms))
+        state = LinkedDuelsState(
+            **open_lanes(lanes, arms),
+            seed=seeds,
+            block=np.zeros(lanes, dtype=np.int64),
+            level=np.zeros(lanes),
+            step=np.ones(lanes, dtype=np.int64),
+            leader=np.zeros(lanes, dtype=np.int64),
+            asked=np.ones((lanes, arms), dtype=np.bool_),
+            challenging=np.ones((lanes, arms), dtype=np.bool_),
+            firsts=nothing.copy(),
+            first_hits=nothing.copy(),
+            seconds=nothing.copy(),
+            rescues=nothing.copy(),
+            ahead=nothing.copy(),
+            ahead_lost=nothing.copy(),
+            behind=nothing.copy(),
+            behind_won=nothing.copy(),
+            standing=nothing.copy(),
+            spread=np.ones((lanes, arms)),
+            bets=np.zeros((lanes, arms, 6, STAKES.size)),
+            capital=np.zeros((lanes, arms, STAKES.size)),
+        )
+        state.asked[:, 0] = state.challenging[:, 0] = False
+        state.step += (self.parallel - 1) // (2 * (arms - 1))
+        return state
+
+    def request(self, state: LinkedDuelsState) -> Tuples:
+        """Every rival first and the leader second, then the other way round, ``step`` times each."""
+        lanes, arms = state.asked.shape
+        order = np.empty((lanes, 2, arms, 2), dtype=np.int64)
+        order[:, 0, :, 0] = order[:, 1, :, 1] = np.arange(arms)
+        order[:, 0, :, 1] = order[:, 1, :, 0] = state.leader[:, np.newaxis]
+        # The leader does not duel with itself: its two rows, never played, are of one arm.
+        order[np.arange(lanes), :, state.leader, 1] = -1
+        times = np.concatenate([state.challenging, state.asked], axis=1) * state.step[:, np.newaxis]
+        shuffle = state.seed + state.block.astype(np.uint64)
+        return Tuples(order.reshape(lanes, 2 * arms, 2), times, shuffle)
+
+    def observe(self, state: LinkedDuelsState, counts: Counts) -> None:
+        """Settle the bets, drop what they refute, and plan the next blocks when it is time."""
+        lanes, arms = state.asked.shape
+        state.block = state.block + 1
+        block = int(state.block[0])  # lanes start together and take one block a step
+        assert counts.hits is not None
+        hits = counts.hits.reshape(lanes, 2, arms, 2)
+        was_in = state.still_in
+        self._settle(state, hits, block)
+        _count(state, hits)
+        state.challenging = state.challenging & (state.still_in | ~was_in)
+        self._answer(state)
+        if not state.stopped.all() and (block < EARLY_BLOCKS or block % LOOKS == 0):
+            self._plan(state)
+
+    def log10_evidence(self, state: LinkedDuelsState) -> FloatArray:
+        """What speaks against "this option is the best", (lanes, arms); at 1/delta an option is dropped."""
+        return np.asarray(np.log10(state.capital.sum(axis=2) + _reserve(int(state.block[0]))))
+
+    def _settle(self, state: LinkedDuelsState, hits: IntArray, block: int) -> None:
+        """Pay out the block's bets, and drop the options that they refute."""
+        state.capital = state.capital + (_reserve(block - 1) - _reserve(block)) * WEIGHTS
+        # Pairs of a lane and an arm come last: operations along a long axis take a fraction of the time.
+        lane, arm = (state.still_in & state.challenging).nonzero()
+        cell = lane * state.asked.shape[1] + arm
+        won = np.empty((6, cell.size))  # in the order of the fields of DuelBets
+        won[0] = 1
+        won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
+        won[2], won[5] = hits[lane, 1, arm].T
+        won[3], won[4] = hits[lane, 0, arm].T
+        bets = state.bets.reshape(-1, 6 * STAKES.size)[cell].T.reshape(6, STAKES.size, cell.size)
+        capital = state.capital.reshape(-1, STAKES.size)
+        grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
+        capital[cell] = grown.T
+        refuted = cell[grown.sum(axis=0) + _reserve(block) >= 1 / self.delta]
+        if refuted.size:
+            state.still_in = state.still_in.copy()
+            state.still_in.reshape(-1)[refuted] = False
+
+    def _answer(self, state: LinkedDuelsState) -> None:
+        """Stop where one option is left, or none; until then the leader is the answer."""
+        left = state.still_in.sum(axis=1)
+        state.stopped = left <= 1
+        state.arm = np.where(left == 1, state.still_in.argmax(axis=1), state.leader)
+
+    def _plan(self, state: LinkedDuelsState) -> None:
+        """Find the leader, say who duels how often, and bet on what is known now."""
+        _find_leader(state)
+        state.arm = np.where(state.stopped, state.arm, state.leader)
+        lanes = np.arange(state.leader.size)
+        leading = np.zeros_like(state.still_in)
+        leading[lanes, state.leader] = True
+        bet_on = state.still_in & ~leading
+        state.asked = state.challenging = (bet_on | _recalled(state)) & ~leading
+
+        pooled = (state.first_hits.sum(axis=1) + 0.5) / (state.firsts.sum(axis=1) + 1)
+        mean = (state.first_hits + pooled[:, np.newaxis]) / (state.firsts + 1)
+        rivals = np.maximum(state.asked.sum(axis=1), 1)
+        first = np.minimum(FIRST_SUCCESSES / mean[lanes, state.leader], state.level / 4)
+        wanted = np.maximum(np.maximum(GROWTH * state.level, first), np.ceil(self.parallel / (2 * rivals)))
+        state.step = np.maximum(wanted, 1).astype(np.int64)
+
+        # Bets are on pairs of a lane and an arm, one after the other.
+        lane, arm = bet_on.nonzero()
+        leader, step = state.leader[lane], state.step[lane].astype(np.float64)
+        led = step * rivals[lane]
+        middle = (led * mean[lane, leader] + step * mean[lane, arm]) / (led + step)
+        rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
+        rescued = (state.rescues[lane, arm] + 2 * rescue[lane]) / (state.seconds[lane, arm] + 2)
+        lead = (-state.standing[lane, arm], state.spread[lane, arm])
+        bets = _bets(middle, rescued, (led, step), lead, 0.0 if self.gap is None else self.gap)
+        parts = (bets.sure, bets.leader_first, bets.before, bets.own_first, bets.leader_rescue, bets.own_rescue)
+        state.bets[lane, arm] = np.stack(parts).transpose(2, 0, 1)
+
+
+def _reserve(block: int) -> float:
+    """What has not entered the bets before the next block."""
+    return RESERVE / (RESERVE + block)
+
+
+def _count(state: LinkedDuelsState, hits: IntArray) -> None:
+    """Add up what a block has brought."""
+    own_first, leader_rescue = hits[:, 0, :, 0], hits[:, 0, :, 1]
+    before, own_rescue = hits[:, 1, :, 0], hits[:, 1, :, 1]
+    own = (np.arange(state.leader.size), state.leader)
+    ahead, behind = (asked * state.step[:, np.newaxis] for asked in (state.challenging, state.asked))
+    state.firsts = state.firsts + ahead
+    state.firsts[own] += behind.sum(axis=1)
+    state.first_hits = state.first_hits + own_first
+    state.first_hits[own] += before.sum(axis=1)
+    state.seconds = state.seconds + (ahead + behind - own_first - before)
+    state.rescues = state.rescues + leader_rescue + own_rescue
+    state.ahead = state.ahead + ahead
+    state.ahead_lost = state.ahead_lost + leader_rescue
+    state.behind = state.behind + behind
+    state.behind_won = state.behind_won + own_rescue
+    state.level = state.level + state.step
+
+
+def _find_leader(state: LinkedDuelsState) -> None:
+    """The option that seems best, dropped ones included. Duels with another leader are then forgotten."""
+    state.standing, state.spread = _compare(state)
+    leader = state.standing.argmax(axis=1)
+    lane = np.flatnonzero(leader != state.leader)
+    if lane.size:
+        new, old = leader[lane], state.leader[lane]
+        state.standing[lane] -= state.standing[lane, new][:, np.newaxis]
+        # What the two did against each other is kept, with their parts exchanged.
+        kept = [array[lane, new] for array in (state.behind, state.behind_won, state.ahead, state.ahead_lost)]
+        for array, of_old in zip((state.ahead, state.ahead_lost, state.behind, state.behind_won), kept, strict=True):
+            array[lane] = 0.0
+            array[lane, old] = of_old
+        state.spread[lane, old] = state.spread[lane, new]
+        state.leader = leader
+
+
+def _compare(state: LinkedDuelsState) -> tuple[FloatArray, FloatArray]:
+    """How far every option seems to be above the leader, and with what standard error.
+
+    There are two estimates: the difference of the means as first, and of the shares of duels in which the one rescued
+    the other. They are weighted by their precision.
+    """
+    lane = np.arange(state.leader.size)
+    own = (lane, state.leader)
+    mean = (state.first_hits + 0.5) / (state.firsts + 1)
+    middle = (mean + mean[own][:, np.newaxis]) / 2
+    variance = middle * (1 - middle) * (1 / (state.firsts + 1e-9) + (1 / (state.firsts[own] + 1e-9))[:, np.newaxis])
+    raw = state.first_hits / np.maximum(state.firsts, 1)
+    difference = raw - raw[own][:, np.newaxis]
+
+    differ = (state.ahead_lost + state.behind_won + 0.5) / (state.ahead + state.behind + 2)
+    duel_variance = differ * (1 / (state.ahead + 1e-9) + 1 / (state.behind + 1e-9))
+    duels = state.behind_won / np.maximum(state.behind, 1) - state.ahead_lost / np.maximum(state.ahead, 1)
+
+    precision = 1 / variance + 1 / duel_variance
+    standing = (difference / variance + duels / duel_variance) / precision
+    standing[own] = 0.0
+    return standing, np.asarray(1 / np.sqrt(precision))
+
+
+def _recalled(state: LinkedDuelsState) -> BoolArray:
+    """Dropped options that have had too few duels, for the length of the run, to be so surely behind the leader."""
+    distance = np.minimum(state.standing, 0.0) / state.spread
+    patience = RECALL * np.log(np.maximum(state.level[:, np.newaxis] / np.maximum(state.firsts, 1), 1.0))
+    return np.asarray(~state.still_in & (distance**2 / 2 < patience))
+
+
+def _bets(
+    middle: FloatArray,
+    rescued: FloatArray,
+    plays: tuple[FloatArray, FloatArray],
+    lead: tuple[FloatArray, FloatArray],
+    gap: float,
+) -> DuelBets:
+    """Bets on the leader being ahead by each of the stakes, around the pooled mean and the pooled share of rescues.
+
+    ``plays`` are those that the leader begins, and those of the rival in either order; ``lead`` is how far the leader
+    seems to be ahead, and the standard error of that. All have one number per bet; the stakes come before these.
+    """
+    led, step = plays
+    seen, error = lead
+    differ = (1 - middle) * rescued  # how often the one rescues, if both are alike
+    ahead_by = np.minimum(
+        2 * differ * STAKES[:, np.newaxis], np.maximum(seen + HIGHEST[:, np.newaxis] * error, 1e-3 * error)
+    )
+    ahead_by = np.maximum(ahead_by, gap) + gap
+    ahead_by = np.minimum(ahead_by, 0.97 * np.minimum(middle, 1 - middle))
+    share = step / (led + step)
+    leader, own = middle + ahead_by * share, middle - ahead_by * (1 - share)
+    leader_rescue = (differ + ahead_by / 2) / (1 - own)
+    own_rescue = np.maximum(differ - ahead_by / 2, 0.03 * differ) / (1 - leader)
+    leader_rescue = np.minimum(leader_rescue, (1 + rescued) / 2)
+    own_rescue = np.minimum(own_rescue, leader_rescue)
+    return place_duel_bets((leader, own), (leader_rescue, own_rescue), (led, step, step), gap)

@@ -1,0 +1,158 @@
+"""Worlds whose options fail together."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES, fulfil
+from linkedbandits.model import Needs, Repeats, Tuples
+
+ROWS = [[1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]]
+
+
+def ends_by_hand(rows, tried):
+    places = [next((place for place, arm in enumerate(tried) if row[arm]), len(tried)) for row in rows]
+    return np.bincount(places, minlength=len(tried) + 1) / len(rows)
+
+
+def test_where_the_plays_of_a_tuple_end():
+    table = lb.OutcomeTable(ROWS)
+    for size in (1, 2, 3):
+        for tried in itertools.permutations(range(3), size):
+            assert table.ends(tried) == pytest.approx(ends_by_hand(ROWS, tried))
+    assert table.means == pytest.approx(np.mean(ROWS, axis=0))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("tried", [(1,), (0, 2), (2, 0), (1, 2, 0), (1, 0, -1)])
+def test_many_plays_are_one_draw_of_their_counts(tried):
+    """Chi-square over 3000 lanes of 40 plays, at most 4 cells: above 45 with probability below 1e-8."""
+    table = lb.OutcomeTable(ROWS)
+    lanes = 3000
+    order = np.tile(tried, (lanes, 1))
+    hits = table.world(lanes, seed=2).hits(order, np.full(lanes, 40))
+    arms = [arm for arm in tried if arm >= 0]
+    expected = ends_by_hand(ROWS, arms) * 40 * lanes
+    found = np.append(hits.sum(axis=0)[: len(arms)], 40 * lanes - hits.sum())
+    assert ((found - expected) ** 2 / expected).sum() < 45
+    spread = hits[:, 0].var() / (40 * ends_by_hand(ROWS, arms)[0] * (1 - ends_by_hand(ROWS, arms)[0]))
+    assert 0.85 < spread < 1.15
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.99])
+def test_a_shared_difficulty_keeps_the_means(correlation):
+    means = [0.0, 1e-7, 0.2, 0.5, 0.999, 1.0]
+    kinds = lb.SharedDifficulty(means, correlation, against=[3])
+    assert kinds.means == pytest.approx(means, abs=1e-12)
+    assert ((kinds.chances >= 0) & (kinds.chances <= 1)).all()
+
+
+def test_the_harder_requests_share_failures():
+    means = [0.5, 0.5]
+    rescued = [float(lb.SharedDifficulty(means, share).ends([0, 1])[1]) for share in (0.0, 0.4, 0.9)]
+    assert rescued[0] == pytest.approx(0.25)
+    assert rescued[0] > rescued[1] > rescued[2]
+    assert lb.SharedDifficulty(means, 0.9, against=[1]).ends([0, 1])[1] > 0.35
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (([0.5, 0.5], 1.0), "correlation=1.0"),
+        (([0.5, 1.5], 0.5), "outside"),
+        (([0.5, 0.5], 0.5, [2]), "against"),
+    ],
+)
+def test_a_difficulty_that_makes_no_sense_is_refused(given, said):
+    with pytest.raises((lb.InvalidParameter, lb.InvalidMeans), match=said):
+        lb.SharedDifficulty(*given)
+
+
+def test_a_table_from_a_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("request,a,b\n7,1,0\n8,0,0\n9,1,1\n")
+    table = lb.OutcomeTable.read(path)
+    assert table.options == ("a", "b")
+    assert table.means == pytest.approx([2 / 3, 1 / 3])
+    path.write_text("a,b,seconds\n1,0,3.5\n0,0,4\n")
+    assert lb.OutcomeTable.read(path, options=["b", "a"]).means == pytest.approx([0.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("a,b\n", None, "has no rows"),
+        ("a,b\n1,0,1\n", None, "row 2 of .* has 3 cells, its header 2"),
+        ("a,b\n1,\n", None, "'' in row 2, column 'b'"),
+        ("id,a,b\nx,1,0\ny,2,1\n", None, "'2' in row 3, column 'a'"),
+        ("a,b\n1,0\n", ["a", "c"], "no column 'c'; it has a, b"),
+        ("a,a\n1,0\n", None, "name each one once"),
+        ("id,a\nx,0\n", None, "two options or more"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path, text, options, said):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(lb.InvalidParameter, match=said):
+        lb.OutcomeTable.read(path, options)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(lb.CannotRead, match="give a CSV file"):
+        lb.OutcomeTable.read(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("limit", [7, 10**6])
+def test_needs_are_met_in_whole_plays(linkage, limit):
+    needs = np.array([[5, 3, 0], [1, 1, 1], [0, 0, 4], [20, 40, 10]])
+    world = lb.OutcomeTable(ROWS).world(4, seed=1)
+    step = fulfil(Needs(needs), np.full(4, limit), 3, LINKAGES[linkage], world)
+    assert (step.counts.samples <= needs).all()
+    assert (step.counts.samples[step.met] == needs[step.met]).all()
+    assert (step.plays <= limit).all()
+    assert step.met.all() == (limit > 7)
+    assert (step.counts.successes <= step.counts.samples).all()
+
+
+def test_a_policy_for_independent_arms_is_misled_by_a_world_that_is_not():
+    """The second arm rescues just what the first fails on: tried in order it looks better than it is."""
+    table = lb.OutcomeTable([[1, 0]] * 52 + [[0, 1]] * 48)
+    runs = lb.simulate(table.means, lb.LinkedElimination(0.05), world=table.world(50, seed=1), trials=50)
+    assert runs.confident.all()
+    assert (runs.arm == 1).mean() > 0.9
+
+
+def test_independent_arms_take_as_many_plays_as_coins():
+    """Means of 300 runs each; they differ by more than 8 % with probability below 1e-4."""
+    means = [0.4, 0.3, 0.2]
+    kinds = lb.SharedDifficulty(means, 0.0)
+    for linkage in LINKAGES:
+        policy = lb.UniformSampling(samples=30)
+        coins = lb.simulate(means, policy, linkage=linkage, trials=300, seed=1).plays.mean()
+        joint = lb.simulate(means, policy, linkage=linkage, world=kinds.world(300, seed=2), trials=300).plays.mean()
+        assert joint == pytest.approx(coins, rel=0.08)
+
+
+def test_several_tuples_at_once():
+    order = np.tile([[[0, 1], [1, 0], [2, -1]]], (5, 1, 1))
+    times = np.array([[3, 0, 2]] * 5)
+    request = Tuples(order, times, np.zeros(5, dtype=np.uint64))
+    step = fulfil(request, np.full(5, 4), 3, LINKAGES["free"], lb.OutcomeTable(ROWS).world(5, seed=1))
+    assert step.plays.tolist() == [4] * 5
+    assert not step.met.any()
+    whole = fulfil(request, np.full(5, 5), 3, LINKAGES["free"], lb.OutcomeTable(ROWS).world(5, seed=1))
+    assert whole.met.all()
+    assert whole.counts.hits.shape == (5, 3, 2)
+    assert (whole.counts.samples[:, 0] == 3).all()
+    assert (whole.counts.samples[:, 1] == 3 - whole.counts.hits[:, 0, 0]).all()
+    assert (whole.counts.samples[:, 2] == 2).all()
+    assert (whole.counts.successes.sum(axis=1) == whole.counts.hits.sum(axis=(1, 2))).all()
+    one = fulfil(
+        Repeats(order[:, 0], times[:, 0]), np.full(5, 9), 3, LINKAGES["free"], lb.OutcomeTable(ROWS).world(5, seed=1)
+    )
+    assert one.met.all()
