@@ -13,6 +13,7 @@ from linkedbandits.model import (
     Counts,
     Needs,
     Repeats,
+    Tuples,
     as_count,
     best_arm,
     check_means,
@@ -99,7 +100,8 @@ def test_the_best_arm_is_the_first_of_the_highest_among_those_marked():
 def test_requests_and_counts_can_be_thinned(lanes):
     column = np.arange(3)
     table = np.arange(6).reshape(3, 2)
-    for whole in (Needs(table), Repeats(table, column), Counts(table, table + 1, column)):
+    several = Tuples(table[..., np.newaxis], table, column.astype(np.uint64))
+    for whole in (Needs(table), Repeats(table, column), several, Counts(table, table + 1, column, several.order)):
         thinned = whole.take(lanes)
         for field in dataclasses.fields(whole):
             assert getattr(thinned, field.name).tolist() == getattr(whole, field.name)[[0, 2]].tolist()

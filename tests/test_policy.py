@@ -203,6 +203,8 @@ GOALS = {
     "LinkedTrackAndStop(delta=0.1)": Goal(delta=0.1),
     "LinkedHalving(plays=60, neighbours=0)": Goal(budget=60),
     "LinkedHalving(plays=60, neighbours=1)": Goal(neighbours=1, budget=60),
+    "LinkedDuels(delta=0.1, gap=None)": Goal(delta=0.1),
+    "LinkedDuels(delta=0.1, gap=0.2)": Goal(delta=0.1),
     "CascadeBAI(delta=0.1, k=1, factor=4.0)": Goal(delta=0.1),
     "CascadeBAI(delta=0.1, k=2, factor=4.0)": Goal(delta=0.1, k=2),
     "MaximalSampling(delta=0.1, plays=None, calibration='proved')": Goal(delta=0.1),

@@ -48,7 +48,7 @@ def lower_joint(kinds: KindsOfRequests, delta: float, longest: int = 2, rounds: 
     >>> from linkedbandits import OutcomeTable
     >>> table = OutcomeTable([[1, 0]] * 3 + [[0, 1]] * 2 + [[1, 1]] * 3 + [[0, 0]] * 2)
     >>> round(lower_joint(table, delta=0.05).plays)
-    172
+    362
     """
     check_probability("delta", delta)
     check_whole("longest", longest)

@@ -83,7 +83,7 @@ def place_duel_bets(
     >>> bets = place_duel_bets((half + 0.1, half - 0.1), (half + 0.2, half - 0.2), (one, one, one))
     >>> none = np.array([0.0])
     >>> float(np.exp(bets.log_factor(none, none, none, one, none)).round(6)[0])  # b and L both fail first, L rescues
-    1.451613
+    1.89372
     """
     leader, own = first
     leader_rescue, own_rescue = rescue
