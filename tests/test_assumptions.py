@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption, told_difference
 from linkedbandits.linkage import LINKAGES
 from tests.support.every_policy import EVERY_POLICY, policy_id
 
@@ -60,7 +60,15 @@ def test_a_policy_whose_plays_try_several_options_assumes_that_they_are_independ
     """So the remedy that is named, one option a play, is one."""
     exp = lb.Experiment("abcd", policy, linkage=linkage)
     longest = max(len(exp.ask().arms) for _ in range(8))
-    assert exp.assumptions == (() if longest == 1 or policy.name in RIGHT_UNDER_DEPENDENCE else (INDEPENDENT_OPTIONS,))
+    needs_it = longest > 1 and policy.name not in RIGHT_UNDER_DEPENDENCE
+    assert (INDEPENDENT_OPTIONS in exp.assumptions) == needs_it
+
+
+def test_duels_assume_nothing_but_what_they_are_told():
+    told = lb.LinkedDuels(0.1, gap=0.05)
+    assert lb.LinkedDuels(0.1).assumptions(LINKAGES["free"]) == ()
+    assert told.assumptions(LINKAGES["free"]) == (told_difference(0.05),)
+    assert lb.Experiment("ab", told, linkage="free").recommend().assumes == ("told difference",)
 
 
 def test_a_linkage_of_ones_own_says_itself_that_plays_try_one_option():

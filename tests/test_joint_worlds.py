@@ -74,24 +74,51 @@ def test_a_difficulty_that_makes_no_sense_is_refused(given, said):
 
 def test_a_table_from_a_file(tmp_path):
     path = tmp_path / "table.csv"
-    path.write_text("request,a,b\n7,1,0\n8,0,0\n9,1,1\n")
+    path.write_text("request,a,b,seconds:a\n7,1,0,3.5\n8,0,0,1\n\n9,1,1,0.2\n")
     table = lb.OutcomeTable.read(path)
     assert table.options == ("a", "b")
     assert table.means == pytest.approx([2 / 3, 1 / 3])
-    path.write_text("a,b,seconds\n1,0,3.5\n0,0,4\n")
+    path.write_text("a,b,price\n1,0,3.5\n0,0,4\n")
     assert lb.OutcomeTable.read(path, options=["b", "a"]).means == pytest.approx([0.0, 0.5])
+
+
+def test_a_row_may_stand_for_several_requests(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("count,a,b\n3,1,0\n1,0,1\n0,1,1\n")
+    table = lb.OutcomeTable.read(path)
+    assert table.options == ("a", "b")
+    assert table.means == pytest.approx([0.75, 0.25])
+    assert lb.OutcomeTable([[1, 0], [1, 0], [0, 1]], counts=[1, 2, 1]).ends([1, 0]) == pytest.approx([0.25, 0.75, 0])
+
+
+def test_some_options_of_a_table_in_another_order():
+    table = lb.OutcomeTable([[1, 1, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], ["a", "b", "c"])
+    some = table.only(["c", "a"])
+    assert (some.options, some.means.tolist()) == (("c", "a"), [0.25, 0.5])
+    assert some.ends([1, 0]) == pytest.approx(table.ends([0, 2]))
+    with pytest.raises(lb.InvalidParameter, match="no option 'd'; there are a, b, c"):
+        table.only(["a", "d"])
+
+
+@pytest.mark.parametrize("counts", [[1], [1, -1], [0, 0], [1, float("nan")]])
+def test_counts_that_count_nothing_are_refused(counts):
+    with pytest.raises(lb.InvalidParameter, match="a number of requests for each of 2 rows"):
+        lb.OutcomeTable([[1, 0], [0, 1]], counts=counts)
 
 
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
         ("a,b\n", None, "has no rows"),
-        ("a,b\n1,0,1\n", None, "row 2 of .* has 3 cells, its header 2"),
-        ("a,b\n1,\n", None, "'' in row 2, column 'b'"),
-        ("id,a,b\nx,1,0\ny,2,1\n", None, "'2' in row 3, column 'a'"),
-        ("a,b\n1,0\n", ["a", "c"], "no column 'c'; it has a, b"),
-        ("a,a\n1,0\n", None, "name each one once"),
-        ("id,a\nx,0\n", None, "two options or more"),
+        ("a,b\n1,0,1\n", None, "line 2 of .* has 3 cells, its header 2"),
+        ("a,b\n1,\n", None, "'' in line 2, column 'b'"),
+        ("request,a,b\nx,1,0\n\ny,2,1\n", None, "'2' in line 4, column 'a'"),
+        ("id,a,b\nx,1,0\n", None, "'x' in line 2, column 'id' .* a column named request is not read"),
+        ("a,b\n1,0\n", ["a", "c"], "has 0 columns 'c', not one; it has a, b"),
+        ("a,a\n1,0\n", None, "has 2 columns 'a', not one"),
+        ("request,a\nx,0\n", None, "two options or more"),
+        ("count,a,b\nmany,1,0\n", None, "count 'many' in line 2 of .* is no number of requests"),
+        ("count,a,b\n-1,1,0\n", None, "count '-1' in line 2"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, text, options, said):

@@ -70,6 +70,6 @@ def told_difference(gap: float) -> Assumption:
     return Assumption(
         name="told difference",
         condition=f"the best option is {ahead}",
-        sentence=f"The best option is taken to be {ahead}, as was told; where it is not, the answer can be another one.",
+        sentence=f"The best option is taken to be {ahead}, as was told; where it is not, another may be answered.",
         remedy="If you do not know by how much the best one is ahead, leave the gap out.",
     )

@@ -75,7 +75,10 @@ class OutcomeTable(KindsOfRequests):
 
     options: tuple[str, ...]
 
-    def __init__(self, rows: npt.ArrayLike, options: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, rows: npt.ArrayLike, options: Sequence[str] | None = None, counts: npt.ArrayLike | None = None
+    ) -> None:
+        """Take a row for each request, or one for each pattern of outcomes with ``counts`` of the requests it has."""
         given = np.asarray(rows)
         if given.ndim != 2 or given.shape[0] < 1 or given.shape[1] < 2 or not np.isin(given, (0, 1)).all():
             raise InvalidParameter(
@@ -85,46 +88,84 @@ class OutcomeTable(KindsOfRequests):
         names = tuple(map(str, range(given.shape[1]))) if options is None else tuple(options)
         if len(names) != given.shape[1] or len(set(names)) != len(names):
             raise InvalidParameter(f"{len(names)} options {names!r} for {given.shape[1]} columns; name each one once")
-        kinds, counts = np.unique(given.astype(np.int8), axis=0, return_counts=True)
-        super().__init__(counts / counts.sum(), kinds.astype(np.float64))
+        times = np.ones(given.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
+        if times.shape != given.shape[:1] or not (np.isfinite(times) & (times >= 0)).all() or not times.any():
+            raise InvalidParameter(f"counts {counts!r} have to be a number of requests for each of {len(given)} rows")
+        kinds, which = np.unique(given.astype(np.int8), axis=0, return_inverse=True)
+        weights = np.bincount(which.reshape(-1), times, len(kinds))
+        super().__init__(weights / weights.sum(), kinds.astype(np.float64))
         object.__setattr__(self, "options", names)
+
+    def only(self, options: Sequence[str]) -> OutcomeTable:
+        """The same requests with these options alone, in this order.
+
+        >>> OutcomeTable([[1, 0, 1], [0, 0, 1]], ["a", "b", "c"]).only(["c", "a"]).means
+        array([1. , 0.5])
+        """
+        missing = [option for option in options if option not in self.options]
+        if missing:
+            raise InvalidParameter(f"there is no option {missing[0]!r}; there are {', '.join(self.options)}")
+        columns = [self.options.index(option) for option in options]
+        return OutcomeTable(self.chances[:, columns], options, self.weights)
 
     @classmethod
     def read(cls, path: str | Path, options: Sequence[str] | None = None) -> Self:
         """A table from a CSV file: a header with the names of the options, then a row for each request.
 
-        The first column may name the request: it is left out if it has anything but zeros and ones. ``options`` are the
-        columns to read; without it all of them have to have zeros and ones.
+        A column named ``request`` is left out, and so are those whose names begin with ``seconds:``. One named
+        ``count`` says how many requests a row stands for. ``options`` are the columns to read; without it all the
+        others are read.
         """
         try:
             with Path(path).open(newline="", encoding="utf-8-sig") as file:
-                lines = [line for line in csv.reader(file) if line]
+                lines = [(number, cells) for number, cells in enumerate(csv.reader(file), 1) if any(cells)]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise CannotRead(f"cannot read the table {path}: {error}; give a CSV file") from error
         if len(lines) < 2:
             raise InvalidParameter(f"{path} has no rows; give a header with the options and a row for each request")
-        header, rows = lines[0], lines[1:]
-        for number, row in enumerate(rows, 2):
+        (_, header), *rows = lines
+        header = [name.strip() for name in header]
+        for number, row in rows:
             if len(row) != len(header):
                 raise InvalidParameter(
-                    f"row {number} of {path} has {len(row)} cells, its header {len(header)}; mend it"
+                    f"line {number} of {path} has {len(row)} cells, its header {len(header)}; mend it"
                 )
-        if options is None:
-            named = any(row[0].strip() not in ("0", "1") for row in rows)
-            wanted = list(range(1 if named else 0, len(header)))
-        else:
-            missing = [name for name in options if name not in header]
-            if missing:
-                raise InvalidParameter(f"{path} has no column {missing[0]!r}; it has {', '.join(header)}")
-            wanted = [header.index(name) for name in options]
-        for number, row in enumerate(rows, 2):
-            for column in wanted:
-                if row[column].strip() not in ("0", "1"):
-                    raise InvalidParameter(
-                        f"{row[column]!r} in row {number}, column {header[column]!r} of {path} is no 0 or 1; leave out "
-                        "the row, or name the columns to read as options=[...]"
-                    )
-        return cls([[int(row[column]) for column in wanted] for row in rows], [header[column] for column in wanted])
+        wanted = [name for name in header if _is_option(name)] if options is None else list(options)
+        missing = [name for name in (*wanted, *header) if header.count(name) != 1]
+        if missing:
+            has = f"it has {', '.join(header)}"
+            raise InvalidParameter(f"{path} has {header.count(missing[0])} columns {missing[0]!r}, not one; {has}")
+        outcomes = [
+            _outcomes(row, [header.index(name) for name in wanted], header, number, path) for number, row in rows
+        ]
+        counts = (
+            [_count(row[header.index("count")], number, path) for number, row in rows] if "count" in header else None
+        )
+        return cls(outcomes, wanted, counts)
+
+
+def _is_option(name: str) -> bool:
+    return name not in ("request", "count") and not name.startswith("seconds:")
+
+
+def _outcomes(row: list[str], columns: list[int], header: list[str], line: int, path: str | Path) -> list[int]:
+    for column in columns:
+        if row[column].strip() not in ("0", "1"):
+            raise InvalidParameter(
+                f"{row[column]!r} in line {line}, column {header[column]!r} of {path} is no 0 or 1; leave out the row, "
+                "or the column: a column named request is not read, and you can name the options to read"
+            )
+    return [int(row[column]) for column in columns]
+
+
+def _count(text: str, line: int, path: str | Path) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = -1
+    if count < 0:
+        raise InvalidParameter(f"count {text!r} in line {line} of {path} is no number of requests; mend it")
+    return count
 
 
 class SharedDifficulty(KindsOfRequests):
