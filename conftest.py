@@ -1,7 +1,7 @@
 """For all tests, those in docstrings included: names are the same in every process, and skips can be made failures.
 
-With LINKEDBANDITS_NO_SKIPS=1 a test that is skipped has failed. On a user's machine a missing browser, database or extra is a reason to skip, and the test says what is missing. Where a
-change is judged it is a hole in the judgement.
+On a user's machine a missing browser, database or extra is a reason to skip, and the test says what is missing. Where a
+change is judged it is a hole in the judgement: with LINKEDBANDITS_NO_SKIPS=1 a test that is skipped has failed.
 """
 
 from __future__ import annotations
