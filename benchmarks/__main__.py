@@ -20,6 +20,7 @@ SECTIONS = {
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
     "commit-before": "commit_before:main",
+    "real": "real:main",
     "studies": "studies:main",
     "workers": "workers:main",
     "worker-kills": "workers:kills",
