@@ -251,6 +251,8 @@ class KindsWorld(JointWorld):
 
 
 def _with_the_rest(ends: FloatArray) -> FloatArray:
-    """With what is left for plays without a hit in the last column; rounding must not make that negative."""
-    np.clip(1 - ends[:, :-1].sum(axis=1), 0.0, 1.0, out=ends[:, -1])
+    """With what is left for plays without a hit in the last column; none may be below 0 or above 1 by rounding."""
+    hit = ends[:, :-1]
+    hit /= np.maximum(hit.sum(axis=1, keepdims=True), 1.0)
+    np.clip(1 - hit.sum(axis=1), 0.0, 1.0, out=ends[:, -1])
     return ends
