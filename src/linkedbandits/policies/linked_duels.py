@@ -34,12 +34,14 @@ from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.duels import DuelBets, place_duel_bets
 from linkedbandits.stopping.evidence import grow
 
-GROWTH = 0.02
+GROWTH = 0.015
 """A block asks for this share of the duels a rival has had."""
-LOOKS = 7
+LOOKS = 8
 """One plan and one bet serve this many blocks, once the first few are over;"""
-EARLY_BLOCKS = 50
-"""before that, every block has its own."""
+EARLY_BLOCKS = 44
+"""before that two,"""
+FIRST_BLOCKS = 16
+"""and in the very beginning every block has its own."""
 FIRST_SUCCESSES = 0.3
 """A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
 RESERVE = 8.0
@@ -50,9 +52,9 @@ the logarithm of how much longer the run is than its own part in it."""
 
 STAKES: FloatArray = np.array([0.25, 0.75])
 """Of the requests on which two options differ, the share by which the leader is taken to win more than it loses;"""
-WEIGHTS: FloatArray = np.array([0.6, 0.4])
+WEIGHTS: FloatArray = np.array([0.7, 0.3])
 """the part of the capital that is bet on each;"""
-HIGHEST: FloatArray = np.array([0.5, 1.0])
+HIGHEST: FloatArray = np.array([0.7, 1.2])
 """and by how many standard errors the difference it stands for may exceed the one that was seen."""
 
 
@@ -96,8 +98,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
     turns, in any way. Duels are played in both orders, so the linkage has to be ``free``. The best option has to be
     unique for the run to end by itself. There is no ``k``: for the k best of dependent options nothing is proved here.
 
-    ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by about four
-    times if it is exact, and the guarantee holds only if it is right.
+    ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by two to
+    four times if it is exact, and the guarantee holds only if it is right.
 
     >>> import linkedbandits as lb
     >>> runs = lb.simulate([0.3, 0.6, 0.4], lb.LinkedDuels(delta=0.1), linkage="free", trials=100, seed=1)
@@ -190,7 +192,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         _count(state, hits)
         state.challenging = state.challenging & (state.still_in | ~was_in)
         self._answer(state)
-        if not state.stopped.all() and (block < EARLY_BLOCKS or block % LOOKS == 0):
+        looks = 1 if block < FIRST_BLOCKS else 2 if block < EARLY_BLOCKS else LOOKS
+        if block % looks == 0 and not state.stopped.all():
             self._plan(state)
 
     def log10_evidence(self, state: LinkedDuelsState) -> FloatArray:
@@ -199,16 +202,21 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
 
     def _settle(self, state: LinkedDuelsState, hits: IntArray, block: int) -> None:
         """Pay out the block's bets, and drop the options that they refute."""
-        state.capital = state.capital + (_reserve(block - 1) - _reserve(block)) * WEIGHTS
-        # Pairs of a lane and an arm come last: operations along a long axis take a fraction of the time.
-        lane, arm = (state.still_in & state.challenging).nonzero()
-        cell = lane * state.asked.shape[1] + arm
+        # Operations along a long axis take a fraction of the time: pairs of a lane and an arm come last.
+        lanes, arms = state.asked.shape
+        entering = np.tile((_reserve(block - 1) - _reserve(block)) * WEIGHTS, arms)
+        state.capital = (state.capital.reshape(lanes, -1) + entering).reshape(state.capital.shape)
+        cell = np.flatnonzero(state.still_in & state.challenging)
+        lane = cell // arms
+        by_tuple = hits.reshape(-1, 2)
+        first = by_tuple[cell + lane * arms].T  # of the plays in which the option is first,
+        second = by_tuple[cell + (lane + 1) * arms].T  # and in which it is second
         won = np.empty((6, cell.size))  # in the order of the fields of DuelBets
         won[0] = 1
         won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
-        won[2], won[5] = hits[lane, 1, arm].T
-        won[3], won[4] = hits[lane, 0, arm].T
-        bets = state.bets.reshape(-1, 6 * STAKES.size)[cell].T.reshape(6, STAKES.size, cell.size)
+        won[2], won[5] = second
+        won[3], won[4] = first
+        bets = np.ascontiguousarray(state.bets.reshape(-1, 6 * STAKES.size)[cell].T).reshape(6, STAKES.size, -1)
         capital = state.capital.reshape(-1, STAKES.size)
         grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
         capital[cell] = grown.T
@@ -241,16 +249,18 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         state.step = np.maximum(wanted, 1).astype(np.int64)
 
         # Bets are on pairs of a lane and an arm, one after the other.
-        lane, arm = bet_on.nonzero()
-        leader, step = state.leader[lane], state.step[lane].astype(np.float64)
+        cell = np.flatnonzero(bet_on)
+        lane = cell // bet_on.shape[1]
+        step = state.step.astype(np.float64)[lane]
         led = step * rivals[lane]
-        middle = (led * mean[lane, leader] + step * mean[lane, arm]) / (led + step)
+        of_leader = mean[lanes, state.leader]
+        middle = (led * of_leader[lane] + step * mean.reshape(-1)[cell]) / (led + step)
         rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
-        rescued = (state.rescues[lane, arm] + 2 * rescue[lane]) / (state.seconds[lane, arm] + 2)
-        lead = (-state.standing[lane, arm], state.spread[lane, arm])
+        rescued = (state.rescues.reshape(-1)[cell] + 2 * rescue[lane]) / (state.seconds.reshape(-1)[cell] + 2)
+        lead = (-state.standing.reshape(-1)[cell], state.spread.reshape(-1)[cell])
         bets = _bets(middle, rescued, (led, step), lead, 0.0 if self.gap is None else self.gap)
         parts = (bets.sure, bets.leader_first, bets.before, bets.own_first, bets.leader_rescue, bets.own_rescue)
-        state.bets[lane, arm] = np.stack(parts).transpose(2, 0, 1)
+        state.bets.reshape(-1, 6 * STAKES.size)[cell] = np.concatenate(parts).T
 
 
 def _reserve(block: int) -> float:
