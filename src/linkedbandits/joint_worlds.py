@@ -215,9 +215,7 @@ class KindsWorld(JointWorld):
     def __init__(self, kinds: KindsOfRequests, trials: int, seed: Seed) -> None:
         self._kinds = kinds
         self._streams = LaneStreams(seed, kinds.chances.shape[1], range(trials))
-        weighed = kinds.weights[:, np.newaxis] * kinds.chances
-        self._first = weighed.sum(axis=0)
-        self._second = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+        self._ends_by_pair = _ends_by_pair(kinds)
         self._known: dict[bytes, FloatArray] = {}
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
@@ -234,10 +232,7 @@ class KindsWorld(JointWorld):
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
         one, two = pairs.T
-        ends = np.empty((lane.size, 3))
-        ends[:, 0] = self._first[one]
-        ends[:, 1] = np.where(two >= 0, self._second[one, two], 0.0)
-        return _with_the_rest(ends)
+        return np.take(self._ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0)
 
     def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
         distinct, which = np.unique(tuples, axis=0, return_inverse=True)
@@ -248,6 +243,18 @@ class KindsWorld(JointWorld):
                 self._known[key] = self._kinds.ends(tried[tried >= 0].tolist())[:-1]
             row[: self._known[key].size] = self._known[key]
         return _with_the_rest(ends)[which.reshape(-1)]
+
+
+def _ends_by_pair(kinds: KindsOfRequests) -> FloatArray:
+    """How likely plays of a pair end at its first, at its second, and at none: a row for each pair, in order.
+
+    Those of an option as the first begin with a row for its plays alone.
+    """
+    options = kinds.chances.shape[1]
+    ends = np.zeros((options, options + 1, 3))
+    ends[:, :, 0] = (kinds.weights @ kinds.chances)[:, np.newaxis]
+    ends[:, 1:, 1] = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+    return _with_the_rest(ends.reshape(-1, 3))
 
 
 def _with_the_rest(ends: FloatArray) -> FloatArray:
