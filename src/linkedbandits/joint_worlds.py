@@ -232,7 +232,7 @@ class KindsWorld(JointWorld):
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
         one, two = pairs.T
-        return np.take(self._ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0)
+        return np.asarray(np.take(self._ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0))
 
     def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
         distinct, which = np.unique(tuples, axis=0, return_inverse=True)

@@ -63,7 +63,7 @@ def serve(
         )
         on_ready = _announce_and_play(store) if demo else _announce(store)
         server = make_server(opened, settings, host, port, on_ready)
-        leave_signals_to_the_server()
+        leave_signals_to_the_server(server.stop_early)
         server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
 
