@@ -38,8 +38,9 @@ def main() -> None:
     revision = os.environ.get("REV", "HEAD~1")
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder)
-        archive = subprocess.run(["git", "archive", revision, "src"], cwd=ROOT, check=True, capture_output=True)
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        packed = ["git", "archive", revision, "src"]
+        archive = subprocess.run(packed, cwd=ROOT, check=True, capture_output=True, timeout=60)
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True, timeout=60)
         print(f"time of the processor, this tree over {revision} (allowed: {ALLOWED})")
         ratios: dict[str, list[float]] = {}
         for number in range(ROUNDS):

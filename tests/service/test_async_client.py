@@ -110,6 +110,7 @@ ANY_ANSWER = {
     "status": "paused",
     "verdict": VERDICT,
     "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
+    "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Play more."}],
 }
 OF_AN_EXPERIMENT = {
     "ask": (),
@@ -124,6 +125,7 @@ OF_AN_EXPERIMENT = {
     "pause": (),
     "resume": (),
     "archive": (),
+    "assumptions": (),
 }
 
 

@@ -82,4 +82,5 @@ def test_an_estimate_and_a_verdict_are_sent_whole():
 
 def test_an_experiment_is_sent_with_all_of_its_set_up():
     record = {field.name for field in dataclasses.fields(ExperimentRecord)} - {"setup", "written_by"}
-    assert fields_of(sent.ExperimentInfo) == record | {field.name for field in dataclasses.fields(SETUP)}
+    set_up = {field.name for field in dataclasses.fields(SETUP)}
+    assert fields_of(sent.ExperimentInfo) == record | set_up | {"assumptions"}  # which follow from policy and linkage
