@@ -82,7 +82,7 @@ class Goal:
     """What a policy looks for: which answers are right, how often it may be wrong, and what it may spend.
 
     >>> Goal(delta=0.05, k=3)
-    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None)
+    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, in_order=False)
     """
 
     delta: float | None = None
@@ -95,6 +95,10 @@ class Goal:
     """How many places an arm may be away from a right answer and still be one itself."""
     budget: int | None = None
     """The plays that the policy takes at most; None where it has no limit of its own."""
+    in_order: bool = False
+    """Are the k arms an order in which to try them, each the best on the requests that all before it fail on?
+
+    Means tell only whether the first of them is right."""
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -160,6 +164,13 @@ class Policy(Protocol[StateT]):
         """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
         return state.arm[:, np.newaxis]
 
+    def told_apart(self, state: StateT) -> BoolArray | None:
+        """At which places of its answer one arm was left, (lanes, k), where the answer is an order; at others it guesses.
+
+        None, the default, where the answer is no order.
+        """
+        return None
+
     def log10_evidence(self, state: StateT) -> FloatArray | None:
         """Evidence against every arm as a power of ten, (lanes, arms); an arm is dropped at 1/delta.
 
@@ -196,7 +207,7 @@ def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""
-INHERITED = ("answers_at_any_time", "goal", "answer", "log10_evidence", "fitted_to", "assumptions")
+INHERITED = ("answers_at_any_time", "goal", "answer", "told_apart", "log10_evidence", "fitted_to", "assumptions")
 """What has a default in :class:`Policy`."""
 
 
@@ -249,7 +260,7 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     return values
 
 
-DECLARED_AS = {"delta": "delta", "k": "k", "epsilon": "tolerance", "neighbours": "neighbours", "plays": "budget"}
+DECLARED_AS = {"delta": "delta", "k": "k", "places": "k", "epsilon": "tolerance", "neighbours": "neighbours", "plays": "budget"}
 """Parameters that mean the same in every policy, and the part of the goal that has to say so."""
 
 

@@ -67,7 +67,8 @@ class PolicyFindings:
 
     def __str__(self) -> str:
         goal, bound = self.goal, self.error_bound
-        wanted = "the best arm" if goal.k == 1 else f"the {goal.k} best arms"
+        several = f"the first {goal.k} of an order" if goal.in_order else f"the {goal.k} best arms"
+        wanted = "the best arm" if goal.k == 1 else several
         within = [f"{goal.tolerance:g} of the mean"] if goal.tolerance else []
         within += [f"{goal.neighbours} places"] if goal.neighbours else []
         given = [] if goal.delta is None else [f"delta={goal.delta:g}"]
