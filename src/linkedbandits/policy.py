@@ -165,9 +165,9 @@ class Policy(Protocol[StateT]):
         return state.arm[:, np.newaxis]
 
     def told_apart(self, state: StateT) -> BoolArray | None:
-        """At which places of its answer one arm was left, (lanes, k), where the answer is an order; at others it guesses.
+        """At which places of its answer one arm was left, (lanes, k), where the answer is an order.
 
-        None, the default, where the answer is no order.
+        At the others it names the arm that leads. None, the default, where the answer is no order.
         """
         return None
 
@@ -260,7 +260,14 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     return values
 
 
-DECLARED_AS = {"delta": "delta", "k": "k", "places": "k", "epsilon": "tolerance", "neighbours": "neighbours", "plays": "budget"}
+DECLARED_AS = {
+    "delta": "delta",
+    "k": "k",
+    "places": "k",
+    "epsilon": "tolerance",
+    "neighbours": "neighbours",
+    "plays": "budget",
+}
 """Parameters that mean the same in every policy, and the part of the goal that has to say so."""
 
 

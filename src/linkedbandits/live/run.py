@@ -221,6 +221,11 @@ class Run:
         marks: list[bool] = self._state.still_in[0].tolist()
         return marks
 
+    def told_apart(self) -> tuple[bool, ...]:
+        """At which places of an order was one arm left? Nothing where the answer is no order."""
+        told = self.policy.told_apart(self._state)
+        return () if told is None else tuple(told[0].tolist())
+
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""
         evidence = self.policy.log10_evidence(self._state)

@@ -232,8 +232,8 @@ def wealth(state: LinkedDuelsState) -> FloatArray:
 def settle_bets(state: LinkedDuelsState, hits: IntArray, enough: float, missed: IntArray | None = None) -> None:
     """Pay out the block's bets, and drop the options against which there is ``enough``.
 
-    ``hits`` (lanes, 2, arms, 2) are those of the first and the second of the duels that each option begins, and of those
-    that the leader begins; ``missed`` (lanes, 2, arms) the plays of either kind that ended before their duel.
+    ``hits`` (lanes, 2, arms, 2) are those of the first and the second of the duels that each option begins, and of
+    those that the leader begins; ``missed`` (lanes, 2, arms) the plays of either kind that ended before their duel.
     """
     arms = state.asked.shape[1]
     kept = reserve(state.block)

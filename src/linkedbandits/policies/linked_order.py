@@ -5,13 +5,13 @@ succeeds most often on the requests on which the first has failed, and so on: th
 together it is not the order of their means: what is second best on all requests may fail on just those that are left.
 
 One place is found after the other, by the duels of :mod:`linkedbandits.policies.linked_duels`. When options w_1 to w_s
-have their places, a play tries them first and the two of a duel behind them. So users are served by the best options known,
-and the duel is reached where all of those have failed. A play that ends before its duel says nothing about the place,
-and its factor in the bets is 1.
+have their places, a play tries them first and the two of a duel behind them. So users are served by the best options
+known, and the duel is reached where all of those have failed. A play that ends before its duel says nothing about the
+place, and its factor in the bets is 1.
 
-*All places together are wrong with probability at most delta*: each has an equal share of it. At every place that was
-come to an end, if one option is ahead of all others that are left, by the gap if one is given, it stands there, whether or not
-the options before it are right. It is not proved that the order takes the fewest attempts. The proofs are in
+*All places together are wrong with probability at most delta*: each has an equal share of it. At every place that has
+come to an end, if one option is ahead of all others that are left, by the gap if one is given, it stands there, whether
+or not the options before it are right. It is not proved that the order takes the fewest attempts. The proofs are in
 ``docs/duels.md``, section 6.
 """
 
@@ -51,9 +51,9 @@ class LinkedOrderState(LinkedDuelsState):
     """The duels for the present place, and the places that have been given.
 
     What :class:`~linkedbandits.policies.linked_duels.LinkedDuelsState` has is of the present place alone; ``block``
-    counts its blocks, and ``rounds`` those of the whole run. ``place`` is how many places have been given, ``order`` has the
-    options in them and -1 behind, ``told_apart`` says at which one option was left. ``still_in`` are those options and
-    the ones that can still have the present place. ``reach`` is the share of requests that were expected to come to
+    counts its blocks, and ``rounds`` those of the whole run. ``place`` is how many places have been given, ``order`` has
+    the options in them and -1 behind, ``told_apart`` says at which one option was left. ``still_in`` are those options
+    and the ones that can still have the present place. ``reach`` is the share of requests that were expected to come to
     the present place when it began; of ``made`` plays since then, ``reached`` did. ``behind_leader`` counts plays in
     which the present leader failed and the option came next, ``behind_leader_hits`` its successes in these: what is
     known of the next place if the leader gets this one.
@@ -277,7 +277,7 @@ def _at_the_duel(state: LinkedOrderState, hits: IntArray) -> tuple[IntArray, Int
 
 
 def _count_what_comes_next(state: LinkedOrderState, hits: IntArray, missed: IntArray) -> None:
-    """What every option does behind the leader: were the leader given the place, that is how it would do at the next."""
+    """What every option does behind the leader: how it would do at the next place, were the leader given this one."""
     came = state.asked * state.step[:, np.newaxis] - missed[:, 1] - hits[:, 1, :, 0]
     state.behind_leader = state.behind_leader + came
     state.behind_leader_hits = state.behind_leader_hits + hits[:, 1, :, 1]

@@ -45,8 +45,8 @@ class DuelBets:
 
     ``sure`` comes in any case. The others are for each hit: of L as first, whatever the second (``leader_first``), of L
     as first with b as second (``before``, on top), of b as first (``own_first``), of L as second after b has failed
-    (``leader_rescue``), and of b as second after L has failed (``own_rescue``). The last three take back what is sure of
-    each play that missed the duel: of one that L was to begin (``leader_missed``), of one that b was to begin
+    (``leader_rescue``), and of b as second after L has failed (``own_rescue``). The last three take back what is sure
+    of each play that missed the duel: of one that L was to begin (``leader_missed``), of one that b was to begin
     (``own_missed``), and of one that L was to begin with b as second (``behind_missed``, on top of the first).
     """
 

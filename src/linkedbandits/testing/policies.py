@@ -288,7 +288,7 @@ def _check_asks_what_it_declares(case: _Case) -> None:
         if isinstance(request, Needs):
             continue
         case.require(case.policy.asks != "needs", "it asks='needs', so request() must return Needs")
-        for row in request.order.tolist():
+        for row in request.order.reshape(-1, request.order.shape[-1]).tolist():
             tried = [arm for arm in row if arm >= 0]
             distinct = len(set(tried)) == len(tried) > 0 and max(tried) < arms
             case.require(distinct, f"a tuple must have different arms of 0 to {arms - 1}; got {row}")

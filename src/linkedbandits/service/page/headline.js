@@ -11,6 +11,7 @@ export function answerOf({ done, leading, policy }) {
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
+  if (leading.told_apart?.length) return `${subject}: to be tried in this order`;
   return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
 }
 
@@ -42,8 +43,9 @@ export class Headline {
 }
 
 function questionOf({ linkage_words: tried, delta, policy }, { size }) {
-  const k = policy.parameters.k ?? 1;
-  const which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  const { k = 1, places = 1 } = policy.parameters;
+  let which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  if (places > 1) which = `Which ${count(places)} of ${count(size)} arms come first, in which order?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;
 }
@@ -80,13 +82,19 @@ function decided(view, arms) {
   const confident = verdict.status === "confident";
   let note = "The plays ran out before the policy was sure, so no chance of error is stated.";
   if (confident && verdict.error_bound !== null)
-    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.`;
+    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.${guessesOf(verdict)}`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
   return {
     kind: confident ? `Verdict after ${plural(verdict.plays, "play")}` : `Out of plays after ${count(verdict.plays)}`,
     detail: estimateOf(arms, verdict),
     note,
   };
+}
+
+/** The places of an order at which no arm was ahead by enough. */
+function guessesOf({ told_apart: toldApart = [] }) {
+  const guessed = toldApart.flatMap((told, place) => (told ? [] : [place + 1]));
+  return guessed.length > 0 ? ` Not told apart, and a guess: place ${guessed.join(", ")}.` : "";
 }
 
 function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
