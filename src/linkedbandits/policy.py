@@ -164,8 +164,8 @@ class Policy(Protocol[StateT]):
         """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
         return state.arm[:, np.newaxis]
 
-    def told_apart(self, state: StateT) -> BoolArray | None:
-        """At which places of its answer one arm was left, (lanes, k), where the answer is an order.
+    def settled(self, state: StateT) -> BoolArray | None:
+        """Which places of its answer it came to an end with, (lanes, k), where the answer is an order.
 
         At the others it names the arm that leads. None, the default, where the answer is no order.
         """
@@ -207,7 +207,7 @@ def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""
-INHERITED = ("answers_at_any_time", "goal", "answer", "told_apart", "log10_evidence", "fitted_to", "assumptions")
+INHERITED = ("answers_at_any_time", "goal", "answer", "settled", "log10_evidence", "fitted_to", "assumptions")
 """What has a default in :class:`Policy`."""
 
 

@@ -185,7 +185,7 @@ class Experiment:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
         with self._lock:
             top, status, plays, bound = self.run.recommend()
-            told_apart = self.run.told_apart()
+            settled = self.run.settled()
         arms = tuple(self._labels[arm] for arm in top)
         assumes = tuple(assumption.name for assumption in self.assumptions)
         several = len(arms) > 1
@@ -195,7 +195,7 @@ class Experiment:
             plays,
             bound,
             top=arms if several else (),
-            told_apart=told_apart if several else (),
+            settled=settled if several else (),
             assumes=assumes,
         )
 

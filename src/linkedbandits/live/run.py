@@ -221,10 +221,10 @@ class Run:
         marks: list[bool] = self._state.still_in[0].tolist()
         return marks
 
-    def told_apart(self) -> tuple[bool, ...]:
-        """At which places of an order was one arm left? Nothing where the answer is no order."""
-        told = self.policy.told_apart(self._state)
-        return () if told is None else tuple(told[0].tolist())
+    def settled(self) -> tuple[bool, ...]:
+        """Which places of an order are settled? Nothing where the answer is no order."""
+        settled = self.policy.settled(self._state)
+        return () if settled is None else tuple(settled[0].tolist())
 
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""

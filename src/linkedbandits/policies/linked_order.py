@@ -51,9 +51,9 @@ class LinkedOrderState(LinkedDuelsState):
     """The duels for the present place, and the places that have been given.
 
     What :class:`~linkedbandits.policies.linked_duels.LinkedDuelsState` has is of the present place alone; ``block``
-    counts its blocks, and ``rounds`` those of the whole run. ``place`` is how many places have been given, ``order`` has
-    the options in them and -1 behind, ``told_apart`` says at which one option was left. ``still_in`` are those options
-    and the ones that can still have the present place. ``reach`` is the share of requests that were expected to come to
+    counts its blocks, and ``rounds`` those of the whole run. ``place`` is how many places have been given, ``order``
+    has the options in them and -1 behind, ``settled`` says which of them are. ``still_in`` are those options and the
+    ones that can still have the present place. ``reach`` is the share of requests that were expected to come to
     the present place when it began; of ``made`` plays since then, ``reached`` did. ``behind_leader`` counts plays in
     which the present leader failed and the option came next, ``behind_leader_hits`` its successes in these: what is
     known of the next place if the leader gets this one.
@@ -62,7 +62,7 @@ class LinkedOrderState(LinkedDuelsState):
     rounds: IntArray
     place: IntArray
     order: IntArray
-    told_apart: BoolArray
+    settled: BoolArray
     reach: FloatArray
     made: FloatArray
     reached: FloatArray
@@ -74,17 +74,18 @@ class LinkedOrderState(LinkedDuelsState):
 class LinkedOrder(InBatches[LinkedOrderState]):
     """Find the first ``places`` of the greedy order: each option the best on the requests that all before it fail on.
 
-    The answer's ``top`` is that order, and ``told_apart`` says at which of its places one option was left. Nothing is
-    assumed of how options depend on each other within a request; requests have to be independent of each other and
-    alike, and the linkage ``free``. With ``places`` equal to the number of options the whole order is found.
+    The verdict's ``top`` is that order, and its ``settled`` says which places are decided. With ``places`` equal to the
+    number of options the whole order is found. Nothing is assumed of how options depend on each other within a request;
+    requests have to be independent of each other and alike, and the linkage ``free``.
 
     ``gap`` is how far ahead an option has to be to matter, as a share of *all* requests: those on which all before it
-    fail and it succeeds. That is also what two neighbours in the order differ by in attempts per request. With a gap,
-    every place comes to an end: where no option is ahead by that, the leader is taken, ``told_apart`` is False, and the
-    next place follows. Without one, a tie at some place is duelled over for ever; use ``max_plays``.
+    fail and it succeeds. That is also how many attempts per request two neighbours in the order save when they change
+    places. With a gap every place gets settled, and ties are passed over. Without one, a tie at some place is duelled
+    over for ever; use ``max_plays``.
 
-    With probability at least 1 - ``delta``, at every place that has come to an end: if one option is ahead of all
-    others that are left (by ``gap`` or more), it stands there.
+    With probability at least 1 - ``delta``, at every place that is settled: if one option is ahead of all others that
+    are left (by ``gap`` or more), it stands there. So without a gap, the best stands there; with one, no other option
+    is ahead of all others by that much.
 
     >>> import linkedbandits as lb
     >>> table = lb.OutcomeTable([[1, 1, 0]] * 40 + [[1, 0, 0]] * 20 + [[0, 0, 1]] * 30 + [[0, 1, 0]] * 10)
@@ -143,7 +144,7 @@ class LinkedOrder(InBatches[LinkedOrderState]):
             rounds=np.zeros(lanes, dtype=np.int64),
             place=np.zeros(lanes, dtype=np.int64),
             order=np.full((lanes, self.places), -1, dtype=np.int64),
-            told_apart=np.zeros((lanes, self.places), dtype=np.bool_),
+            settled=np.zeros((lanes, self.places), dtype=np.bool_),
             reach=np.ones(lanes),
             made=np.zeros(lanes),
             reached=np.zeros(lanes),
@@ -198,9 +199,9 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         standing[row, state.order[row, place]] = 2.0 + self.places - place
         return np.asarray(np.argsort(-standing, axis=1, kind="stable")[:, : self.places])
 
-    def told_apart(self, state: LinkedOrderState) -> BoolArray:
-        """At which places of the answer was one option left, all others refuted? (lanes, places)"""
-        return state.told_apart
+    def settled(self, state: LinkedOrderState) -> BoolArray:
+        """Which places of the answer are decided? (lanes, places)"""
+        return state.settled
 
     def log10_evidence(self, state: LinkedOrderState) -> FloatArray:
         """What speaks against "this option is the best for the present place"; at 1/delta an option is dropped.
@@ -223,7 +224,8 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         place = state.place[lane]
         given = np.where(left[lane] == 1, candidates[lane].argmax(axis=1), state.leader[lane])
         state.order[lane, place] = given
-        state.told_apart[lane, place] = left[lane] == 1
+        # Without a gap one option is the best: if all are refuted, that was bad luck.
+        state.settled[lane, place] = (left[lane] == 1) | (self.gap is not None)
         state.place[lane] += 1
         arms = state.asked.shape[1]
         last = state.place[lane] == self._duelled(arms)
@@ -231,7 +233,7 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         if self.places == arms:  # the option that is left over
             done = lane[last]
             state.order[done, -1] = _without_a_place(state)[done].argmax(axis=1)
-            state.told_apart[done, -1] = True
+            state.settled[done, -1] = True
             state.place[done] += 1
         _begin_place(state, lane[~last], given[~last])
 

@@ -143,8 +143,8 @@ class VerdictOut(BaseModel):
 
     arm: SentLabel
     top: list[SentLabel] = Field(description="The k best, best first, where more than one was asked for.")
-    told_apart: list[bool] = Field(
-        description="Where `top` is an order: of each place, whether one arm was left for it. Elsewhere it is a guess."
+    settled: list[bool] = Field(
+        description="Where `top` is an order: of each place, whether it is settled. The others have what leads."
     )
     status: Literal["confident", "budget"]
     plays: int

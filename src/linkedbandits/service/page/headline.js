@@ -11,7 +11,7 @@ export function answerOf({ done, leading, policy }) {
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
-  if (leading.told_apart?.length) return `${subject}: to be tried in this order`;
+  if (leading.settled?.length) return `${subject}: to be tried in this order`;
   return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
 }
 
@@ -80,9 +80,9 @@ const conditionsOf = ({ assumptions = [] }) =>
 function decided(view, arms) {
   const { verdict, policy } = view;
   const confident = verdict.status === "confident";
-  let note = "The plays ran out before the policy was sure, so no chance of error is stated.";
+  let note = `The plays ran out before the policy was sure, so no chance of error is stated.${settledBefore(view)}`;
   if (confident && verdict.error_bound !== null)
-    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.${guessesOf(verdict)}`;
+    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
   return {
     kind: confident ? `Verdict after ${plural(verdict.plays, "play")}` : `Out of plays after ${count(verdict.plays)}`,
@@ -91,10 +91,11 @@ function decided(view, arms) {
   };
 }
 
-/** The places of an order at which no arm was ahead by enough. */
-function guessesOf({ told_apart: toldApart = [] }) {
-  const guessed = toldApart.flatMap((told, place) => (told ? [] : [place + 1]));
-  return guessed.length > 0 ? ` Not told apart, and a guess: place ${guessed.join(", ")}.` : "";
+/** The places of an order that were settled before the plays ran out. */
+function settledBefore({ delta, verdict: { settled = [] } }) {
+  const places = settled.flatMap((done, place) => (done ? [place + 1] : []));
+  if (places.length === 0) return "";
+  return ` Settled before that, and wrong with probability at most ${chance(delta)}: place ${places.join(", ")}.`;
 }
 
 function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
