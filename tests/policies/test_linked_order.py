@@ -201,6 +201,12 @@ def test_a_tie_is_passed_over_if_a_gap_is_told():
     assert verdict.settled == (True, True, True, True)
 
 
+def test_a_gap_makes_runs_shorter():
+    plain, told = (found(TABLE, lb.LinkedOrder(0.1, places=3, gap=gap), 50).plays.mean() for gap in (None, 0.08))
+    assert told < 0.6 * plain
+    assert found(TIED, lb.LinkedOrder(0.1, places=4, gap=0.03), 50).plays.mean() < 4000
+
+
 def test_without_a_gap_a_tie_ends_with_the_plays_and_says_what_was_settled():
     exp, _ = live(TIED, lb.LinkedOrder(0.1, places=3), 100_000, max_plays=3000)
     verdict = exp.recommend()
