@@ -44,6 +44,15 @@ class LaneState:
         for field in fields(self):
             setattr(self, field.name, getattr(self, field.name)[lanes])
 
+    def take(self, lanes: npt.NDArray[Any]) -> Self:
+        """These lanes as a state of their own."""
+        return type(self)(**{field.name: getattr(self, field.name)[lanes] for field in fields(self)})
+
+    def put(self, lanes: npt.NDArray[Any], part: Self) -> None:
+        """Have these lanes be as in ``part``, in place."""
+        for field in fields(self):
+            getattr(self, field.name)[lanes] = getattr(part, field.name)
+
     def to_json(self) -> dict[str, Any]:
         """All arrays by name, as lists and numbers that JSON keeps exactly."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}

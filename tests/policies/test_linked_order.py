@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from math import factorial, prod
 
 import numpy as np
@@ -249,6 +250,45 @@ def test_it_goes_on_from_the_middle_of_a_place():
     assert (reads, played) == (1, again)
     assert resumed.recommend() == straight.recommend()
     assert resumed.snapshot() == straight.snapshot()
+
+
+class Played:
+    """What was played live, by tuple: each play ends as the next one of its tuple did then."""
+
+    independent = False
+
+    def __init__(self, played, exp):
+        self.ends = defaultdict(list)
+        for play, arms in enumerate(played):
+            self.ends[arms].append(exp.answers[play])
+
+    def keep(self, lanes):
+        pass
+
+    def successes(self, samples):
+        raise NotImplementedError
+
+    successes_of = successes
+
+    def hits(self, order, times):
+        hits = np.zeros_like(order)
+        for _ in range(int(times[0])):
+            arms = [arm for arm in order[0].tolist() if arm >= 0]
+            hit = self.ends[tuple(arms)].pop(0)
+            if hit >= 0:
+                hits[0, arms.index(hit)] += 1
+        return hits
+
+
+def test_a_simulation_on_what_was_played_live_goes_the_same_way():
+    policy = lb.LinkedOrder(0.05, places=3, gap=0.02)
+    exp, played = live(TABLE, policy, 100_000)
+    world = Played(played, exp)
+    runs = lb.simulate(TABLE.means, policy, linkage="free", world=world, trials=1, seed=3)
+    verdict = exp.recommend()
+    assert (verdict.plays, verdict.top) == (runs.plays[0], tuple(runs.top[0].tolist()))
+    assert [estimate.samples for estimate in exp.estimates()] == runs.samples[0].tolist()
+    assert not any(world.ends.values())
 
 
 def test_lanes_come_to_their_places_in_their_own_time():

@@ -239,10 +239,7 @@ class LinkedOrder(InBatches[LinkedOrderState]):
 
     def _plan(self, state: LinkedOrderState, due: BoolArray) -> None:
         """Plan in the lanes whose turn it is."""
-        part = state
-        if not due.all():
-            part = LinkedOrderState(**{each.name: getattr(state, each.name) for each in fields(state)})
-            part.keep(due)
+        part = state if due.all() else state.take(due)
         led = part.leader
         reach = _share_that_reaches(part)
         gap = 0.0 if self.gap is None else self.gap
@@ -252,8 +249,7 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         part.behind_leader[changed] = part.behind_leader_hits[changed] = 0.0
         part.bets[part.block == 0] = 0.0
         if part is not state:
-            for each in fields(state):
-                getattr(state, each.name)[due] = getattr(part, each.name)
+            state.put(due, part)
 
 
 def _without_a_place(state: LinkedOrderState) -> BoolArray:
