@@ -1,7 +1,7 @@
-"""For all tests, those in docstrings included: with LINKEDBANDITS_NO_SKIPS=1 a test that is skipped has failed.
+"""For all tests, those in docstrings included: names are the same in every process, and skips can be made failures.
 
 On a user's machine a missing browser, database or extra is a reason to skip, and the test says what is missing. Where a
-change is judged it is a hole in the judgement.
+change is judged it is a hole in the judgement: with LINKEDBANDITS_NO_SKIPS=1 a test that is skipped has failed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,13 @@ from __future__ import annotations
 import os
 
 import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Processes that share tests out know them by their names, which must not have an address in memory in them."""
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid} has another name in every process; give its parameters ids")
 
 
 @pytest.hookimpl(wrapper=True)

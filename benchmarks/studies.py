@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from linkedbandits.signals import ctrl_c_blocked
 from linkedbandits.study import Study, on_processes, read_study, run_study
 from linkedbandits.study.chunks import Chunk, cut, missing_ranges, run_chunk
 
@@ -57,11 +58,16 @@ def chunks_of(study: Study, blocks: int) -> list[Chunk]:
 
 def plain_loops(chunks: list[Chunk], cores: int) -> None:
     context = multiprocessing.get_context("forkserver")
-    loops = [context.Process(target=run_all, args=(chunks[core::cores],)) for core in range(cores)]
-    for loop in loops:
-        loop.start()
-    for loop in loops:
-        loop.join(3600)
+    loops = [context.Process(target=run_all, args=(chunks[core::cores],), daemon=True) for core in range(cores)]
+    try:
+        with ctrl_c_blocked():
+            for loop in loops:
+                loop.start()
+        for loop in loops:
+            loop.join(3600)
+    finally:
+        for loop in loops:
+            loop.kill()
 
 
 def run_all(chunks: list[Chunk]) -> None:

@@ -1,8 +1,9 @@
 """Web workers that share one experiment: which payment gateway works most often?
 
-The gateways here are simulated, and fail independently of each other, which LinkedElimination assumes. Real gateways,
-providers and readers mostly do not: what one fails on, the next mostly fails on too. Then use LinkedDuels, with the
-linkage "free" as here. The verdict names in ``assumes`` what its policy takes for granted.
+What one gateway fails on, the next mostly fails on too: here, as in life, some cards no gateway takes. LinkedDuels does
+not mind. It lets two gateways go first in turn, and so asks for the linkage "free". Policies for options that are
+independent of each other, such as LinkedElimination, can be confident and wrong here; their verdicts name in
+``assumes`` what they take for granted.
 
 Start a service with ``linkedbandits serve``, then run ``python examples/fallback_chain.py`` and watch the page.
 """
@@ -18,12 +19,13 @@ from linkedbandits.service.client import Client, RemoteExperiment
 
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
 GATEWAYS = {"Amber": 0.55, "Basalt": 0.60, "Cedar": 0.80, "Dune": 0.50}  # how often each works, which is not known
+BAD_CARDS = 0.15  # the share of customers for whom none of them works
 WORKERS = 4
 
 
-def charge(gateway: str, rng: random.Random) -> bool:
+def charge(gateway: str, card_is_good: bool, rng: random.Random) -> bool:
     """Stands for the call that may fail."""
-    return rng.random() < GATEWAYS[gateway]
+    return card_is_good and rng.random() < GATEWAYS[gateway] / (1 - BAD_CARDS)
 
 
 def worker(exp: RemoteExperiment, number: int) -> int:
@@ -36,16 +38,15 @@ def worker(exp: RemoteExperiment, number: int) -> int:
         except lb.ExperimentFinished:
             return customers
         # Try the gateways in the order given, and stop at the first that works.
-        hit = next((gateway for gateway in play.arms if charge(gateway, rng)), None)
+        card_is_good = rng.random() >= BAD_CARDS
+        hit = next((gateway for gateway in play.arms if charge(gateway, card_is_good, rng)), None)
         exp.tell(play.id, hit)
         customers += 1
 
 
 def main() -> None:
     with Client(URL) as client:
-        exp = client.create(
-            "gateways", list(GATEWAYS), lb.LinkedElimination(delta=0.05), linkage="free", parallel=WORKERS
-        )
+        exp = client.create("gateways", list(GATEWAYS), lb.LinkedDuels(delta=0.05), linkage="free", parallel=WORKERS)
         print(f"watch it: {URL}/#/experiments/{exp.id}")
         with ThreadPoolExecutor(WORKERS) as pool:
             customers = sum(pool.map(lambda number: worker(exp, number), range(WORKERS)))

@@ -89,6 +89,9 @@ def test_the_example_of_options_that_fail_together_is_confident_and_wrong():
     linked, alone = names["linked"], names["alone"]
     assert (linked.arm, linked.status, linked.assumes) == ("A", "confident", ("independent options",))
     assert (alone.arm, alone.status, alone.assumes) == ("B", "confident", ())
+    duels = names["duels"]
+    assert (duels.arm, duels.status, duels.assumes) == ("B", "confident", ())
+    assert duels.plays < alone.plays
 
 
 def test_which_policy_begins_with_the_question_whether_options_fail_together():

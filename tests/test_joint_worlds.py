@@ -212,3 +212,15 @@ def test_several_tuples_at_once():
         Repeats(order[:, 0], times[:, 0]), np.full(5, 9), 3, LINKAGES["free"], lb.OutcomeTable(ROWS).world(5, seed=1)
     )
     assert one.met.all()
+
+
+@pytest.mark.parametrize("tried", [[2, 1], [2, 1, 0], [0, 1, 2]])
+def test_options_that_always_succeed_do_so_whatever_rounding_says(tried):
+    """Weights that add up to a little more than 1: so does the mean of an option that never fails."""
+    for scale in (1.0, 3.0, 7.0, 0.7):
+        counts = scale * np.full(3, 0.1).cumsum()[::-1]
+        table = lb.OutcomeTable([[0, 0, 1], [0, 1, 1], [1, 1, 1]], counts=counts)
+        times = np.array([1000, 7])
+        hits = table.world(2, seed=1).hits(np.array([tried, tried]), times)
+        assert (hits.sum(axis=1) == times).all()
+        assert table.means.max() <= 1.0

@@ -102,7 +102,8 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, fitted_to, assumptions; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, fitted_to, "
+    "assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 

@@ -167,3 +167,40 @@ def test_a_library_that_hooks_ctrl_c_does_not_raise_it_a_second_time():
     """)
     with process, killed_in_the_end(process):
         assert process.communicate(timeout=SECONDS) == ("Interrupted\n", "")
+
+
+AT_THE_END = """
+        import atexit, linkedbandits.signals
+        linkedbandits.signals.SECONDS_TO_END = {seconds}
+        atexit.register(time.sleep, 300)
+        try:
+            ready()
+            time.sleep(300)
+        except KeyboardInterrupt as stopped:
+            print("ready", flush=True)
+            sys.exit(exit_status(stopped))
+"""
+
+
+def test_what_the_interpreter_does_at_its_end_is_bounded_too():
+    process = start(AT_THE_END.format(seconds=0.5))
+    status, _, complained = ended(process, signal.SIGTERM)
+    assert (status, complained) == (143, "linkedbandits: ended at once; a study keeps what it had finished\n")
+
+
+def test_a_second_one_ends_it_at_once_when_everything_has_unwound():
+    process = start(AT_THE_END.format(seconds=300))
+    status, _, complained = ended(process, signal.SIGINT, signal.SIGINT)
+    assert (status, complained) == (130, "linkedbandits: ended at once; a study keeps what it had finished\n")
+
+
+def test_a_server_is_told_of_what_comes_before_it_listens():
+    process = start("""
+        heard = []
+        leave_signals_to_the_server(lambda number, frame: heard.append(number))
+        ready()
+        while not heard:
+            time.sleep(0.01)
+        print(heard)
+    """)
+    assert ended(process, signal.SIGTERM) == (0, "[15]\n", "")

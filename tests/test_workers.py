@@ -161,7 +161,7 @@ def test_what_has_come_in_is_given_back_before_the_error(tmp_path, monkeypatch):
         (tmp_path / word).touch()
         until((tmp_path / following).exists, following)
     assert next(results)[1] == 2
-    with pytest.raises(lb.EngineFailure, match="1 workers died over piece 1"):
+    with pytest.raises(lb.EngineFailure, match="a worker died over piece 1, the last ended"):
         next(results)
 
 
@@ -459,3 +459,78 @@ def test_there_is_a_core_to_use(monkeypatch):
     for cores, usable in ((8, 8), (None, 1)):
         monkeypatch.setattr(workers.os, "cpu_count", lambda cores=cores: cores)
         assert usable_cores() == usable
+
+
+class LeavesWhenRead:
+    """What ends the thread that reads it."""
+
+    def __reduce__(self):
+        return (sys.exit, (3,))
+
+
+def make_what_leaves(piece):
+    return LeavesWhenRead() if piece == 1 else piece
+
+
+def test_a_result_that_ends_the_thread_that_reads_it_is_an_error_and_no_wait():
+    with pytest.raises(lb.EngineFailure, match=r"1 could not be run \(SystemExit\(3\)\); the remedy"):
+        list(run(make_what_leaves, [0, 1]))
+
+
+def raise_stop(piece):
+    raise StopIteration(piece)
+
+
+def test_a_piece_may_not_end_the_generator():
+    with pytest.raises(lb.EngineFailure, match=r"3 raised StopIteration\(3\); the remedy"):
+        list(run(raise_stop, [3]))
+
+
+@pytest.mark.parametrize("fault", ["the source", "a piece that cannot be sent"])
+def test_what_is_handed_out_is_finished_before_an_error_of_who_makes_the_pieces(fault):
+    def source():
+        yield from range(8)
+        if fault == "the source":
+            raise lb.InvalidParameter("no more")
+        yield lambda: None
+        yield 9
+
+    finished = []
+    with pytest.raises((lb.InvalidParameter, AttributeError, pickle.PicklingError), match=r"no more|pickle"):  # noqa: PT012
+        for piece, _ in run(square, source()):
+            finished.append(piece)
+    assert sorted(finished) == list(range(8))
+
+
+def test_no_workers_at_all_are_refused():
+    with pytest.raises(lb.InvalidParameter, match="0 workers can do nothing"):
+        list(run(square, [1], 0))
+
+
+def test_a_worker_that_begins_when_the_run_is_over_is_ended_at_once(monkeypatch):
+    """The run ends while a worker takes long to begin: longer than its end waits for it."""
+    begin, begun = threading.Event(), []
+
+    class Slow(workers._Worker):
+        def __init__(self, context):
+            assert begin.wait(60)
+            super().__init__(context)
+            begun.append(self._process.pid)
+
+    monkeypatch.setattr(workers, "_Worker", Slow)
+    monkeypatch.setattr(workers, "_SECONDS_TO_END", 0.2)
+    ended = []
+
+    def close_soon():
+        results = run(say_so_and_never_end, [Path("never")], 1)
+        crew_began = threading.Timer(0.2, lambda: ended.append(results.gi_frame.f_locals["crew"].end()))
+        crew_began.start()
+        with pytest.raises(lb.EngineFailure):
+            next(results)
+
+    closing_thread = threading.Thread(target=close_soon, daemon=True)
+    closing_thread.start()
+    until(lambda: ended, "the end of the run")
+    begin.set()
+    until(lambda: begun and parent_of(begun[0]) is None, "the worker that was late to be gone")
+    join(closing_thread)

@@ -260,9 +260,7 @@ class KindsWorld(JointWorld):
     def __init__(self, kinds: KindsOfRequests, trials: int, seed: Seed) -> None:
         self._kinds = kinds
         self._streams = LaneStreams(seed, kinds.chances.shape[1], range(trials))
-        weighed = kinds.weights[:, np.newaxis] * kinds.chances
-        self._first = weighed.sum(axis=0)
-        self._second = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+        self._ends_by_pair = _ends_by_pair(kinds)
         self._known: dict[bytes, FloatArray] = {}
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
@@ -279,10 +277,7 @@ class KindsWorld(JointWorld):
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
         one, two = pairs.T
-        ends = np.empty((lane.size, 3))
-        ends[:, 0] = self._first[one]
-        ends[:, 1] = np.where(two >= 0, self._second[one, two], 0.0)
-        return _with_the_rest(ends)
+        return np.asarray(np.take(self._ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0))
 
     def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
         distinct, which = np.unique(tuples, axis=0, return_inverse=True)
@@ -295,7 +290,21 @@ class KindsWorld(JointWorld):
         return _with_the_rest(ends)[which.reshape(-1)]
 
 
+def _ends_by_pair(kinds: KindsOfRequests) -> FloatArray:
+    """How likely plays of a pair end at its first, at its second, and at none: a row for each pair, in order.
+
+    Those of an option as the first begin with a row for its plays alone.
+    """
+    options = kinds.chances.shape[1]
+    ends = np.zeros((options, options + 1, 3))
+    ends[:, :, 0] = (kinds.weights @ kinds.chances)[:, np.newaxis]
+    ends[:, 1:, 1] = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+    return _with_the_rest(ends.reshape(-1, 3))
+
+
 def _with_the_rest(ends: FloatArray) -> FloatArray:
-    """With what is left for plays without a hit in the last column; rounding must not make that negative."""
-    np.clip(1 - ends[:, :-1].sum(axis=1), 0.0, 1.0, out=ends[:, -1])
+    """With what is left for plays without a hit in the last column; none may be below 0 or above 1 by rounding."""
+    hit = ends[:, :-1]
+    hit /= np.maximum(hit.sum(axis=1, keepdims=True), 1.0)
+    np.clip(1 - hit.sum(axis=1), 0.0, 1.0, out=ends[:, -1])
     return ends

@@ -660,8 +660,8 @@ def play_tuples(request: Tuples, limit: IntArray, arms: int, world: World) -> Fu
     tried[:, :, 0] = times
     for place in range(1, tried.shape[2]):
         np.subtract(tried[:, :, place - 1], hits[:, :, place - 1], out=tried[:, :, place])
-    # Arms by lane, flat; filled-up places have a cell of their own behind the arms.
-    cell = (request.order % (arms + 1) + (arms + 1) * np.arange(lanes)[:, np.newaxis, np.newaxis]).ravel()
+    # Arms by lane, flat, with a cell more in each lane: one before its first arm, where filled-up places go.
+    cell = (request.order + ((arms + 1) * np.arange(lanes) + 1)[:, np.newaxis, np.newaxis]).ravel()
     samples, successes = (_add_up(cell, counts.ravel(), lanes, arms) for counts in (tried, hits))
     plays = times.sum(axis=1)
     met = np.asarray((times == request.times).all(axis=1))
@@ -672,7 +672,7 @@ def _add_up(cell: IntArray, counts: IntArray, lanes: int, arms: int) -> IntArray
     """The counts of every cell; in whole numbers, which weights of bincount are not."""
     total = np.zeros(lanes * (arms + 1), dtype=np.int64)
     np.add.at(total, cell, counts)
-    return total.reshape(lanes, arms + 1)[:, :arms]
+    return total.reshape(lanes, arms + 1)[:, 1:]
 
 
 def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world: World) -> Fulfilment:

@@ -13,7 +13,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -73,7 +73,9 @@ def ended_by_signals() -> Iterator[None]:
     try:
         yield
     finally:
-        if not raised:  # else the process is about to end, and is watched until it has
+        if raised:  # the process is about to end, and is watched until it has: this end must stay open as long
+            writing.detach()
+        else:
             signal.set_wakeup_fd(woken_before)
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)  # None: it was set by something else than Python
@@ -113,14 +115,14 @@ def take_back_signals() -> None:
                 signal.signal(number, handler)
 
 
-def leave_signals_to_the_server() -> None:
-    """For a server that listens to signals itself, and passes them on when it has stopped: nothing is left to do then.
+def leave_signals_to_the_server(stop: Callable[[int, FrameType | None], None]) -> None:
+    """For a server that listens to signals itself, and says with ``end_in_time`` and ``end_now`` what they do.
 
-    It says with ``end_in_time`` and ``end_now`` what they do meanwhile.
+    ``stop`` is told of those that come before it listens, and of those that it passes on when it has stopped.
     """
     signal.set_wakeup_fd(-1)
     for number in STOP_SIGNALS:
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, stop)
 
 
 def end_in_time(number: int) -> None:

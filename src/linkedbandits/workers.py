@@ -27,7 +27,7 @@ from itertools import islice
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
-from linkedbandits.errors import EngineFailure
+from linkedbandits.errors import EngineFailure, InvalidParameter
 from linkedbandits.signals import ctrl_c_blocked
 
 MOST_DEATHS = 5
@@ -68,25 +68,34 @@ def run_pieces(
     ended, and the ``remedy``. Whatever the error, everything that is finished is given back before it. Close the
     generator to end the workers before all is done.
     """
+    if workers < 1:
+        raise InvalidParameter(f"{workers} workers can do nothing; give at least one")
     source = iter(pieces)
     crew: _Crew[P] = _Crew(function, workers, name_of, remedy)
     unfinished = 0
+    fault: Exception | None = None
+    wanted = workers * (1 + _AHEAD)
     try:
-        for piece in islice(source, workers * (1 + _AHEAD)):
-            crew.hand_out(piece)
-            unfinished += 1
-        while unfinished:
+        while True:
+            try:
+                for piece in islice(source, wanted if fault is None else 0):
+                    crew.hand_out(piece)
+                    unfinished += 1
+            except Exception as error:  # of who makes the pieces, or one that cannot be sent: no more are handed out
+                fault = error
+            if not unfinished:
+                break
             errand, outcome = crew.next_outcome()
             unfinished -= 1
+            wanted = 1
             if isinstance(outcome, Exception):
                 for finished, late in crew.outcomes_so_far():
                     if not isinstance(late, Exception):
                         yield finished.piece, late.result
                 raise outcome
             yield errand.piece, outcome.result
-            for piece in islice(source, 1):
-                crew.hand_out(piece)
-                unfinished += 1
+        if fault is not None:
+            raise fault
     finally:
         crew.end()
 
@@ -120,6 +129,7 @@ class _Crew(Generic[P]):
 
     def __init__(self, function: Callable[[P], Any], workers: int, name_of: Callable[[P], str], remedy: str) -> None:
         self._function = function
+        self._owner = os.getpid()
         self._name_of = name_of
         self._remedy = remedy
         # Forking this process would copy the locks of its threads, held as they happen to be. A fork server has none.
@@ -162,6 +172,8 @@ class _Crew(Generic[P]):
 
     def end(self) -> None:
         """Kill the workers, whatever they are doing, and let the threads go."""
+        if os.getpid() != self._owner:  # a fork of the process, whose workers these are not
+            return
         self._ended.set()
         deadline = time.monotonic() + _SECONDS_TO_END
         if self._starting.acquire(timeout=_SECONDS_TO_END):  # from here on none is started
@@ -194,11 +206,10 @@ class _Crew(Generic[P]):
                     _log.warning("a worker died over %s, which is run again: %s", errand.name, how)
                     self._todo.put(errand)
                     continue
-                outcome = EngineFailure(
-                    f"{errand.deaths} workers died over {errand.name}, the last {how}; {self._remedy}"
-                )
-            except Exception as error:
-                outcome = EngineFailure(f"{errand.name} could not be run ({error}); {self._remedy}")
+                workers = "a worker" if errand.deaths == 1 else f"{errand.deaths} workers"
+                outcome = EngineFailure(f"{workers} died over {errand.name}, the last {how}; {self._remedy}")
+            except BaseException as error:  # whatever reading a result may do, the thread goes on
+                outcome = EngineFailure(f"{errand.name} could not be run ({error!r}); {self._remedy}")
                 outcome.__cause__ = error
             self._outcomes.put((errand, outcome))
         if worker is not None:
@@ -211,6 +222,8 @@ class _Crew(Generic[P]):
             return _Finished(content)
         if isinstance(content, MemoryError):
             return EngineFailure(f"a worker ran out of memory over {errand.name}; {self._remedy}")
+        if isinstance(content, StopIteration):  # which no generator can raise
+            return EngineFailure(f"{errand.name} raised {content!r}; {self._remedy}")
         content.add_note(f"Raised in a worker process, over {errand.name}:\n{where}")
         assert isinstance(content, Exception)
         return content
@@ -233,6 +246,10 @@ class _Crew(Generic[P]):
                 raise EOFError("the run is over")
             with ctrl_c_blocked():
                 worker = _Worker(self._context)
+            if self._ended.is_set():  # that took longer than end() has waited for
+                worker.kill()
+                worker.end()
+                raise EOFError("the run is over")
             self._running.add(worker)
             return worker
 

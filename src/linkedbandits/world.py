@@ -167,10 +167,14 @@ class CoinFlips(ManyTuples):
         return np.stack([self.hits(order[:, one], times[:, one]) for one in range(order.shape[1])], axis=1)
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
+        if self._means.strides[0] == 0:  # all lanes have the same means
+            first, second = self._means[0][pairs.T]
+        else:
+            first, second = self._means[lane, pairs.T]
         ends = np.empty((lane.size, 3))
-        ends[:, 0] = self._means[lane, pairs[:, 0]]
-        fails = 1 - ends[:, 0]
-        ends[:, 1] = fails * np.where(pairs[:, 1] < 0, 0.0, self._means[lane, pairs[:, 1]])
+        ends[:, 0] = first
+        fails = 1 - first
+        ends[:, 1] = fails * np.where(pairs[:, 1] < 0, 0.0, second)
         np.subtract(fails, ends[:, 1], out=ends[:, 2])
         return ends
 

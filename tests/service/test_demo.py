@@ -10,7 +10,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.calls import Listed
-from linkedbandits.service.demo import GATEWAYS, NAME, Traffic, open_demo
+from linkedbandits.service.demo import BAD_CARDS, GATEWAYS, NAME, Traffic, open_demo
 from tools.waiting import run_async
 
 
@@ -66,8 +66,8 @@ class Experiments:
 
         return SimpleNamespace(id=experiment, done=done)
 
-    async def create(self, name, arms, policy, *, lease_seconds):
-        self.created = (name, arms, lease_seconds)
+    async def create(self, name, arms, policy, *, linkage, lease_seconds):
+        self.created = (name, arms, policy, linkage, lease_seconds)
         return SimpleNamespace(id="new")
 
 
@@ -75,7 +75,7 @@ def test_a_demonstration_that_is_paused_or_decided_is_not_gone_on_with_nor_what_
     others = [("a", "payment", "running"), ("b", NAME, "paused"), ("c", NAME, "running"), ("d", NAME, "archived")]
     client = Experiments(*others, done={"c"})
     assert run_async(open_demo(client)).id == "new"
-    assert client.created == (NAME, list(GATEWAYS), 20.0)
+    assert client.created == (NAME, list(GATEWAYS), lb.LinkedDuels(delta=0.05), "free", 20.0)
     going_on = Experiments(*others, ("e", NAME, "running"), ("f", NAME, "running"), done={"c"})
     assert run_async(open_demo(going_on)).id == "e"
     assert going_on.created is None
@@ -108,10 +108,11 @@ def quick_users(monkeypatch):
     monkeypatch.setattr("linkedbandits.service.demo._SECONDS_WITHOUT_PLAYS", 1e-6)
 
 
-def users_of(seed, plays=40, lost=0.3, full=()):
+def users_of(seed, plays=40, lost=0.3, full=(), means=GATEWAYS, hopeless=0.0):
     desk = HandsOutPlays(plays, full)
     heard = []
-    traffic = Traffic(desk, GATEWAYS, 1e6, lost, random.Random(seed), on_told=lambda: heard.append(1))
+    said = {"on_told": lambda: heard.append(1), "hopeless": hopeless}
+    traffic = Traffic(desk, means, 1e6, lost, random.Random(seed), **said)
     run_async(traffic.run())
     assert traffic.done
     assert len(heard) == len(desk.told)
@@ -130,3 +131,12 @@ def test_the_share_that_is_lost_never_answers(quick_users):
 def test_users_for_whom_there_is_no_play_leave_and_the_others_go_on(quick_users):
     full = {2, 3, 7}
     assert sorted(users_of(4, lost=0.0, full=full)) == sorted(set(range(1, 41)) - full)
+
+
+def test_gateways_fail_together_on_users_whom_none_can_serve(quick_users):
+    """Ten gateways that serve all others: only the share of hopeless users has no hit. P(false alarm) < 1e-6."""
+    told = users_of(5, plays=1000, lost=0.0, means=dict.fromkeys(GATEWAYS, 0.75), hopeless=0.25)
+    unserved = sum(hit is None for hit in told.values())
+    assert 180 < unserved < 325
+    assert set(told.values()) == {None, "Amber"}
+    assert max(GATEWAYS.values()) <= 1 - BAD_CARDS

@@ -99,7 +99,7 @@ def test_a_url_that_is_none_is_not_tried_again():
         (calls.estimates("x"), {"plays": 1, "estimates": [{"arm": "a", "luck": 1}]}),
         (calls.set_status("x", "pause"), ["status"]),
     ],
-    ids=str,
+    ids=lambda value: value.path if isinstance(value, calls.Call) else str(value),
 )
 def test_a_success_that_is_no_answer_to_the_call_is_noticed(call, content):
     with pytest.raises(lb.UnexpectedAnswer, match=f"{call.method} {call.path} was answered with something else"):

@@ -26,9 +26,9 @@ def demo_traffic(
 ) -> None:
     """Play simulated users against a running service, until there is a verdict.
 
-    Ten payment gateways, tried in order until one works; some users never say how it went.
+    Ten payment gateways, tried until one works; some users never say how it went.
 
-    They fail independently of each other, as real ones mostly do not.
+    As real ones do, they fail together: some cards no gateway takes. The policy, linked-duels, does not mind.
     """
     asyncio.run(_play(url, token, rate, lost, seconds, random.Random(seed)))
 
@@ -38,7 +38,7 @@ async def _play(
 ) -> None:
     with opt.service_extra():
         from linkedbandits.service.async_client import AsyncClient  # an extra
-        from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo
+        from linkedbandits.service.demo import BAD_CARDS, GATEWAYS, Traffic, open_demo
 
     async with AsyncClient(url, token) as client:
         exp = await open_demo(client)
@@ -51,7 +51,7 @@ async def _play(
             if told % 100 == 0:
                 typer.echo(f"{told:,} plays told", err=True)
 
-        traffic = Traffic(exp, GATEWAYS, rate, lost, rng, count)
+        traffic = Traffic(exp, GATEWAYS, rate, lost, rng, count, hopeless=BAD_CARDS)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await traffic.run()

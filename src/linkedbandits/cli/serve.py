@@ -63,7 +63,7 @@ def serve(
         )
         on_ready = _announce_and_play(store) if demo else _announce(store)
         server = make_server(opened, settings, host, port, on_ready)
-        leave_signals_to_the_server()
+        leave_signals_to_the_server(server.stop_early)
         server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
 
@@ -101,11 +101,11 @@ def _announce_and_play(store: str) -> Callable[[str], None]:
 
 async def _play(url: str) -> None:
     from linkedbandits.service.async_client import AsyncClient  # an extra
-    from linkedbandits.service.demo import GATEWAYS, Traffic, open_demo
+    from linkedbandits.service.demo import BAD_CARDS, GATEWAYS, Traffic, open_demo
 
     async with AsyncClient(url) as client:
         exp = await open_demo(client)
         typer.echo(f"Simulated users are playing: {url}/#/experiments/{exp.id}")
-        await Traffic(exp, GATEWAYS, opt.DEMO_RATE, opt.DEMO_LOST, random.Random()).run()
+        await Traffic(exp, GATEWAYS, opt.DEMO_RATE, opt.DEMO_LOST, random.Random(), hopeless=BAD_CARDS).run()
         verdict = await exp.recommend()
         typer.echo(f"The demonstration is decided: {verdict.arm} is best, after {verdict.plays:,} plays.")

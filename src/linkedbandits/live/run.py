@@ -14,10 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
-from linkedbandits.live.requests import RequestInProgress, TuplesInProgress, begin, counts_in, is_of, resume
+from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
 from linkedbandits.model import COUNT_LIMIT, IntArray, Status, check_request
@@ -314,8 +315,9 @@ class Run:
         """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
 
         Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
-        so that an answer does not count any sooner for being quick. For a policy that looks at whole plays, because
-        arms may depend on each other, all of them are spare plays: those of each tuple are taken in their order.
+        so that an answer does not count any sooner for being quick. For a policy that does not take arms to be
+        independent all of them are spare plays: what an arm did behind others is no sample of it, but plays of the same
+        tuple are as good as new ones, taken in their order.
         """
         arms = self._samples.size
         self.answers = played.answers
@@ -323,8 +325,9 @@ class Run:
         self._given_up = played.given_up
         self._late_samples, self._late_successes = played.late_samples, played.late_successes
         self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
-        whole_plays = isinstance(self._request, TuplesInProgress)
-        end = 0 if whole_plays else min(played.out, default=len(self.answers))
+        assumed = self.policy.assumptions(self.linkage)
+        arm_by_arm = self.linkage.tries_one or INDEPENDENT_OPTIONS in assumed
+        end = 0 if not arm_by_arm else min(played.out, default=len(self.answers))
         self._log, in_log = self.answers.log(arms, end)
         self._samples = played.samples - self._log.left
         self._successes = played.successes - self._log.successes_left

@@ -34,12 +34,14 @@ from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.duels import DuelBets, place_duel_bets
 from linkedbandits.stopping.evidence import grow
 
-GROWTH = 0.02
+GROWTH = 0.015
 """A block asks for this share of the duels a rival has had."""
-LOOKS = 7
+LOOKS = 8
 """One plan and one bet serve this many blocks, once the first few are over;"""
-EARLY_BLOCKS = 50
-"""before that, every block has its own."""
+EARLY_BLOCKS = 44
+"""before that two,"""
+FIRST_BLOCKS = 16
+"""and in the very beginning every block has its own."""
 FIRST_SUCCESSES = 0.3
 """A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
 RESERVE = 8.0
@@ -50,9 +52,9 @@ the logarithm of how much longer the run is than its own part in it."""
 
 STAKES: FloatArray = np.array([0.25, 0.75])
 """Of the requests on which two options differ, the share by which the leader is taken to win more than it loses;"""
-WEIGHTS: FloatArray = np.array([0.6, 0.4])
+WEIGHTS: FloatArray = np.array([0.7, 0.3])
 """the part of the capital that is bet on each;"""
-HIGHEST: FloatArray = np.array([0.5, 1.0])
+HIGHEST: FloatArray = np.array([0.7, 1.2])
 """and by how many standard errors the difference it stands for may exceed the one that was seen."""
 
 
@@ -97,8 +99,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
     turns, in any way. Duels are played in both orders, so the linkage has to be ``free``. The best option has to be
     unique for the run to end by itself. There is no ``k``: for the k best of dependent options nothing is proved here.
 
-    ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by about four
-    times if it is exact, and the guarantee holds only if it is right.
+    ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by two to
+    four times if it is exact, and the guarantee holds only if it is right.
 
     >>> import linkedbandits as lb
     >>> runs = lb.simulate([0.3, 0.6, 0.4], lb.LinkedDuels(delta=0.1), linkage="free", trials=100, seed=1)
@@ -183,7 +185,6 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         """Settle the bets, drop what they refute, and plan the next blocks when it is time."""
         lanes, arms = state.asked.shape
         state.block = state.block + 1
-        block = int(state.block[0])  # lanes start together and take one block a step
         assert counts.hits is not None
         hits = counts.hits.reshape(lanes, 2, arms, 2)
         was_in = state.still_in
@@ -191,7 +192,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         count_duels(state, hits)
         state.challenging = state.challenging & (state.still_in | ~was_in)
         self._answer(state)
-        if not state.stopped.all() and (block < EARLY_BLOCKS or block % LOOKS == 0):
+        # Lanes start together and take one block a step.
+        if ends_plan(state.block[:1]).all() and not state.stopped.all():
             told = 0.0 if self.gap is None else self.gap
             plan_duels(state, self.parallel, Told(least=told, beyond=np.full(lanes, told), shift=told))
             state.arm = np.where(state.stopped, state.arm, state.leader)
@@ -219,6 +221,11 @@ class Told:
     shift: float
 
 
+def ends_plan(block: IntArray) -> BoolArray:
+    """Is this block the last one that its plan serves?"""
+    return np.asarray(block % np.where(block < FIRST_BLOCKS, 1, np.where(block < EARLY_BLOCKS, 2, LOOKS)) == 0)
+
+
 def reserve(block: IntArray) -> FloatArray:
     """What has not entered the bets before the next block."""
     return np.asarray(RESERVE / (RESERVE + block))
@@ -235,22 +242,25 @@ def settle_bets(state: LinkedDuelsState, hits: IntArray, enough: float, missed: 
     ``hits`` (lanes, 2, arms, 2) are those of the first and the second of the duels that each option begins, and of
     those that the leader begins; ``missed`` (lanes, 2, arms) the plays of either kind that ended before their duel.
     """
-    arms = state.asked.shape[1]
+    # Operations along a long axis take a fraction of the time: pairs of a lane and an arm come last.
+    lanes, arms = state.asked.shape
     kept = reserve(state.block)
-    state.capital = state.capital + (reserve(state.block - 1) - kept)[:, np.newaxis, np.newaxis] * WEIGHTS
-    # Pairs of a lane and an arm come last: operations along a long axis take a fraction of the time.
-    lane, arm = (state.still_in & state.challenging).nonzero()
-    cell = lane * arms + arm
+    entering = (reserve(state.block - 1) - kept)[:, np.newaxis] * np.tile(WEIGHTS, arms)
+    state.capital = (state.capital.reshape(lanes, -1) + entering).reshape(state.capital.shape)
+    cell = np.flatnonzero(state.still_in & state.challenging)
+    lane = cell // arms
+    own, led = cell + lane * arms, cell + (lane + 1) * arms  # the tuples in which the option is first, and second
+    by_tuple = hits.reshape(-1, 2)
     parts = state.bets.shape[2]
     won = np.empty((parts, cell.size))  # in the order of the fields of DuelBets
     won[0] = 1
     won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
-    won[2], won[5] = hits[lane, 1, arm].T
-    won[3], won[4] = hits[lane, 0, arm].T
+    won[2], won[5] = by_tuple[led].T
+    won[3], won[4] = by_tuple[own].T
     if missed is not None:
         won[6] = missed[:, 1].sum(axis=1)[lane]
-        won[7], won[8] = missed[lane, 0, arm], missed[lane, 1, arm]
-    bets = state.bets.reshape(-1, parts * STAKES.size)[cell].T.reshape(parts, STAKES.size, cell.size)
+        won[7], won[8] = missed.reshape(-1)[own], missed.reshape(-1)[led]
+    bets = np.ascontiguousarray(state.bets.reshape(-1, parts * STAKES.size)[cell].T).reshape(parts, STAKES.size, -1)
     capital = state.capital.reshape(-1, STAKES.size)
     grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
     capital[cell] = grown.T
@@ -310,16 +320,18 @@ def plan_duels(
     state.step = np.maximum(wanted, 1).astype(np.int64)
 
     # Bets are on pairs of a lane and an arm, one after the other.
-    lane, arm = bet_on.nonzero()
-    leader, step = state.leader[lane], state.step[lane].astype(np.float64)
+    cell = np.flatnonzero(bet_on)
+    lane = cell // bet_on.shape[1]
+    step = state.step.astype(np.float64)[lane]
     led = step * rivals[lane]
-    middle = (led * mean[lane, leader] + step * mean[lane, arm]) / (led + step)
+    of_leader = mean[lanes, state.leader]
+    middle = (led * of_leader[lane] + step * mean.reshape(-1)[cell]) / (led + step)
     rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
-    rescued = (state.rescues[lane, arm] + 2 * rescue[lane]) / (state.seconds[lane, arm] + 2)
-    lead = (-state.standing[lane, arm], state.spread[lane, arm])
+    rescued = (state.rescues.reshape(-1)[cell] + 2 * rescue[lane]) / (state.seconds.reshape(-1)[cell] + 2)
+    lead = (-state.standing.reshape(-1)[cell], state.spread.reshape(-1)[cell])
     bets = _bets(middle, rescued, (led, step), lead, Told(told.least, told.beyond[lane], told.shift))
     parts = [getattr(bets, part.name) for part in fields(bets)[: state.bets.shape[2]]]
-    state.bets[lane, arm] = np.stack(parts).transpose(2, 0, 1)
+    state.bets.reshape(-1, len(parts) * STAKES.size)[cell] = np.concatenate(parts).T
 
 
 def _find_leader(state: LinkedDuelsState, among: BoolArray | None) -> None:

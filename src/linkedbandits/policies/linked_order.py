@@ -29,12 +29,11 @@ from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.linked_duels import (
-    EARLY_BLOCKS,
-    LOOKS,
     LinkedDuels,
     LinkedDuelsState,
     Told,
     count_duels,
+    ends_plan,
     plan_duels,
     settle_bets,
     wealth,
@@ -184,7 +183,7 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         count_duels(state, hits, missed)
         state.challenging = state.challenging & (state.still_in | ~was_in)
         self._give_places(state)
-        due = ~state.stopped & ((state.block < EARLY_BLOCKS) | (state.block % LOOKS == 0))
+        due = ~state.stopped & ends_plan(state.block)
         if due.any():
             self._plan(state, due)
         state.arm = np.where(state.place > 0, state.order[:, 0], state.leader)

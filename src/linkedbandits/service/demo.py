@@ -9,23 +9,25 @@ from dataclasses import dataclass
 
 from linkedbandits.errors import ExperimentFinished, TooManyInFlight
 from linkedbandits.model import Label
-from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.policies.linked_duels import LinkedDuels
 from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
 
 NAME = "Demo: which payment gateway works?"
 GATEWAYS: dict[Label, float] = {
-    "Amber": 0.08,
-    "Basalt": 0.11,
-    "Cedar": 0.05,
-    "Delta": 0.13,
-    "Ember": 0.09,
-    "Fjord": 0.20,
-    "Garnet": 0.16,
-    "Harbour": 0.12,
-    "Indigo": 0.06,
-    "Juniper": 0.10,
+    "Amber": 0.55,
+    "Basalt": 0.60,
+    "Cedar": 0.52,
+    "Delta": 0.62,
+    "Ember": 0.58,
+    "Fjord": 0.80,
+    "Garnet": 0.70,
+    "Harbour": 0.61,
+    "Indigo": 0.50,
+    "Juniper": 0.57,
 }
 """How often each succeeds. Fjord is best, which the experiment is not told."""
+BAD_CARDS = 0.15
+"""The share of users whose card no gateway takes: that is how options fail together."""
 
 _MEAN_SECONDS_TO_ANSWER = 0.3
 _SECONDS_WITHOUT_PLAYS = 0.2
@@ -38,14 +40,15 @@ async def open_demo(client: AsyncClient) -> AsyncRemoteExperiment:
             exp = client.experiment(listed.id)
             if not await exp.done():
                 return exp
-    return await client.create(NAME, list(GATEWAYS), LinkedElimination(delta=0.05), lease_seconds=20.0)
+    return await client.create(NAME, list(GATEWAYS), LinkedDuels(delta=0.05), linkage="free", lease_seconds=20.0)
 
 
 @dataclass
 class Traffic:
     """Users who come at a rate, try what they are given, and sometimes leave without a word.
 
-    ``on_told`` is called after every answer.
+    ``means`` are over all users, the share ``hopeless`` included whom no option can serve. ``on_told`` is called after
+    every answer.
     """
 
     exp: AsyncRemoteExperiment
@@ -54,6 +57,7 @@ class Traffic:
     lost: float
     rng: random.Random
     on_told: Callable[[], None] = lambda: None
+    hopeless: float = 0.0
     done: bool = False
 
     async def run(self) -> None:
@@ -79,7 +83,9 @@ class Traffic:
         await asyncio.sleep(rng.expovariate(1 / _MEAN_SECONDS_TO_ANSWER))
         if rng.random() < self.lost:
             return
-        hit = next((arm for arm in play.arms if rng.random() < self.means[arm]), None)
+        served = rng.random() >= self.hopeless
+        works = (arm for arm in play.arms if rng.random() * (1 - self.hopeless) < self.means[arm])
+        hit = next(works, None) if served else None
         told = await self.exp.tell_many([(play.id, hit)])
         self.done = self.done or told.done
         self.on_told()

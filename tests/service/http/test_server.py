@@ -135,3 +135,19 @@ def test_a_service_is_open_without_tokens_where_none_was_ever_made_and_only_this
             if tokens == "once":
                 writing.remove_token(record.id)
     assert make_server(store, settings, host, 0).service.settings.open_without_tokens == is_open
+
+
+def test_a_signal_before_it_listens_to_signals_stops_it_when_it_has_started(tmp_path, monkeypatch):
+    """As soon as the command has left signals to it; it has neither said that it is ready nor served anybody."""
+    in_time = []
+    monkeypatch.setattr("linkedbandits.service.http.server.end_in_time", in_time.append)
+    store = open_store(str(tmp_path / "experiments.sqlite3"))
+    said = []
+    server = make_server(store, Settings(), "127.0.0.1", 0, said.append)
+    server.stop_early(signal.SIGTERM, None)
+    running = threading.Thread(target=server.run, daemon=True)
+    running.start()
+    join(running)
+    server.stop_early(signal.SIGTERM, None)  # passed on when it has stopped
+    assert (said, in_time) == ([], [signal.SIGTERM])
+    store.close()

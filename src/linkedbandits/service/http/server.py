@@ -59,8 +59,15 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say where."""
         await super().startup(sockets)
-        if self.started and self._on_ready is not None:
+        if self.started and self.should_exit:  # a signal came before it could be heard, and nothing else ends it now
+            await self.shutdown(sockets)
+        elif self.started and self._on_ready is not None:
             self._on_ready(self.url)
+
+    def stop_early(self, sig: int, frame: FrameType | None) -> None:
+        """What they do before: it stops when it has started. Passed on afterwards, they have nothing left to do."""
+        if not self.should_exit:
+            self.handle_exit(sig, frame)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """What the signals to stop do while it serves."""
