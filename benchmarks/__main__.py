@@ -21,6 +21,7 @@ SECTIONS = {
     "validity-beyond": "validity:report_beyond",
     "commit-before": "commit_before:main",
     "real": "real:main",
+    "real-order": "real:order",
     "duels": "duels:main",
     "studies": "studies:main",
     "workers": "workers:main",

@@ -1,7 +1,8 @@
 """What the independence of options costs in reality: every policy on outcome tables of real systems.
 
 Requests are rows of a table, drawn at random, so that options fail together as they really did. The tables, their
-sources and licences are in ``benchmarks/data``. ``make bench SECTION=real`` writes the page ``docs/real-options.md``.
+sources and licences are in ``benchmarks/data``. ``make bench SECTION=real`` writes the page ``docs/real-options.md``,
+``make bench SECTION=real-order`` prints the table of section 6 in ``docs/duels.md``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ TRIALS = int(os.environ.get("TRIALS", "2000"))
 """Of the policies that the figures are about; the others get a tenth."""
 MOST_PLAYS = 200_000
 """A run that is longer ends undecided."""
+GAP = 0.005
+"""Of all requests, what an option has to be ahead by to matter for the order;"""
+ORDER_TRIALS = int(os.environ.get("TRIALS", "200"))
+"""and how many runs look for it."""
 DATA = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[1] / "docs" / "real-options.md"
 
@@ -155,6 +160,51 @@ def measured(policies: tuple[tuple[AnyPolicy, str], ...], trials: int, cases: tu
                     flush=True,
                 )
                 yield row
+
+
+def order() -> None:
+    """Attempts per request in the order of the means, in the greedy order, and in the one that LinkedOrder finds."""
+    print(f"LinkedOrder({DELTA:g}, places=all, gap={GAP:g}), {ORDER_TRIALS:,} runs a table\n")
+    print("| table | options | served | by means | greedy | fewer | found | plays | claim broken |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for case in CASES:
+        table = case.table()
+        options = table.means.size
+        runs = lb.simulate(
+            table.means,
+            lb.LinkedOrder(DELTA, places=options, gap=GAP),
+            linkage="free",
+            world=table.world(ORDER_TRIALS, seed=1),
+            trials=ORDER_TRIALS,
+            seed=1,
+            max_plays=10**7,
+        )
+        by_means = table.attempts(np.argsort(-table.means).tolist())
+        greedy = table.attempts(table.greedy_order())
+        found = np.array([table.attempts(top) for top in runs.top.tolist()])
+        broken = sum(passes_over_a_lead(table, top) for top in runs.top.tolist())
+        cells = [
+            case.name,
+            f"{options}",
+            f"{table.served(range(options)):.1%}",
+            f"{by_means:.4f}",
+            f"{greedy:.4f}",
+            f"{1 - greedy / by_means:.1%}",
+            f"{found.mean():.4f}",
+            f"{runs.plays.mean():,.0f}" + ("" if runs.confident.all() else " (not all ended)"),
+            f"{broken} of {ORDER_TRIALS}",
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def passes_over_a_lead(table: lb.OutcomeTable, top: list[int]) -> bool:
+    """Is some option not at its place, though it is ahead there of all others that are left by the gap?"""
+    for place, named in enumerate(top[:-1]):
+        gains = table.gains(top[:place])
+        second, first = np.sort(gains[top[place:]])[-2:]
+        if first - second >= GAP and gains[named] < first:
+            return True
+    return False
 
 
 def page(rows: list[Row], rest: list[Row]) -> str:

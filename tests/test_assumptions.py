@@ -48,7 +48,7 @@ def test_the_sentence_says_for_whom_it_holds_and_the_remedy_what_to_use():
     assert "linkage single" in INDEPENDENT_OPTIONS.remedy
 
 
-RIGHT_UNDER_DEPENDENCE = {"linked-duels"}
+RIGHT_UNDER_DEPENDENCE = {"linked-duels", "linked-order"}
 """Policies whose plays try several options, and which compare them fairly whatever depends on what."""
 CASES = [(policy, linkage) for policy in EVERY_POLICY for linkage in LINKAGES.values() if linkage.allows(policy.asks)]
 

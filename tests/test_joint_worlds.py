@@ -27,6 +27,35 @@ def test_where_the_plays_of_a_tuple_end():
     assert table.means == pytest.approx(np.mean(ROWS, axis=0))
 
 
+def attempts_by_hand(rows, order):
+    return np.mean([next((place for place, arm in enumerate(order, 1) if row[arm]), len(order)) for row in rows])
+
+
+def test_what_an_order_takes_and_serves():
+    table = lb.OutcomeTable(ROWS)
+    for order in itertools.permutations(range(3)):
+        assert table.attempts(order) == pytest.approx(attempts_by_hand(ROWS, order))
+        assert table.served(order) == pytest.approx(7 / 8)
+        assert table.served(order[:1]) == pytest.approx(table.means[order[0]])
+        left = [row for row in ROWS if not row[order[0]]]
+        assert table.gains(order[:1]) == pytest.approx(np.sum(left, axis=0) / 8)
+
+
+def test_the_greedy_order_puts_next_what_serves_most_of_the_rest():
+    table = lb.OutcomeTable([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]])
+    assert table.greedy_order() == (0, 2, 1)
+    assert table.attempts((0, 2, 1)) < table.attempts((0, 1, 2))
+    assert lb.OutcomeTable([[0, 1, 1], [1, 0, 0]]).greedy_order() == (0, 1, 2)  # the first of equals
+    assert lb.SharedDifficulty([0.5, 0.6, 0.55], 0.99, against=[0]).greedy_order() == (1, 0, 2)
+
+
+def test_gains_of_kinds_with_chances():
+    kinds = lb.SharedDifficulty([0.5, 0.6, 0.4], 0.7)
+    assert kinds.gains([1])[0] == pytest.approx(kinds.ends([1, 0])[1])
+    assert kinds.gains([1, 0])[2] == pytest.approx(kinds.ends([0, 1, 2])[2])
+    assert kinds.gains([]) == pytest.approx(kinds.means)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("tried", [(1,), (0, 2), (2, 0), (1, 2, 0), (1, 0, -1)])
 def test_many_plays_are_one_draw_of_their_counts(tried):

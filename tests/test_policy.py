@@ -67,7 +67,8 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     policy = Least()
     state = policy.start(2, 3, LANES_SEEDS)
     state.arm = np.array([2, 1])
-    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None)
+    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, in_order=False)
+    assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
     assert policy.answers_at_any_time is False
@@ -101,7 +102,8 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, log10_evidence, fitted_to, assumptions; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, fitted_to, "
+    "assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 
@@ -133,6 +135,9 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
 
         def answer(self, state):
             return state.arm[:, np.newaxis]
+
+        def settled(self, state):
+            return None
 
         def log10_evidence(self, state):
             return None
@@ -205,6 +210,8 @@ GOALS = {
     "LinkedHalving(plays=60, neighbours=1)": Goal(neighbours=1, budget=60),
     "LinkedDuels(delta=0.1, gap=None)": Goal(delta=0.1),
     "LinkedDuels(delta=0.1, gap=0.2)": Goal(delta=0.1),
+    "LinkedOrder(delta=0.1, places=2, gap=None)": Goal(delta=0.1, k=2, in_order=True),
+    "LinkedOrder(delta=0.1, places=3, gap=0.1)": Goal(delta=0.1, k=3, in_order=True),
     "CascadeBAI(delta=0.1, k=1, factor=4.0)": Goal(delta=0.1),
     "CascadeBAI(delta=0.1, k=2, factor=4.0)": Goal(delta=0.1, k=2),
     "MaximalSampling(delta=0.1, plays=None, calibration='proved')": Goal(delta=0.1),
@@ -297,3 +304,15 @@ def reads_by_name(path: Path) -> list[str]:
 def test_only_the_module_of_the_protocol_reads_policies_and_states_by_name():
     assert reads_by_name(SOURCE / "policy.py")  # or this test would see nothing
     assert [read for path in SOURCE.rglob("*.py") if path.name != "policy.py" for read in reads_by_name(path)] == []
+
+
+def test_lanes_of_a_state_can_be_taken_out_and_put_back():
+    state = LaneState(**open_lanes(4, 3))
+    state.arm = np.arange(4)
+    part = state.take(np.array([False, True, False, True]))
+    part.arm += 10
+    part.stopped[1] = True
+    assert state.arm.tolist() == [0, 1, 2, 3]
+    state.put(np.array([False, True, False, True]), part)
+    assert state.arm.tolist() == [0, 11, 2, 13]
+    assert state.stopped.tolist() == [False, False, False, True]

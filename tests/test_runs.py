@@ -41,6 +41,12 @@ def test_so_is_an_arm_within_so_many_places_of_one():
     assert far == [[0, 1, 3, 4], [0]]
 
 
+def test_of_an_order_the_first_arm_alone_is_judged():
+    means, top = np.array([0.5, 0.4, 0.1]), np.array([[0, 2], [0, 1], [1, 0]])
+    judged = [lb.Runs(means, top, top, top, top[:, 0] > 0, in_order=ordered).correct.tolist() for ordered in (0, 1)]
+    assert judged == [[False, True, True], [True, True, False]]
+
+
 def test_the_summary_has_the_figures_of_the_runs(runs):
     summary = runs.summary()
     assert summary.trials == 10

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         LinkedEGE,
         LinkedElimination,
         LinkedHalving,
+        LinkedOrder,
         LinkedTrackAndStop,
         MaximalSampling,
         MedianElimination,
@@ -83,7 +84,7 @@ else:
         "linkedbandits.live": "Estimate Experiment Play",
         "linkedbandits.model": "Verdict",
         "linkedbandits.policies": (
-            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedTrackAndStop "
+            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedOrder LinkedTrackAndStop "
             "MaximalSampling MedianElimination SuffixUCB UniformSampling"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
@@ -142,6 +143,7 @@ __all__ = [
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
+    "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",

@@ -104,7 +104,9 @@ class Verdict:
     ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
     still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
     claim (not the best arm; with an epsilon or neighbours, not within these of it), or None where there is no proof.
-    ``top`` has the k best arms, best first, where a policy was asked for more than one. ``assumes`` names what the
+    ``top`` has the k best arms, best first, where a policy was asked for more than one. If they are an order to try
+    them in, ``settled`` says of each place whether it is decided; at the others the policy names what leads.
+    What is settled holds with the policy's delta even if plays ran out before the rest. ``assumes`` names what the
     policy takes for granted: only where that holds is the answer worth what it says. ``Experiment.assumptions`` has the
     sentences, with what to use instead.
     """
@@ -114,6 +116,7 @@ class Verdict:
     plays: int
     error_bound: float | None
     top: tuple[Label, ...] = field(default=(), repr=False)
+    settled: tuple[bool, ...] = field(default=(), repr=False, kw_only=True)
     assumes: tuple[str, ...] = ()
 
 

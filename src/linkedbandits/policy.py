@@ -44,6 +44,15 @@ class LaneState:
         for field in fields(self):
             setattr(self, field.name, getattr(self, field.name)[lanes])
 
+    def take(self, lanes: npt.NDArray[Any]) -> Self:
+        """These lanes as a state of their own."""
+        return type(self)(**{field.name: getattr(self, field.name)[lanes] for field in fields(self)})
+
+    def put(self, lanes: npt.NDArray[Any], part: Self) -> None:
+        """Have these lanes be as in ``part``, in place."""
+        for field in fields(self):
+            getattr(self, field.name)[lanes] = getattr(part, field.name)
+
     def to_json(self) -> dict[str, Any]:
         """All arrays by name, as lists and numbers that JSON keeps exactly."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -82,7 +91,7 @@ class Goal:
     """What a policy looks for: which answers are right, how often it may be wrong, and what it may spend.
 
     >>> Goal(delta=0.05, k=3)
-    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None)
+    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, in_order=False)
     """
 
     delta: float | None = None
@@ -95,6 +104,10 @@ class Goal:
     """How many places an arm may be away from a right answer and still be one itself."""
     budget: int | None = None
     """The plays that the policy takes at most; None where it has no limit of its own."""
+    in_order: bool = False
+    """Are the k arms an order in which to try them, each the best on the requests that all before it fail on?
+
+    Means tell only whether the first of them is right."""
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -160,6 +173,13 @@ class Policy(Protocol[StateT]):
         """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
         return state.arm[:, np.newaxis]
 
+    def settled(self, state: StateT) -> BoolArray | None:
+        """Which places of its answer it came to an end with, (lanes, k), where the answer is an order.
+
+        At the others it names the arm that leads. None, the default, where the answer is no order.
+        """
+        return None
+
     def log10_evidence(self, state: StateT) -> FloatArray | None:
         """Evidence against every arm as a power of ten, (lanes, arms); an arm is dropped at 1/delta.
 
@@ -196,7 +216,7 @@ def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""
-INHERITED = ("answers_at_any_time", "goal", "answer", "log10_evidence", "fitted_to", "assumptions")
+INHERITED = ("answers_at_any_time", "goal", "answer", "settled", "log10_evidence", "fitted_to", "assumptions")
 """What has a default in :class:`Policy`."""
 
 
@@ -249,7 +269,14 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     return values
 
 
-DECLARED_AS = {"delta": "delta", "k": "k", "epsilon": "tolerance", "neighbours": "neighbours", "plays": "budget"}
+DECLARED_AS = {
+    "delta": "delta",
+    "k": "k",
+    "places": "k",
+    "epsilon": "tolerance",
+    "neighbours": "neighbours",
+    "plays": "budget",
+}
 """Parameters that mean the same in every policy, and the part of the goal that has to say so."""
 
 

@@ -37,7 +37,8 @@ class Runs:
 
     ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how
     far below the k-th best mean an arm may be and still count as right. So are ``neighbours``: how many places an arm
-    may be away from such a one.
+    may be away from such a one. With ``in_order`` the arms are an order, each the best where all before it fail; means
+    tell only whether the first of them is right, so that alone is judged.
     """
 
     means: FloatArray
@@ -47,6 +48,7 @@ class Runs:
     confident: BoolArray
     tolerance: float = 0.0
     neighbours: int = 0
+    in_order: bool = False
 
     @property
     def arm(self) -> IntArray:
@@ -60,12 +62,16 @@ class Runs:
 
     @property
     def correct(self) -> BoolArray:
-        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerances."""
-        least = np.sort(self.means)[-self.top.shape[1]] - self.tolerance
+        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerances.
+
+        Of an order, only the first arm is judged: ``OutcomeTable.gains`` has what it takes to judge the others.
+        """
+        judged = self.top[:, :1] if self.in_order else self.top
+        least = np.sort(self.means)[-judged.shape[1]] - self.tolerance
         rounding = 1e-12 if self.tolerance else 0.0
         right = np.flatnonzero(self.means >= least - rounding)
         places = np.abs(np.arange(self.means.size)[:, np.newaxis] - right).min(axis=1)
-        return np.asarray((places[self.top] <= self.neighbours).all(axis=1))
+        return np.asarray((places[judged] <= self.neighbours).all(axis=1))
 
     def error_rate(self) -> float:
         """The share of trials with a wrong answer."""

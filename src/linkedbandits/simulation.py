@@ -116,7 +116,14 @@ def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
     """Outcomes of lanes that all had these means, as the trials of one simulation."""
     goal = policy.goal
     return Runs(
-        means, outcomes.top, outcomes.plays, outcomes.samples, outcomes.confident, goal.tolerance, goal.neighbours
+        means,
+        outcomes.top,
+        outcomes.plays,
+        outcomes.samples,
+        outcomes.confident,
+        goal.tolerance,
+        goal.neighbours,
+        goal.in_order,
     )
 
 

@@ -11,7 +11,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, fulfil
 from linkedbandits.model import Counts
 from linkedbandits.policies import make_policy
-from linkedbandits.policies.linked_duels import _reserve
+from linkedbandits.policies.linked_duels import reserve
 
 
 def start(policy, arms, lanes=1):
@@ -263,4 +263,4 @@ def test_live_duels_come_in_both_orders_at_random():
 
 
 def test_the_reserve_starts_whole():
-    assert _reserve(0) == 1.0
+    assert reserve(np.array([0])).tolist() == [1.0]

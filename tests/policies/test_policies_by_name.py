@@ -36,6 +36,8 @@ SAVED = [
     ("linked-halving", {"plays": 60, "neighbours": 1}),
     ("linked-duels", {"delta": 0.1, "gap": None, "parallel": 1}),
     ("linked-duels", {"delta": 0.1, "gap": 0.2, "parallel": 1}),
+    ("linked-order", {"delta": 0.1, "places": 2, "gap": None, "parallel": 1}),
+    ("linked-order", {"delta": 0.1, "places": 3, "gap": 0.1, "parallel": 1}),
     ("cascade-bai", {"delta": 0.1, "k": 1, "factor": 4.0, "parallel": 1}),
     ("cascade-bai", {"delta": 0.1, "k": 2, "factor": 4.0, "parallel": 1}),
     ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "proved", "parallel": 1}),

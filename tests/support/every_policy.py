@@ -15,6 +15,8 @@ EVERY_POLICY = [
     lb.LinkedHalving(plays=60, neighbours=1),
     lb.LinkedDuels(delta=0.1),
     lb.LinkedDuels(delta=0.1, gap=0.2),
+    lb.LinkedOrder(delta=0.1),
+    lb.LinkedOrder(delta=0.1, places=3, gap=0.1),
     lb.CascadeBAI(delta=0.1, k=1),
     lb.CascadeBAI(delta=0.1, k=2),
     lb.MaximalSampling(delta=0.1),

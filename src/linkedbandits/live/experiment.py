@@ -185,9 +185,19 @@ class Experiment:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
         with self._lock:
             top, status, plays, bound = self.run.recommend()
+            settled = self.run.settled()
         arms = tuple(self._labels[arm] for arm in top)
         assumes = tuple(assumption.name for assumption in self.assumptions)
-        return Verdict(arms[0], status, plays, bound, top=arms if len(arms) > 1 else (), assumes=assumes)
+        several = len(arms) > 1
+        return Verdict(
+            arms[0],
+            status,
+            plays,
+            bound,
+            top=arms if several else (),
+            settled=settled if several else (),
+            assumes=assumes,
+        )
 
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""

@@ -222,6 +222,11 @@ class Run:
         marks: list[bool] = self._state.still_in[0].tolist()
         return marks
 
+    def settled(self) -> tuple[bool, ...]:
+        """Which places of an order are settled? Nothing where the answer is no order."""
+        settled = self.policy.settled(self._state)
+        return () if settled is None else tuple(settled[0].tolist())
+
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""
         evidence = self.policy.log10_evidence(self._state)

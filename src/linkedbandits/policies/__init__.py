@@ -12,6 +12,7 @@ from linkedbandits.policies.linked_duels import LinkedDuels
 from linkedbandits.policies.linked_ege import LinkedEGE
 from linkedbandits.policies.linked_elimination import LinkedElimination
 from linkedbandits.policies.linked_halving import LinkedHalving
+from linkedbandits.policies.linked_order import LinkedOrder
 from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
 from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
@@ -27,6 +28,7 @@ __all__ = [
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
+    "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
@@ -45,6 +47,7 @@ POLICIES: dict[str, Any] = {
         LinkedTrackAndStop,
         LinkedHalving,
         LinkedDuels,
+        LinkedOrder,
         MaximalSampling,
         UniformSampling,
         LinkedEGE,

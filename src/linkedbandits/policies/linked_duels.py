@@ -20,7 +20,7 @@ again when what speaks against it has become too little for the plays since.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -66,7 +66,8 @@ class LinkedDuelsState(LaneState):
     which the first one failed, whoever led. ``ahead`` and ``behind`` count duels with the present leader in which the
     option was first, and second; ``ahead_lost`` those of them in which the leader rescued, ``behind_won`` those in
     which the option did. ``standing`` is how far each option seems to be above the leader, ``spread`` with what
-    standard error. ``bets`` (lanes, arms, 6, stakes) are the fields of :class:`~linkedbandits.stopping.duels.DuelBets`.
+    standard error. ``bets`` (lanes, arms, 6, stakes) are the first fields of
+    :class:`~linkedbandits.stopping.duels.DuelBets`: no play can miss its duel.
     """
 
     seed: SeedArray
@@ -184,46 +185,22 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         """Settle the bets, drop what they refute, and plan the next blocks when it is time."""
         lanes, arms = state.asked.shape
         state.block = state.block + 1
-        block = int(state.block[0])  # lanes start together and take one block a step
         assert counts.hits is not None
         hits = counts.hits.reshape(lanes, 2, arms, 2)
         was_in = state.still_in
-        self._settle(state, hits, block)
-        _count(state, hits)
+        settle_bets(state, hits, 1 / self.delta)
+        count_duels(state, hits)
         state.challenging = state.challenging & (state.still_in | ~was_in)
         self._answer(state)
-        looks = 1 if block < FIRST_BLOCKS else 2 if block < EARLY_BLOCKS else LOOKS
-        if block % looks == 0 and not state.stopped.all():
-            self._plan(state)
+        # Lanes start together and take one block a step.
+        if ends_plan(state.block[:1]).all() and not state.stopped.all():
+            told = 0.0 if self.gap is None else self.gap
+            plan_duels(state, self.parallel, Told(least=told, beyond=np.full(lanes, told), shift=told))
+            state.arm = np.where(state.stopped, state.arm, state.leader)
 
     def log10_evidence(self, state: LinkedDuelsState) -> FloatArray:
         """What speaks against "this option is the best", (lanes, arms); at 1/delta an option is dropped."""
-        return np.asarray(np.log10(state.capital.sum(axis=2) + _reserve(int(state.block[0]))))
-
-    def _settle(self, state: LinkedDuelsState, hits: IntArray, block: int) -> None:
-        """Pay out the block's bets, and drop the options that they refute."""
-        # Operations along a long axis take a fraction of the time: pairs of a lane and an arm come last.
-        lanes, arms = state.asked.shape
-        entering = np.tile((_reserve(block - 1) - _reserve(block)) * WEIGHTS, arms)
-        state.capital = (state.capital.reshape(lanes, -1) + entering).reshape(state.capital.shape)
-        cell = np.flatnonzero(state.still_in & state.challenging)
-        lane = cell // arms
-        by_tuple = hits.reshape(-1, 2)
-        first = by_tuple[cell + lane * arms].T  # of the plays in which the option is first,
-        second = by_tuple[cell + (lane + 1) * arms].T  # and in which it is second
-        won = np.empty((6, cell.size))  # in the order of the fields of DuelBets
-        won[0] = 1
-        won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
-        won[2], won[5] = second
-        won[3], won[4] = first
-        bets = np.ascontiguousarray(state.bets.reshape(-1, 6 * STAKES.size)[cell].T).reshape(6, STAKES.size, -1)
-        capital = state.capital.reshape(-1, STAKES.size)
-        grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
-        capital[cell] = grown.T
-        refuted = cell[grown.sum(axis=0) + _reserve(block) >= 1 / self.delta]
-        if refuted.size:
-            state.still_in = state.still_in.copy()
-            state.still_in.reshape(-1)[refuted] = False
+        return np.asarray(np.log10(wealth(state)))
 
     def _answer(self, state: LinkedDuelsState) -> None:
         """Stop where one option is left, or none; until then the leader is the answer."""
@@ -231,49 +208,76 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         state.stopped = left <= 1
         state.arm = np.where(left == 1, state.still_in.argmax(axis=1), state.leader)
 
-    def _plan(self, state: LinkedDuelsState) -> None:
-        """Find the leader, say who duels how often, and bet on what is known now."""
-        _find_leader(state)
-        state.arm = np.where(state.stopped, state.arm, state.leader)
-        lanes = np.arange(state.leader.size)
-        leading = np.zeros_like(state.still_in)
-        leading[lanes, state.leader] = True
-        bet_on = state.still_in & ~leading
-        state.asked = state.challenging = (bet_on | _recalled(state)) & ~leading
 
-        pooled = (state.first_hits.sum(axis=1) + 0.5) / (state.firsts.sum(axis=1) + 1)
-        mean = (state.first_hits + pooled[:, np.newaxis]) / (state.firsts + 1)
-        rivals = np.maximum(state.asked.sum(axis=1), 1)
-        first = np.minimum(FIRST_SUCCESSES / mean[lanes, state.leader], state.level / 4)
-        wanted = np.maximum(np.maximum(GROWTH * state.level, first), np.ceil(self.parallel / (2 * rivals)))
-        state.step = np.maximum(wanted, 1).astype(np.int64)
+@dataclass(frozen=True)
+class Told:
+    """What is told of how far the best option is ahead: bets are for a lead of at least ``least`` and ``beyond`` more.
 
-        # Bets are on pairs of a lane and an arm, one after the other.
-        cell = np.flatnonzero(bet_on)
-        lane = cell // bet_on.shape[1]
-        step = state.step.astype(np.float64)[lane]
-        led = step * rivals[lane]
-        of_leader = mean[lanes, state.leader]
-        middle = (led * of_leader[lane] + step * mean.reshape(-1)[cell]) / (led + step)
-        rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
-        rescued = (state.rescues.reshape(-1)[cell] + 2 * rescue[lane]) / (state.seconds.reshape(-1)[cell] + 2)
-        lead = (-state.standing.reshape(-1)[cell], state.spread.reshape(-1)[cell])
-        bets = _bets(middle, rescued, (led, step), lead, 0.0 if self.gap is None else self.gap)
-        parts = (bets.sure, bets.leader_first, bets.before, bets.own_first, bets.leader_rescue, bets.own_rescue)
-        state.bets.reshape(-1, 6 * STAKES.size)[cell] = np.concatenate(parts).T
+    ``beyond`` has a number for each lane. ``shift`` is what the refuted claim says: that an option is ahead by so much.
+    """
+
+    least: float
+    beyond: FloatArray
+    shift: float
 
 
-def _reserve(block: int) -> float:
+def ends_plan(block: IntArray) -> BoolArray:
+    """Is this block the last one that its plan serves?"""
+    return np.asarray(block % np.where(block < FIRST_BLOCKS, 1, np.where(block < EARLY_BLOCKS, 2, LOOKS)) == 0)
+
+
+def reserve(block: IntArray) -> FloatArray:
     """What has not entered the bets before the next block."""
-    return RESERVE / (RESERVE + block)
+    return np.asarray(RESERVE / (RESERVE + block))
 
 
-def _count(state: LinkedDuelsState, hits: IntArray) -> None:
-    """Add up what a block has brought."""
+def wealth(state: LinkedDuelsState) -> FloatArray:
+    """Capital and reserve against every option, (lanes, arms): a supermartingale from 1 for the best one."""
+    return np.asarray(state.capital.sum(axis=2) + reserve(state.block)[:, np.newaxis])
+
+
+def settle_bets(state: LinkedDuelsState, hits: IntArray, enough: float, missed: IntArray | None = None) -> None:
+    """Pay out the block's bets, and drop the options against which there is ``enough``.
+
+    ``hits`` (lanes, 2, arms, 2) are those of the first and the second of the duels that each option begins, and of
+    those that the leader begins; ``missed`` (lanes, 2, arms) the plays of either kind that ended before their duel.
+    """
+    # Operations along a long axis take a fraction of the time: pairs of a lane and an arm come last.
+    lanes, arms = state.asked.shape
+    kept = reserve(state.block)
+    entering = (reserve(state.block - 1) - kept)[:, np.newaxis] * np.tile(WEIGHTS, arms)
+    state.capital = (state.capital.reshape(lanes, -1) + entering).reshape(state.capital.shape)
+    cell = np.flatnonzero(state.still_in & state.challenging)
+    lane = cell // arms
+    own, led = cell + lane * arms, cell + (lane + 1) * arms  # the tuples in which the option is first, and second
+    by_tuple = hits.reshape(-1, 2)
+    parts = state.bets.shape[2]
+    won = np.empty((parts, cell.size))  # in the order of the fields of DuelBets
+    won[0] = 1
+    won[1] = hits[:, 1, :, 0].sum(axis=1)[lane]
+    won[2], won[5] = by_tuple[led].T
+    won[3], won[4] = by_tuple[own].T
+    if missed is not None:
+        won[6] = missed[:, 1].sum(axis=1)[lane]
+        won[7], won[8] = missed.reshape(-1)[own], missed.reshape(-1)[led]
+    bets = np.ascontiguousarray(state.bets.reshape(-1, parts * STAKES.size)[cell].T).reshape(parts, STAKES.size, -1)
+    capital = state.capital.reshape(-1, STAKES.size)
+    grown = grow(capital[cell].T, np.einsum("pe,pje->je", won, bets))
+    capital[cell] = grown.T
+    refuted = cell[grown.sum(axis=0) + kept[lane] >= enough]
+    if refuted.size:
+        state.still_in = state.still_in.copy()
+        state.still_in.reshape(-1)[refuted] = False
+
+
+def count_duels(state: LinkedDuelsState, hits: IntArray, missed: IntArray | None = None) -> None:
+    """Add up what a block has brought; plays that missed their duel do not count."""
     own_first, leader_rescue = hits[:, 0, :, 0], hits[:, 0, :, 1]
     before, own_rescue = hits[:, 1, :, 0], hits[:, 1, :, 1]
     own = (np.arange(state.leader.size), state.leader)
     ahead, behind = (asked * state.step[:, np.newaxis] for asked in (state.challenging, state.asked))
+    if missed is not None:
+        ahead, behind = ahead - missed[:, 0], behind - missed[:, 1]
     state.firsts = state.firsts + ahead
     state.firsts[own] += behind.sum(axis=1)
     state.first_hits = state.first_hits + own_first
@@ -287,10 +291,53 @@ def _count(state: LinkedDuelsState, hits: IntArray) -> None:
     state.level = state.level + state.step
 
 
-def _find_leader(state: LinkedDuelsState) -> None:
+def plan_duels(
+    state: LinkedDuelsState,
+    parallel: int,
+    told: Told,
+    reach: FloatArray | float = 1.0,
+    among: BoolArray | None = None,
+) -> None:
+    """Find the leader, say who duels how often, and bet on what is known now.
+
+    ``reach`` is the share of plays that come to their duel, as far as one knows; ``among`` are the options that duel.
+    """
+    _find_leader(state, among)
+    lanes = np.arange(state.leader.size)
+    leading = np.zeros_like(state.still_in)
+    leading[lanes, state.leader] = True
+    bet_on = state.still_in & ~leading
+    asked = (bet_on | _recalled(state, reach)) & ~leading
+    if among is not None:
+        bet_on, asked = bet_on & among, asked & among
+    state.asked = state.challenging = asked
+
+    pooled = (state.first_hits.sum(axis=1) + 0.5) / (state.firsts.sum(axis=1) + 1)
+    mean = (state.first_hits + pooled[:, np.newaxis]) / (state.firsts + 1)
+    rivals = np.maximum(asked.sum(axis=1), 1)
+    first = np.minimum(FIRST_SUCCESSES / (mean[lanes, state.leader] * reach), state.level / 4)
+    wanted = np.maximum(np.maximum(GROWTH * state.level, first), np.ceil(parallel / (2 * rivals)))
+    state.step = np.maximum(wanted, 1).astype(np.int64)
+
+    # Bets are on pairs of a lane and an arm, one after the other.
+    cell = np.flatnonzero(bet_on)
+    lane = cell // bet_on.shape[1]
+    step = state.step.astype(np.float64)[lane]
+    led = step * rivals[lane]
+    of_leader = mean[lanes, state.leader]
+    middle = (led * of_leader[lane] + step * mean.reshape(-1)[cell]) / (led + step)
+    rescue = (state.rescues.sum(axis=1) + 0.25) / (state.seconds.sum(axis=1) + 0.5)
+    rescued = (state.rescues.reshape(-1)[cell] + 2 * rescue[lane]) / (state.seconds.reshape(-1)[cell] + 2)
+    lead = (-state.standing.reshape(-1)[cell], state.spread.reshape(-1)[cell])
+    bets = _bets(middle, rescued, (led, step), lead, Told(told.least, told.beyond[lane], told.shift))
+    parts = [getattr(bets, part.name) for part in fields(bets)[: state.bets.shape[2]]]
+    state.bets.reshape(-1, len(parts) * STAKES.size)[cell] = np.concatenate(parts).T
+
+
+def _find_leader(state: LinkedDuelsState, among: BoolArray | None) -> None:
     """The option that seems best, dropped ones included. Duels with another leader are then forgotten."""
     state.standing, state.spread = _compare(state)
-    leader = state.standing.argmax(axis=1)
+    leader = (state.standing if among is None else np.where(among, state.standing, -np.inf)).argmax(axis=1)
     lane = np.flatnonzero(leader != state.leader)
     if lane.size:
         new, old = leader[lane], state.leader[lane]
@@ -328,10 +375,11 @@ def _compare(state: LinkedDuelsState) -> tuple[FloatArray, FloatArray]:
     return standing, np.asarray(1 / np.sqrt(precision))
 
 
-def _recalled(state: LinkedDuelsState) -> BoolArray:
+def _recalled(state: LinkedDuelsState, reach: FloatArray | float) -> BoolArray:
     """Dropped options that have had too few duels, for the length of the run, to be so surely behind the leader."""
     distance = np.minimum(state.standing, 0.0) / state.spread
-    patience = RECALL * np.log(np.maximum(state.level[:, np.newaxis] / np.maximum(state.firsts, 1), 1.0))
+    level = (state.level * reach)[:, np.newaxis]
+    patience = RECALL * np.log(np.maximum(level / np.maximum(state.firsts, 1), 1.0))
     return np.asarray(~state.still_in & (distance**2 / 2 < patience))
 
 
@@ -340,7 +388,7 @@ def _bets(
     rescued: FloatArray,
     plays: tuple[FloatArray, FloatArray],
     lead: tuple[FloatArray, FloatArray],
-    gap: float,
+    told: Told,
 ) -> DuelBets:
     """Bets on the leader being ahead by each of the stakes, around the pooled mean and the pooled share of rescues.
 
@@ -353,7 +401,7 @@ def _bets(
     ahead_by = np.minimum(
         2 * differ * STAKES[:, np.newaxis], np.maximum(seen + HIGHEST[:, np.newaxis] * error, 1e-3 * error)
     )
-    ahead_by = np.maximum(ahead_by, gap) + gap
+    ahead_by = np.maximum(ahead_by, told.least) + told.beyond
     ahead_by = np.minimum(ahead_by, 0.97 * np.minimum(middle, 1 - middle))
     share = step / (led + step)
     leader, own = middle + ahead_by * share, middle - ahead_by * (1 - share)
@@ -361,4 +409,4 @@ def _bets(
     own_rescue = np.maximum(differ - ahead_by / 2, 0.03 * differ) / (1 - leader)
     leader_rescue = np.minimum(leader_rescue, (1 + rescued) / 2)
     own_rescue = np.minimum(own_rescue, leader_rescue)
-    return place_duel_bets((leader, own), (leader_rescue, own_rescue), (led, step, step), gap)
+    return place_duel_bets((leader, own), (leader_rescue, own_rescue), (led, step, step), told.shift)

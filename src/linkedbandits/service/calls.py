@@ -171,6 +171,7 @@ def _verdict(found: Any) -> Verdict:
         verdict["plays"],
         verdict["error_bound"],
         top=tuple(verdict["top"]),
+        settled=tuple(verdict.get("settled", ())),
         # A service that does not say is an older one, whose policies nearly all assumed this.
         assumes=tuple(verdict.get("assumes", [INDEPENDENT_OPTIONS.name])),
     )

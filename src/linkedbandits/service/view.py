@@ -116,6 +116,7 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
     return {
         "arm": verdict.arm,
         "top": list(verdict.top),
+        "settled": list(verdict.settled),
         "status": verdict.status,
         "plays": verdict.plays,
         "error_bound": verdict.error_bound,

@@ -67,7 +67,8 @@ class PolicyFindings:
 
     def __str__(self) -> str:
         goal, bound = self.goal, self.error_bound
-        wanted = "the best arm" if goal.k == 1 else f"the {goal.k} best arms"
+        several = f"the first {goal.k} of an order" if goal.in_order else f"the {goal.k} best arms"
+        wanted = "the best arm" if goal.k == 1 else several
         within = [f"{goal.tolerance:g} of the mean"] if goal.tolerance else []
         within += [f"{goal.neighbours} places"] if goal.neighbours else []
         given = [] if goal.delta is None else [f"delta={goal.delta:g}"]
@@ -287,7 +288,7 @@ def _check_asks_what_it_declares(case: _Case) -> None:
         if isinstance(request, Needs):
             continue
         case.require(case.policy.asks != "needs", "it asks='needs', so request() must return Needs")
-        for row in request.order.tolist():
+        for row in request.order.reshape(-1, request.order.shape[-1]).tolist():
             tried = [arm for arm in row if arm >= 0]
             distinct = len(set(tried)) == len(tried) > 0 and max(tried) < arms
             case.require(distinct, f"a tuple must have different arms of 0 to {arms - 1}; got {row}")

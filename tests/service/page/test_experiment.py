@@ -140,6 +140,25 @@ def test_how_arms_are_tried_is_said_in_the_words_of_the_linkage(linkage, service
     expect(page.get_by_text(f"Which of 2 arms is best? Arms are tried {linkage.words}")).to_be_visible()
 
 
+def test_an_order_is_named_as_one(service, client, open_page):
+    means = {"a": 0.2, "b": 0.95, "c": 0.7}
+    exp = client.create("order", list(means), lb.LinkedOrder(delta=0.05), linkage="free")
+    assert play(exp, means, 20_000)
+    assert exp.recommend().settled == (True, True)
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_text("Which 2 of 3 arms come first, in which order?")).to_be_visible()
+    expect(page.locator("[data-part=answer]")).to_have_text("b, c: to be tried in this order")
+
+
+def test_an_order_says_which_places_are_settled_when_plays_run_out(service, client, open_page):
+    means = {"a": 0.4, "b": 0.95, "c": 0.4}
+    exp = client.create("order, cut short", list(means), lb.LinkedOrder(delta=0.05), linkage="free", max_plays=400)
+    assert play(exp, means, 20_000)
+    assert exp.recommend().settled == (True, False)
+    page = open_page(service.address_of(exp))
+    expect(page.locator("[data-part=answer-note]")).to_contain_text("at most 5\u00a0%: place 1.")
+
+
 def test_the_k_best_are_named_together(service, client, open_page):
     means = {"a": 0.9, "b": 0.05, "c": 0.9}
     exp = client.create("two best", list(means), lb.LinkedElimination(delta=0.05, k=2))

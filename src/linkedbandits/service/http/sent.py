@@ -143,6 +143,9 @@ class VerdictOut(BaseModel):
 
     arm: SentLabel
     top: list[SentLabel] = Field(description="The k best, best first, where more than one was asked for.")
+    settled: list[bool] = Field(
+        description="Where `top` is an order: of each place, whether it is settled. The others have what leads."
+    )
     status: Literal["confident", "budget"]
     plays: int
     error_bound: float | None

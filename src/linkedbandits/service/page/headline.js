@@ -11,6 +11,7 @@ export function answerOf({ done, leading, policy }) {
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
+  if (leading.settled?.length) return `${subject}: to be tried in this order`;
   return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
 }
 
@@ -42,8 +43,9 @@ export class Headline {
 }
 
 function questionOf({ linkage_words: tried, delta, policy }, { size }) {
-  const k = policy.parameters.k ?? 1;
-  const which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  const { k = 1, places = 1 } = policy.parameters;
+  let which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  if (places > 1) which = `Which ${count(places)} of ${count(size)} arms come first, in which order?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;
 }
@@ -78,7 +80,7 @@ const conditionsOf = ({ assumptions = [] }) =>
 function decided(view, arms) {
   const { verdict, policy } = view;
   const confident = verdict.status === "confident";
-  let note = "The plays ran out before the policy was sure, so no chance of error is stated.";
+  let note = `The plays ran out before the policy was sure, so no chance of error is stated.${settledBefore(view)}`;
   if (confident && verdict.error_bound !== null)
     note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
@@ -87,6 +89,13 @@ function decided(view, arms) {
     detail: estimateOf(arms, verdict),
     note,
   };
+}
+
+/** The places of an order that were settled before the plays ran out. */
+function settledBefore({ delta, verdict: { settled = [] } }) {
+  const places = settled.flatMap((done, place) => (done ? [place + 1] : []));
+  if (places.length === 0) return "";
+  return ` Settled before that, and wrong with probability at most ${chance(delta)}: place ${places.join(", ")}.`;
 }
 
 function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {

@@ -78,5 +78,6 @@ const leadersOf = ({ leading: { arm, top } }) => (top?.length > 1 ? top : [arm])
 
 function tailOf({ done, leading }) {
   if (!done) return "leads";
+  if (leading.status === "confident" && leading.settled?.length) return "in this order";
   return leading.status === "confident" ? (leading.top?.length > 1 ? "are best" : "is best") : "led at the end";
 }
