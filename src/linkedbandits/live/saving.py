@@ -177,8 +177,8 @@ def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     shows later, or on other outcomes alone, is not seen: between two versions it takes the outcomes that there were.
     """
     try:
-        hash(policy)
-    except TypeError:  # a user's own policy, with a parameter that has no hash
+        hash((policy, linkage))
+    except TypeError:  # a user's own policy or linkage, which has no hash
         return _lead_through(policy, linkage, arms)
     return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
 
