@@ -6,6 +6,7 @@ policy sees its counts and states the next. All of that happens in :class:`~link
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 from collections import Counter
@@ -258,7 +259,8 @@ class Experiment:
             raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self._labels)}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        with self._lock:  # a copy, for what is returned is read when the lock is free again
+            return copy.deepcopy({name: value for name, value in self.__dict__.items() if name != "_lock"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -202,12 +202,13 @@ def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[
 
 def _constants(kind: type) -> tuple[tuple[str, float], ...]:
     """The numbers that modules give names to: those of a class and its bases, and those of the library."""
+    loaded = sys.modules.copy()  # another thread may import meanwhile
     own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
-    modules = sorted(own | {name for name in sys.modules if name.startswith("linkedbandits.")})
+    modules = sorted(name for name in loaded if name in own or name.startswith("linkedbandits."))
     return tuple(
         (name, value)
         for module in modules
-        for name, value in vars(sys.modules[module]).items()
+        for name, value in vars(loaded[module]).copy().items()
         if type(value) in (int, float)
     )
 
