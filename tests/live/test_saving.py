@@ -32,8 +32,8 @@ def sealed(content_change=None, envelope_change=None) -> str:
         ("[]", lb.DamagedSave, "no saved experiment"),
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
-        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
-        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits"),
+        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits to .* or later"),
+        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits to .* or later"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],
@@ -42,6 +42,28 @@ def test_a_damaged_or_newer_save_is_refused(text, error, said):
     with pytest.raises(error, match=said) as caught:
         lb.Experiment.from_json(text)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        ({"written_by": {"version": "0.9.1", "asks": None}}, "upgrade linkedbandits to 0.9.1 or later to open it"),
+        ({"written_by": {"version": "0.9.1rc1"}, "other": []}, "upgrade linkedbandits to 0.9.1rc1 or later to open it"),
+        ({"written_by": {"version": 9}}, "upgrade linkedbandits to open it"),
+        ({"written_by": {"version": "9; rm"}}, "upgrade linkedbandits to open it"),
+        ({"written_by": {"version": "9" * 1000}}, "upgrade linkedbandits to open it"),
+        ({"written_by": "0.9.1"}, "upgrade linkedbandits to open it"),
+        ({}, "upgrade linkedbandits to open it"),
+        ([1], "upgrade linkedbandits to open it"),
+        (None, "upgrade linkedbandits to open it"),
+    ],
+)
+def test_a_newer_save_names_the_version_to_install(content, remedy):
+    """As far as it can be read: nothing else of a later format is relied on."""
+    text = json.dumps({"format": "linkedbandits.experiment", "version": 4, "content": content})
+    with pytest.raises(lb.NewerSave) as caught:
+        lb.Experiment.from_json(text)
+    assert str(caught.value) == f"the experiment was saved in format 4, and this library reads up to 3; {remedy}"
 
 
 @pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])

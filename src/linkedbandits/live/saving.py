@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from array import array
 from functools import lru_cache
@@ -104,12 +105,20 @@ def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
     if version > VERSION:
         raise NewerSave(
             f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
-            "upgrade linkedbandits to open it"
+            f"{_remedy(envelope.get('content'))} to open it"
         )
     content = envelope.get("content")
     if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
         raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
     return version, content
+
+
+def _remedy(newer: Any) -> str:
+    """What to install, if the content of a later format says as format 3 does what wrote it."""
+    match newer:
+        case {"written_by": {"version": str(wrote)}} if re.fullmatch(r"[0-9]+\.[0-9a-z.+]{1,40}", wrote):
+            return f"upgrade linkedbandits to {wrote} or later"
+    return "upgrade linkedbandits"
 
 
 def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
