@@ -23,7 +23,7 @@ from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, Unkno
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
-from linkedbandits.live.saving import seal, unseal, upgraded, upgraded_snapshot
+from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
@@ -215,7 +215,7 @@ class Experiment:
     def snapshot(self) -> dict[str, Any]:
         """Everything but the answers, for ``json.dumps`` and :meth:`restore`; its size does not grow with plays."""
         with self._lock:
-            return self._content()
+            return snapshot_of(self._content())
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
