@@ -79,7 +79,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "linkage": record.setup.linkage,
         "linkage_words": find_linkage(record.setup.linkage).words,
         "policy": describe_policy(standing.policy),
-        "delta": standing.policy.goal.delta,
+        "goal": asdict(standing.policy.goal),
         "assumptions": [asdict(assumption) for assumption in standing.assumptions],
         "created_at": record.created_at,
         "head": record.head,

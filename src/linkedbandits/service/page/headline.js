@@ -6,16 +6,16 @@ import { chance, count, labelText, percent, plural, standing } from "./format.js
 const namesOf = ({ arm, top }) => (top?.length ? top : [arm]).map(labelText);
 
 /** The verdict, or what leads, in a few words. */
-export function answerOf({ done, leading, policy }) {
+export function answerOf({ done, leading, goal }) {
   const names = namesOf(leading);
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
-  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
+  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(goal)}`;
 }
 
-function toleranceOf({ epsilon, neighbours }) {
-  const value = epsilon > 0 ? `, or within ${epsilon} of it` : "";
+function toleranceOf({ tolerance, neighbours }) {
+  const value = tolerance > 0 ? `, or within ${tolerance} of it` : "";
   return neighbours > 0 ? `${value}, or at most ${plural(neighbours, "place")} from it` : value;
 }
 
@@ -41,8 +41,7 @@ export class Headline {
   }
 }
 
-function questionOf({ linkage_words: tried, delta, policy }, { size }) {
-  const k = policy.parameters.k ?? 1;
+function questionOf({ linkage_words: tried, goal: { delta, k } }, { size }) {
   const which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;
