@@ -586,7 +586,7 @@ class Workplace:
         path.write_text(text, encoding="utf-8")
 
     def test(self, arguments: Sequence[str], limit: float | None = None) -> Verdict:
-        """Run pytest until the first failure, or for so many seconds."""
+        """Run pytest until the first failure, or until its time is up."""
         shutil.rmtree(self._scratch, ignore_errors=True)  # a server that was left behind ends when its folder is gone
         self._scratch.mkdir(exist_ok=True)
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]

@@ -18,7 +18,7 @@ from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditErr
 from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.streams import LaneStreams
 
-Outcomes = npt.NDArray[np.bool_]
+Rewards = npt.NDArray[np.bool_]
 """Did it succeed? Of one arm, sample by sample."""
 
 
@@ -282,7 +282,7 @@ class LogWorld(OneLane):
     array([1, 0])
     """
 
-    def __init__(self, queues: Iterable[Outcomes]) -> None:
+    def __init__(self, queues: Iterable[Rewards]) -> None:
         self._queues = [np.asarray(queue, dtype=np.bool_) for queue in queues]
         self._read = np.zeros(len(self._queues), dtype=np.int64)
         self.left: IntArray = np.array([queue.size for queue in self._queues], dtype=np.int64)

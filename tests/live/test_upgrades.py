@@ -40,7 +40,7 @@ WITHOUT_CONSTANTS = ("linked-halving", "linked-ege", "median-elimination")
 
 
 class Tapes:
-    """The j-th sample of an arm is the same, whoever takes it and when."""
+    """The j-th sample of an arm is the same, whichever policy takes it and when."""
 
     def __init__(self, seed: int, means=(0.1, 0.2, 0.4, 0.8)) -> None:
         self._outcomes = np.random.default_rng(seed).random((20_000, len(means))) < means
