@@ -74,7 +74,7 @@ PARTS: dict[str, Part] = {
     ),
     "live": Part(
         "live world.py",
-        "tests/live tests/test_world.py tests/test_linkage.py tests/test_prediction.py "
+        "tests/live tests/test_world.py tests/test_linkage.py tests/policies/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
         f"tests/service/test_desk.py tests/lidar/test_gate_policy.py {ANY_POLICY}",
         otherwise="tests/live/test_experiment.py",
