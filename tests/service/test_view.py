@@ -19,7 +19,7 @@ from linkedbandits.policy import Goal
 from linkedbandits.service.http.sent import GoalView
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
-from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, view_of
+from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, upgrade_sentence, view_of
 
 ARMS = ("north", "east", "south")
 
@@ -72,6 +72,22 @@ def test_a_view_has_the_goal_that_the_policy_declares_and_not_one_of_its_paramet
     view = view_of(read_standing(host(exp)), Outlook(None, None))
     assert view["goal"] == {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900}
     assert set(view["goal"]) == set(GoalView.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("plays", "others", "said"),
+    [
+        (300, 0, "300 plays before that are used as a log"),
+        (1, 0, "1 play before that is used as a log"),
+        (300, 20, "300 plays before that are used as a log, 20 more are in the estimates alone"),
+        (300, 1, "300 plays before that are used as a log, 1 more is in the estimates alone"),
+        (0, 300, "its decision starts anew, and the 300 plays before that are in the estimates alone"),
+        (0, 1, "its decision starts anew, and the 1 play before that is in the estimates alone"),
+        (0, 0, "nothing was told before that"),
+    ],
+)
+def test_an_upgrade_is_told_in_a_sentence(plays, others, said):
+    assert upgrade_sentence("0.2.0", plays, others) == f"goes on with version 0.2.0; {said}"
 
 
 def test_a_finished_experiment_has_its_verdict_and_nothing_left():

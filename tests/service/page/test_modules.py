@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from linkedbandits.service.view import upgrade_sentence
 from tools.waiting import SECONDS
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -160,3 +161,23 @@ async (goal) => {
 )
 def test_a_verdict_with_a_tolerance_says_so(page, goal, words):
     assert page.evaluate(ANSWER, goal) == words
+
+
+NOTE = """
+async (upgrade) => {
+  const { upgradeNote } = await import("/static/headline.js");
+  return upgradeNote(upgrade);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plays", "others"), [(300, 0), (1, 0), (300, 20), (300, 1), (0, 300), (0, 1), (0, 0)], ids=str
+)
+def test_an_upgrade_is_told_as_in_the_journal(page, plays, others):
+    said = page.evaluate(NOTE, {"version": "0.2.0", "before": None, "plays": plays, "others": others})
+    assert said == f"G{upgrade_sentence('0.2.0', plays, others)[1:]}."
+
+
+def test_without_an_upgrade_nothing_is_said_of_one(page):
+    assert page.evaluate(NOTE, None) == ""

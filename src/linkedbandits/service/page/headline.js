@@ -96,11 +96,20 @@ function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
   return `${subject} in ${percent(mean[index], digits)} of ${plural(samples[index], "sample")} (${interval}).`;
 }
 
-function upgradeNote(upgrade) {
-  if (!upgrade) return "";
-  const { version, plays, others } = upgrade;
-  const rest = others > 0 ? `, ${count(others)} more are in the estimates alone` : "";
-  return `Goes on with version ${version}; ${plural(plays, "play")} before that are used as a log${rest}.`;
+/** What `upgrade_sentence` in view.py says. */
+export function upgradeNote(upgrade) {
+  return upgrade ? `Goes on with version ${upgrade.version}; ${logOf(upgrade)}.` : "";
+}
+
+function logOf({ plays, others }) {
+  const are = (number) => (number === 1 ? "is" : "are");
+  const alone = `${are(others)} in the estimates alone`;
+  if (plays > 0) {
+    const rest = others > 0 ? `, ${count(others)} more ${alone}` : "";
+    return `${plural(plays, "play")} before that ${are(plays)} used as a log${rest}`;
+  }
+  if (others > 0) return `its decision starts anew, and the ${plural(others, "play")} before that ${alone}`;
+  return "nothing was told before that";
 }
 
 function statusNote(status) {
