@@ -45,7 +45,7 @@ def main() -> None:
         ratios: dict[str, list[float]] = {}
         for number in range(ROUNDS):
             sides = [("before", before / "src"), ("now", ROOT / "src")]
-            # Whoever comes second may find the machine warmer or busier: they take turns.
+            # The second may find the machine warmer or busier: they take turns.
             found = {name: measured(source) for name, source in (sides if number % 2 else reversed(sides))}
             for what, seconds in found["now"].items():
                 ratios.setdefault(what, []).append(seconds / found["before"][what])
@@ -112,7 +112,7 @@ def plays(linkage: str, arms: int) -> None:
 
 
 def service_seconds(batch: int, pairs: int) -> float:
-    """Time of the processor that a server takes for so many plays, asked for and told over HTTP by eight clients."""
+    """Time of the processor that a server takes for that many plays, asked for and told over HTTP by eight clients."""
     clients = 8
 
     async def load(url: str, experiment: str, share: int) -> None:

@@ -20,7 +20,7 @@ from tools.lidar_grid import MOST_CYCLES, Cell
 
 LEVEL = 0.95
 PATIENCE = 10
-"""Give up on an estimator at so many times the cycles that the first estimator needed."""
+"""Give up on an estimator at that many times the cycles that the first estimator needed."""
 NAMED = ("elimination", "halving")
 """Those that name a bin by themselves, without a model of the pulse: they alone have the column ``answer``."""
 RUN_ANEW = (*NAMED, "shifted")

@@ -116,7 +116,7 @@ def kills() -> None:
 
 
 class killing:  # noqa: N801 - used like a function
-    """Within this, workers of this process die at random times, at most so many."""
+    """Within this, workers of this process die at random times, at most that many."""
 
     def __init__(self, rng: random.Random, most: int) -> None:
         self._rng, self._most = rng, most

@@ -72,6 +72,15 @@ def test_many_plays_are_one_draw_of_their_counts(tried):
     assert 0.85 < spread < 1.15
 
 
+@pytest.mark.parametrize("trials", [50, 2000])
+def test_a_world_for_other_trials_is_refused(trials):
+    """Lanes that it does not have would be told of failures alone."""
+    table = lb.OutcomeTable(ROWS)
+    for policy in (lb.LinkedDuels(0.1), lb.LinkedElimination(0.1), lb.MaximalSampling(plays=5)):
+        with pytest.raises(lb.InvalidParameter, match=rf"has {trials} lanes, and 100 .* a new one with trials=100"):
+            lb.simulate(table.means, policy, linkage="free", world=table.world(trials), trials=100)
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.99])
 def test_a_shared_difficulty_keeps_the_means(correlation):
     means = [0.0, 1e-7, 0.2, 0.5, 0.999, 1.0]

@@ -19,7 +19,7 @@ LAYERS = {
     "linkedbandits": (
         "errors version signals intervals",
         "model workers assumptions",
-        "checks streams prediction",
+        "checks streams",
         "scenarios world stopping",
         "linkage joint_worlds",
         "policy runs",

@@ -16,6 +16,7 @@ from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import COUNT_LIMIT
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import block_lanes
+from linkedbandits.world import OneLane
 from tests.support.every_policy import EVERY_POLICY, policy_id, some_linkage
 from tools.waiting import SECONDS
 
@@ -190,3 +191,56 @@ def test_a_world_that_lacks_a_part_is_refused():
 
     with pytest.raises(lb.InvalidParameter, match="has no independent, keep, successes, successes_of; "):
         lb.simulate([0.1, 0.2], lb.UniformSampling(samples=1), world=Half())
+
+
+class Halves(OneLane):
+    """Every arm succeeds in half of its samples."""
+
+    def successes_in_next(self, arm, count):
+        return count // 2
+
+
+class Counting:
+    """Lanes of a world that was made for ``lanes``, with no check of its own."""
+
+    def __init__(self, lanes: int, independent: bool) -> None:
+        self.independent = independent
+        self._means = np.full((lanes, 2), 0.5)
+
+    def keep(self, lanes):
+        self._means = self._means[lanes]
+
+    def successes(self, samples):
+        return (samples * self._means).astype(int)
+
+    def successes_of(self, arms, samples):
+        return (samples * self._means[:, 0]).astype(int)
+
+    def hits(self, order, times):
+        return (times[:, np.newaxis] * self._means[:, :1] * (order == order[:, :1])).astype(int)
+
+
+POLICIES = [
+    (lb.UniformSampling(samples=50), "ordered"),
+    (lb.LinkedElimination(delta=0.1), "free"),
+    (lb.LinkedElimination(delta=0.1), "suffix"),
+    (lb.LinkedElimination(delta=0.1), "single"),
+    (lb.MaximalSampling(plays=20), "ordered"),
+]
+
+
+@pytest.mark.parametrize(("policy", "linkage"), POLICIES, ids=str)
+def test_a_world_of_one_lane_runs_one_trial_and_refuses_more(policy, linkage):
+    assert lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Halves(), trials=1, max_plays=500).plays.size == 1
+    with pytest.raises(lb.InvalidParameter, match=r"Halves .* has one lane, and 3 are asked for; use trials=1"):
+        lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Halves(), trials=3)
+
+
+@pytest.mark.parametrize("independent", [True, False])
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+@pytest.mark.parametrize(("policy", "linkage"), POLICIES, ids=str)
+def test_a_world_has_to_have_a_lane_for_every_trial(policy, linkage, lanes, independent):
+    with pytest.raises(lb.InvalidParameter, match=r"for 3 lanes of 2 arms.*; give it a lane for every trial: trials=3"):
+        lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Counting(lanes, independent), trials=3)
+    runs = lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Counting(3, independent), trials=3, max_plays=500)
+    assert runs.plays.size == 3

@@ -24,7 +24,7 @@ ALLOWED = {
     ("handover.py", "done.result()"): "called when it is done",
     ("stream.py", "reading.exception()"): "called when it is done",
     ("stream.py", "closing.wait()"): "a coroutine: waited for with a timeout",
-    ("mutants.py", "self._idle.get()"): "for a workplace, which whoever has it gives back when its tests' time is up",
+    ("mutants.py", "self._idle.get()"): "for a workplace, which is given back when the time of its tests is up",
     ("mutants.py", "task.result()"): "called when it is done",
     ("stream.py", "changed.wait()"): "a coroutine: waited for with a timeout",
 }

@@ -86,7 +86,7 @@ def test_arrays_of_every_kind_come_back_as_they_are():
 
 
 def test_a_piece_is_sent_as_it_was_when_it_was_taken():
-    """Whoever makes pieces may use one array for all of them."""
+    """A caller may use one array for all pieces."""
     array = np.zeros(60_000)
 
     def source():
@@ -302,7 +302,7 @@ def test_a_generator_that_is_never_closed_keeps_no_process_from_ending(tmp_path)
 
 
 class Unreadable:
-    """What a worker can send and nobody can read."""
+    """What a worker can send and no process can read."""
 
     def __reduce__(self):
         return (int, ("no number",))

@@ -42,13 +42,13 @@ MOST_ANSWERS = 500
 
 
 def outcome(play: lb.Play) -> object:
-    """How a play ends, the same whoever asks."""
+    """How a play ends, the same for every caller."""
     position = play.id * 7919 % 13
     return play.arms[position] if position < len(play.arms) else None
 
 
 def work(number: int, url: str, experiment: str, seed: int, rounds: int) -> None:
-    """The worker: so many rounds in each thread; by far too many if it is to be killed."""
+    """The worker: that many rounds in each thread; by far too many if it is to be killed."""
     store = open_store(url)
     desk = Desk(store, snapshot_every=SNAPSHOT_EVERY)
     desk.start()

@@ -74,7 +74,7 @@ PARTS: dict[str, Part] = {
     ),
     "live": Part(
         "live world.py",
-        "tests/live tests/test_world.py tests/test_linkage.py tests/test_prediction.py "
+        "tests/live tests/test_world.py tests/test_linkage.py tests/policies/test_prediction.py "
         "tests/service/test_outlook.py tests/service/test_view.py tests/service/test_hosted.py "
         f"tests/service/test_desk.py tests/lidar/test_gate_policy.py {ANY_POLICY}",
         otherwise="tests/live/test_experiment.py",
@@ -586,7 +586,7 @@ class Workplace:
         path.write_text(text, encoding="utf-8")
 
     def test(self, arguments: Sequence[str], limit: float | None = None) -> Verdict:
-        """Run pytest until the first failure, or for so many seconds."""
+        """Run pytest until the first failure, or until its time is up."""
         shutil.rmtree(self._scratch, ignore_errors=True)  # a server that was left behind ends when its folder is gone
         self._scratch.mkdir(exist_ok=True)
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests where nothing is as it is for whoever wrote them: as an ordinary user, in a folder with spaces and an umlaut
+# The tests where nothing is as it was where they were written: as an ordinary user, in a folder with spaces and an umlaut
 # in its name, in the C locale, in another time zone, with load on the machine if asked for. Run by root:
 #
 #     tools/test_elsewhere.sh PYTHON [PYTEST-ARGUMENTS...]

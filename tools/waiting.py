@@ -1,4 +1,4 @@
-"""Waiting in tests and benchmarks: never for ever, and whoever waited in vain says for what.
+"""Waiting in tests and benchmarks: never for ever, and a wait in vain says for what.
 
 The bounds are there for code that is broken. On code that works none is ever reached, however slow the machine is.
 """

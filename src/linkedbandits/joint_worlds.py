@@ -273,6 +273,11 @@ class KindsWorld(JointWorld):
 
     def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
         """The same for several tuples per lane."""
+        if order.shape[0] != self._streams.lanes:
+            raise InvalidParameter(
+                f"this world has {self._streams.lanes} lanes, and {order.shape[0]} are asked for; "
+                f"make a new one with trials={order.shape[0]}"
+            )
         return draw_hits(self._streams, order, times, self._ends_of_pairs if order.shape[2] == 2 else self._ends)
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:

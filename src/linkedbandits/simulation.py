@@ -26,7 +26,7 @@ from linkedbandits.model import (
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
-from linkedbandits.world import CoinFlips, World, check_world
+from linkedbandits.world import CoinFlips, World, check_lanes, check_world
 
 WORKING_MEMORY = 8 * 2**20
 """Default bytes for the arrays of the lanes that run side by side: about what a core's cache holds."""
@@ -173,6 +173,7 @@ def simulate_lanes(
     side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * arms * block)) * block
     if world is not None:
         check_world(world)
+        check_lanes(world, lanes, arms)
         side_by_side = lanes
     for start in range(0, lanes, side_by_side):
         rows = range(start, min(start + side_by_side, lanes))

@@ -61,6 +61,11 @@ class LaneStreams:
         self._block_of_lane = self._block_of_lane[lanes]
         self._bounds = self._find_bounds()
 
+    @property
+    def lanes(self) -> int:
+        """How many lanes still run."""
+        return self._block_of_lane.size
+
     def policy_seeds(self) -> npt.NDArray[np.uint64]:
         """One seed a lane for policies that draw, apart from the streams that answer them."""
         parts = [

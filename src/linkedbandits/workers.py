@@ -366,7 +366,7 @@ class _Line:
             self._end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the socket back; nobody may use the line any more."""
+        """Give the socket back; the line may not be used any more."""
         self._end.close()
 
     def _exactly(self, length: int) -> bytearray:

@@ -14,11 +14,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, InvalidParameter
+from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError
 from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.streams import LaneStreams
 
-Outcomes = npt.NDArray[np.bool_]
+Rewards = npt.NDArray[np.bool_]
 """Did it succeed? Of one arm, sample by sample."""
 
 
@@ -60,6 +60,29 @@ def check_world(world: World) -> None:
         raise InvalidParameter(
             f"world {world!r} has no {', '.join(missing)}; linkedbandits.world.World says what they are"
         )
+
+
+def check_lanes(world: World, lanes: int, arms: int) -> None:
+    """Refuse a world that does not answer for all of these lanes: it is asked for nothing, and to keep them all."""
+    try:
+        if world.independent:
+            answer = world.successes(np.zeros((lanes, arms), dtype=np.int64))
+        else:
+            answer = world.hits(np.tile(np.arange(arms), (lanes, 1)), np.zeros(lanes, dtype=np.int64))
+        world.keep(np.ones(lanes, dtype=np.bool_))
+    except LinkedBanditError:
+        raise
+    except (ValueError, IndexError) as error:
+        raise InvalidParameter(_for_lanes(world, f"fails ({error})", lanes, arms)) from error
+    if answer.shape != (lanes, arms):
+        raise InvalidParameter(_for_lanes(world, f"gives an answer of shape {answer.shape}", lanes, arms))
+
+
+def _for_lanes(world: World, what: str, lanes: int, arms: int) -> str:
+    return (
+        f"world {world!r} {what} when it is asked for {lanes} lanes of {arms} arms; give it a lane for every trial: "
+        f"trials={lanes}"
+    )
 
 
 class ManyTuples(ABC):
@@ -213,15 +236,18 @@ class OneLane(World):
 
     def successes(self, samples: IntArray) -> IntArray:
         """Of every arm: (1, arms) to (1, arms)."""
+        self._check_lanes(samples.shape[0])
         counts = enumerate(samples[0].tolist())
         return np.array([[self.successes_in_next(arm, count) for arm, count in counts]], dtype=np.int64)
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
         """Of one arm: (1,) and (1,) to (1,)."""
+        self._check_lanes(samples.size)
         return np.array([self.successes_in_next(int(arms[0]), int(samples[0]))], dtype=np.int64)
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """Each arm of a tuple is tried where those before it failed: (1, width) to (1, width)."""
+        self._check_lanes(times.size)
         hits = np.zeros_like(order)
         going_on = int(times[0])
         for place, arm in enumerate(order[0].tolist()):
@@ -229,6 +255,10 @@ class OneLane(World):
                 hits[0, place] = self.successes_in_next(arm, going_on)
                 going_on -= int(hits[0, place])
         return hits
+
+    def _check_lanes(self, asked: int) -> None:
+        if asked != 1:
+            raise InvalidParameter(f"{self!r} has one lane, and {asked} are asked for; use trials=1")
 
 
 class LogWorld(OneLane):
@@ -252,7 +282,7 @@ class LogWorld(OneLane):
     array([1, 0])
     """
 
-    def __init__(self, queues: Iterable[Outcomes]) -> None:
+    def __init__(self, queues: Iterable[Rewards]) -> None:
         self._queues = [np.asarray(queue, dtype=np.bool_) for queue in queues]
         self._read = np.zeros(len(self._queues), dtype=np.int64)
         self.left: IntArray = np.array([queue.size for queue in self._queues], dtype=np.int64)

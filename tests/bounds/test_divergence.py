@@ -1,4 +1,4 @@
-"""The divergence: against exact arithmetic, at the edges, and at error probabilities nobody can print."""
+"""The divergence: against exact arithmetic, at the edges, and at error probabilities too small to print."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_spare_play_serves_the_next_request_in_the_order_asked_not_told():
     spares = ask(exp, 3)
     assert exp.tell(spares[2].id, "a") == "spare"
     for play in current:
-        exp.tell(play.id, None)  # both means are 0: nobody is dropped, a second round follows
+        exp.tell(play.id, None)  # both means are 0: no arm is dropped, a second round follows
     assert exp.tell(spares[0].id, None) == "counted"
     assert exp.tell(spares[1].id, None) == "counted"
     assert samples(exp) == [need + 3, need + 2]

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.live.saving import seal, unseal
+from linkedbandits.linkage import find_linkage
+from linkedbandits.live import AnswerLog
+from linkedbandits.live.requests import resume
+from linkedbandits.live.saving import seal, unseal, upgraded, upgraded_snapshot
 
 DATA = Path(__file__).parent / "data"
 POINTS = ("north", "east", "south")
@@ -32,8 +35,8 @@ def sealed(content_change=None, envelope_change=None) -> str:
         ("[]", lb.DamagedSave, "no saved experiment"),
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
-        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits"),
-        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits"),
+        (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits to .* or later"),
+        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits to .* or later"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],
@@ -42,6 +45,28 @@ def test_a_damaged_or_newer_save_is_refused(text, error, said):
     with pytest.raises(error, match=said) as caught:
         lb.Experiment.from_json(text)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        ({"written_by": {"version": "0.9.1", "asks": None}}, "upgrade linkedbandits to 0.9.1 or later to open it"),
+        ({"written_by": {"version": "0.9.1rc1"}, "other": []}, "upgrade linkedbandits to 0.9.1rc1 or later to open it"),
+        ({"written_by": {"version": 9}}, "upgrade linkedbandits to open it"),
+        ({"written_by": {"version": "9; rm"}}, "upgrade linkedbandits to open it"),
+        ({"written_by": {"version": "9" * 1000}}, "upgrade linkedbandits to open it"),
+        ({"written_by": "0.9.1"}, "upgrade linkedbandits to open it"),
+        ({}, "upgrade linkedbandits to open it"),
+        ([1], "upgrade linkedbandits to open it"),
+        (None, "upgrade linkedbandits to open it"),
+    ],
+)
+def test_a_newer_save_names_the_version_to_install(content, remedy):
+    """As far as it can be read: nothing else of a later format is relied on."""
+    text = json.dumps({"format": "linkedbandits.experiment", "version": 4, "content": content})
+    with pytest.raises(lb.NewerSave) as caught:
+        lb.Experiment.from_json(text)
+    assert str(caught.value) == f"the experiment was saved in format 4, and this library reads up to 3; {remedy}"
 
 
 @pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])
@@ -112,6 +137,41 @@ def test_a_save_in_format_2_goes_on_as_it_did_then(old):
     told = [*old["out"], *(play for play, _ in asked), *old["given_up"]]
     went_on += [exp.tell(play, None) for play in told]
     assert [*went_on, estimates(exp), verdict(exp)] == old["goes_on"]
+
+
+def test_what_a_request_had_not_in_format_2_is_added_by_the_upgrade_and_by_nothing_else():
+    """Plans of whole plays came after it."""
+    old = next(unseal(save["saved"])[1] for save in SAVED_IN_FORMAT_2 if save["name"] == "needs in order")
+    assert "whole" not in old["request"]
+    assert upgraded(2, old)["request"] == upgraded_snapshot(old)["request"] == {**old["request"], "whole": False}
+    assert "whole" not in old["request"]
+    ordered = find_linkage("ordered")
+    with pytest.raises(KeyError):
+        resume(old["request"], ordered)
+    assert resume(upgraded(2, old)["request"], ordered).to_json()["whole"] is False
+
+
+def test_a_snapshot_has_its_format_and_one_without_is_read_as_what_it_was():
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    exp.tell(exp.ask().id, "east")
+    snapshot = json.loads(json.dumps(exp.snapshot()))
+    assert snapshot["format"] == 3
+    without = {name: part for name, part in snapshot.items() if name != "format"}
+    for each in (snapshot, without):
+        assert lb.Experiment.restore(each, exp.answers).estimates() == exp.estimates()
+    _, old = unseal(SAVED_IN_FORMAT_2[0]["saved"])
+    answers = AnswerLog.from_text(old["answers"])
+    for each in (old, {"format": 2, **old}):
+        assert [lb.Experiment.restore(each, answers).plays] == [SAVED_IN_FORMAT_2[0]["plays"]]
+
+
+@pytest.mark.parametrize(
+    ("found", "error"), [(4, lb.NewerSave), (99, lb.NewerSave), (0, lb.DamagedSave), ("3", lb.DamagedSave)]
+)
+def test_a_snapshot_of_another_format_is_refused(found, error):
+    exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
+    with pytest.raises(error, match=f"{found!r} of the saved|format {found}, .* upgrade linkedbandits to"):
+        lb.Experiment.restore({**exp.snapshot(), "format": found}, exp.answers)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda exp: pickle.loads(pickle.dumps(exp))])

@@ -1,4 +1,4 @@
-"""Spare plays: claimed in the order handed out, by whoever needs them, once."""
+"""Spare plays: claimed in the order handed out, by the requests that need them, once."""
 
 from __future__ import annotations
 

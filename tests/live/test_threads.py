@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 import threading
+import types
 from contextlib import suppress
 
 import numpy as np
@@ -11,7 +14,9 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from tools.waiting import join
+from linkedbandits.live import saving
+from linkedbandits.live.answer_log import NO_HIT, WAITING
+from tools.waiting import join, within
 
 THREADS = 8
 MEANS = (0.2, 0.45, 0.4, 0.3)
@@ -81,3 +86,45 @@ def test_eight_threads_play_one_experiment_to_its_verdict(linkage):
     assert exp.late == sum(receipt == "late" for _, _, receipt in told)
     assert exp.recommend().plays == exp.plays - exp.late == 600
     assert exp.in_flight == 0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda exp: pickle.loads(pickle.dumps(exp))], ids=["copy", "pickle"])
+def test_a_copy_made_while_others_play_is_whole(copied):
+    exp = lb.Experiment(range(4), lb.LinkedElimination(delta=1e-9), max_plays=2_000)
+    players = [Player(exp, number) for number in range(4)]
+    for player in players:
+        player.start()
+    for _ in within(iter(lambda: any(player.is_alive() for player in players), False), "the end of the experiment"):
+        other = copied(exp)
+        answers = [other.answers[play] for play in range(len(other.answers))]
+        assert other.plays == sum(answer >= NO_HIT for answer in answers)
+        assert other.in_flight == answers.count(WAITING)
+        assert sum(each.successes for each in other.estimates()) <= other.plays
+    join(*players)
+    assert [player.error for player in players] == [None] * 4
+    assert copied(exp).to_json() == exp.to_json()
+
+
+def test_what_a_policy_asks_is_found_out_while_others_import(monkeypatch):
+    """Importing a module adds to ``sys.modules``, and running it adds to its names; both may also be taken away."""
+    modules = {**sys.modules, "linkedbandits.grown": types.ModuleType("linkedbandits.grown")}
+    monkeypatch.setattr(saving, "sys", types.SimpleNamespace(modules=modules))
+    stop = threading.Event()
+
+    def import_many() -> None:
+        names = vars(modules["linkedbandits.grown"])
+        while not stop.is_set():
+            for each in range(200):
+                modules[f"linkedbandits.grown{each}"] = types.ModuleType("another")
+                names[f"name{each}"] = each
+            for each in range(200):
+                del modules[f"linkedbandits.grown{each}"], names[f"name{each}"]
+
+    importing = threading.Thread(target=import_many, daemon=True)
+    importing.start()
+    try:
+        for _ in range(300):
+            saving._constants(lb.LinkedElimination)
+    finally:
+        stop.set()
+        join(importing)

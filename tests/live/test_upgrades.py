@@ -13,7 +13,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.linkage import LINKAGES, find_linkage
+from linkedbandits.linkage import LINKAGES, Ordered, find_linkage
 from linkedbandits.live import Played, Run
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.live.requests import begin
@@ -44,7 +44,7 @@ WITHOUT_CONSTANTS = ("linked-halving", "linked-ege", "median-elimination")
 
 
 class Tapes:
-    """The j-th sample of an arm is the same, whoever takes it and when."""
+    """The j-th sample of an arm is the same, whichever policy takes it and when."""
 
     def __init__(self, seed: int, means=(0.1, 0.2, 0.4, 0.8)) -> None:
         self._outcomes = np.random.default_rng(seed).random((20_000, len(means))) < means
@@ -349,6 +349,23 @@ def test_a_policy_that_breaks_on_made_up_outcomes_can_be_saved_all_the_same():
     exp = lb.Experiment("abc", Moody(samples=4))
     exp.tell(exp.ask().id, "a")
     assert lb.Experiment.from_json(exp.to_json(), policy=Moody(samples=4)).plays == 1
+
+
+def test_a_linkage_or_a_policy_without_a_hash_can_be_saved_all_the_same():
+    @dataclass
+    class Window(Ordered):
+        name = "window"
+        width: int = 3
+
+    class Sweep(lb.UniformSampling):
+        name = "sweep"
+        __hash__ = None
+
+    exp = lb.Experiment("abc", Sweep(samples=4), linkage=Window())
+    exp.tell(exp.ask().id, "a")
+    assert lb.Experiment.from_json(exp.to_json(), policy=Sweep(samples=4), linkage=Window()).plays == 1
+    for policy, linkage in ((lb.UniformSampling(samples=4), Window()), (Sweep(samples=4), "ordered")):
+        assert exp.run.asks() == lb.Experiment("abc", policy, linkage=linkage).run.asks()
 
 
 def other_constants(monkeypatch) -> None:

@@ -58,7 +58,7 @@ def branch(policy, state, means):
 
 
 def chance_of(policy, means, blocks: int, bad, alike=None) -> float:
-    """The probability that ``bad(state)`` is ever true within so many blocks, over all that may happen in them.
+    """The probability that ``bad(state)`` is ever true within that many blocks, over all that may happen in them.
 
     Lanes with the same ``alike(state)`` have the same future, and go on as one.
     """
@@ -194,7 +194,7 @@ def test_whatever_has_happened_the_next_block_adds_nothing_on_average_against_a_
 
 
 def between_plans(policy, arms: int) -> RaceState:
-    """After so many blocks that the next one is not followed by a plan: what it settles can be looked at.
+    """After enough blocks that the next one is not followed by a plan: what it settles can be looked at.
 
     Arms have succeeded as often as their means say, to the nearest whole number below.
     """

@@ -110,7 +110,8 @@ ANY_ANSWER = {
     "status": "paused",
     "verdict": VERDICT,
     "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
-    "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Play more."}],
+    "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Stop."}],
+    "upgrade": {"version": "0.2.0", "before": None, "plays": 3, "others": 1},
 }
 OF_AN_EXPERIMENT = {
     "ask": (),
@@ -120,12 +121,13 @@ OF_AN_EXPERIMENT = {
     "abandon": (3,),
     "recommend": (),
     "estimates": (),
+    "assumptions": (),
+    "upgrade": (),
     "plays": (),
     "done": (),
     "pause": (),
     "resume": (),
     "archive": (),
-    "assumptions": (),
 }
 
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.live import Upgrade
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from tests.support.coin_flips import play_to_the_end
@@ -165,6 +166,30 @@ def test_both_clients_say_what_a_policy_takes_for_granted_as_the_experiment_does
             exp = client.create("assumes", ARMS, policy, linkage=linkage)
             assert (exp.assumptions, exp.recommend().assumes) == (expected, names)
         assert run_async(awaited(exp.id)) == (expected, names)
+
+
+def test_both_clients_say_with_which_version_an_experiment_goes_on():
+    """An older service does not say it, and a later one may say more."""
+    upgrade = {"version": "0.2.0", "before": "0.1.0", "plays": 300, "others": 2}
+
+    said = ({"upgrade": upgrade | {"since": 9}}, {"upgrade": None}, {})
+
+    def answers():
+        return Weather(*(httpx.Response(200, json={"plays": 7} | each) for each in said))
+
+    exp = client_in(answers(), []).experiment("x")
+    assert [exp.upgrade for _ in range(3)] == [Upgrade("0.2.0", "0.1.0", 300, 2), None, None]
+
+    async def awaited():
+        async with AsyncClient("http://service", transport=httpx.MockTransport(answers())) as client:
+            return [await client.experiment("x").upgrade() for _ in range(3)]
+
+    assert run_async(awaited()) == [Upgrade("0.2.0", "0.1.0", 300, 2), None, None]
+
+
+def test_a_client_reads_of_a_new_experiment_that_it_was_not_upgraded(service):
+    with Client(service.url) as client:
+        assert client.create("new", ARMS, lb.LinkedElimination(delta=0.05)).upgrade is None
 
 
 def test_of_a_service_that_does_not_say_the_client_assumes_the_worst_or_finds_out():

@@ -1,4 +1,4 @@
-"""The desk: durable answers, leases, keys, groups, and nobody spoils anybody else's work."""
+"""The desk: durable answers, leases, keys, groups, and no caller spoils the work of another."""
 
 from __future__ import annotations
 

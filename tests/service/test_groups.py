@@ -1,4 +1,4 @@
-"""Groups of jobs: one commit, one order of locks, and nobody spoils anybody else's work."""
+"""Groups of jobs: one commit, one order of locks, and no job spoils the work of another."""
 
 from __future__ import annotations
 

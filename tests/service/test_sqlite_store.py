@@ -61,7 +61,7 @@ def replace_by_another(path):
 
 @pytest.mark.parametrize("change", [lambda path: None, replace_by_another], ids=["removed", "replaced"])
 def test_a_file_that_is_not_the_one_opened_is_neither_written_nor_read(tmp_path, change):
-    """SQLite would go on with a file that nobody will ever find again."""
+    """SQLite would go on with a file that its path no longer leads to."""
     path = tmp_path / "a.sqlite"
     store = SqliteStore(path)
     with store.writing() as tables:

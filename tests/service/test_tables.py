@@ -67,7 +67,7 @@ def tables_on(cursor, dialect=sqlite_store.DIALECT):
 
 @pytest.mark.parametrize("count", [0, 1, 500, 501, 1_234])
 def test_many_values_are_looked_for_in_parts_each_of_them_once(count):
-    """Databases take so many parameters in a statement, and no more."""
+    """Databases have a limit on the parameters of a statement."""
     asked = Asked()
     tables_on(asked).tuples("x", range(count))
     parts = [parameters for _, parameters in asked.statements]

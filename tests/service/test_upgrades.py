@@ -270,7 +270,7 @@ def test_what_was_played_is_a_log_for_a_policy_that_asks_otherwise(store, releas
         assert hosted.experiment.upgrade == (__version__, __version__, plays, 0)
         head = hosted.head
         with store.reading() as tables:
-            assert tables.head(experiment) == head  # whoever only looks writes nothing
+            assert tables.head(experiment) == head  # looking writes nothing
         [out] = hosted.leases
         assert desk.tell(experiment, [(out, None)]).result().receipts[0] in ("counted", "spare")
         with store.reading() as tables:

@@ -15,9 +15,11 @@ import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.policy import Goal
+from linkedbandits.service.http.sent import GoalView
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
-from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, view_of
+from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, upgrade_sentence, view_of
 
 ARMS = ("north", "east", "south")
 
@@ -42,7 +44,7 @@ def test_a_view_shows_the_experiment():
     assert (view["plays"], view["in_flight"], view["late"], view["done"]) == (exp.plays, exp.in_flight, 0, exp.done)
     assert view["verdict"] is None
     assert view["leading"]["arm"] == exp.recommend().arm
-    assert (view["delta"], view["linkage"], view["linkage_words"]) == (0.05, "ordered", "in order")
+    assert (view["linkage"], view["linkage_words"]) == ("ordered", "in order")
     assert view["arms"]["label"] == list(ARMS)
     assert view["arms"]["mean"] == [estimate.mean for estimate in exp.estimates()]
     assert view["arms"]["log10_evidence"] == exp.evidence()
@@ -55,6 +57,37 @@ def test_a_view_has_the_words_of_its_linkage(linkage):
     exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage=linkage)
     view = view_of(read_standing(host(exp, linkage=linkage.name)), Outlook(None, None))
     assert (view["linkage"], view["linkage_words"]) == (linkage.name, linkage.words)
+
+
+def test_a_view_has_the_goal_that_the_policy_declares_and_not_one_of_its_parameters():
+    class Renamed(lb.LinkedElimination):
+        name = "renamed"
+
+        @property
+        def goal(self):
+            return Goal(delta=0.3, k=2, tolerance=0.1, neighbours=1, budget=900)
+
+    policy = Renamed(delta=0.05, k=1, epsilon=0.0)
+    exp = lb.Experiment(ARMS, policy)
+    view = view_of(read_standing(host(exp)), Outlook(None, None))
+    assert view["goal"] == {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900}
+    assert set(view["goal"]) == set(GoalView.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("plays", "others", "said"),
+    [
+        (300, 0, "300 plays before that are used as a log"),
+        (1, 0, "1 play before that is used as a log"),
+        (300, 20, "300 plays before that are used as a log, 20 more are in the estimates alone"),
+        (300, 1, "300 plays before that are used as a log, 1 more is in the estimates alone"),
+        (0, 300, "its decision starts anew, and the 300 plays before that are in the estimates alone"),
+        (0, 1, "its decision starts anew, and the 1 play before that is in the estimates alone"),
+        (0, 0, "nothing was told before that"),
+    ],
+)
+def test_an_upgrade_is_told_in_a_sentence(plays, others, said):
+    assert upgrade_sentence("0.2.0", plays, others) == f"goes on with version 0.2.0; {said}"
 
 
 def test_a_finished_experiment_has_its_verdict_and_nothing_left():
@@ -85,7 +118,7 @@ def test_policies_without_evidence_have_none():
     view = view_of(read_standing(host(exp)), Outlook())
     assert view["arms"]["log10_evidence"] is None
     assert view["arms"]["mean"] == [None, None, None]
-    assert view["delta"] is None
+    assert view["goal"]["delta"] is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1, max_size=8))

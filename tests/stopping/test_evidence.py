@@ -88,7 +88,7 @@ def exact_log_factor(n_i: int, n_c: int, p_i: float, p_c: float, x_i: int, x_c: 
     st.floats(-4, 4),
 )
 def test_rounding_never_adds_to_the_evidence(digits, ratio, p_i, logs, high_i, high_c):
-    """From ten samples to as many as a counter holds, with predictions as close as so many samples can tell."""
+    """From ten samples to as many as a counter holds, with predictions as close as that many samples can tell."""
     n_i = int(10**digits)
     n_c = max(1, int(ratio * n_i))
     p_c = min(p_i + 10**logs / n_i**0.5, 0.99)

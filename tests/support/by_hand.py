@@ -50,6 +50,6 @@ class ByHand:
 
 
 def chance_second_wins(samples: int, first: float, second: float) -> float:
-    """The chance that of two arms with so many samples each the second has more successes; a tie is the first's."""
+    """The chance that of two arms with that many samples each the second has more successes; a tie is the first's."""
     successes = np.arange(1, samples + 1)
     return float(binom.pmf(successes, samples, second) @ binom.cdf(successes - 1, samples, first))

@@ -41,6 +41,6 @@ def random_means(rng: np.random.Generator, arms: int) -> FloatArray:
 
 
 def evidence(best: float, rival: float, of_best: float, of_rival: float) -> float:
-    """How well so many samples tell two arms apart, by the formula."""
+    """How well that many samples tell two arms apart, by the formula."""
     pooled = (of_best * best + of_rival * rival) / (of_best + of_rival)
     return float(of_best * kl(best, pooled) + of_rival * kl(rival, pooled))

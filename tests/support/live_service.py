@@ -77,7 +77,7 @@ def running_service(folder: Path) -> Iterator[LiveService]:
 
 
 def play(experiment: RemoteExperiment, means: dict[Label, float], plays: int, seed: int = 1) -> bool:
-    """Play so many times against arms with these means. Is it decided now?"""
+    """Play that many times against arms with these means. Is it decided now?"""
     coin = random.Random(seed)
     done = False
     while plays > 0 and not done:

@@ -356,7 +356,7 @@ def test_a_store_without_sound_transactions_is_told_so_and_let_go(shared, store,
 
 
 def test_a_store_that_does_not_go_on_after_a_failure_is_told_so(shared):
-    """It has taken back the wrong thing: whoever locks next sees an earlier head than whoever reads."""
+    """It has taken back the wrong thing: the next to lock sees an earlier head than those who read."""
 
     def lock(self, experiment, wait=True):
         return Hands.lock(self, experiment) - hasattr(self.shared, "stale")

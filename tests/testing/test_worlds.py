@@ -125,6 +125,13 @@ def test_rewards_that_run_out_or_do_not_fit_are_named():
         lb.simulate(MEANS, lb.UniformSampling(samples=7), world=ReplayedRewards(REWARDS), trials=1)
     with pytest.raises(lb.InvalidParameter, match="as many lanes as there are trials"):
         lb.simulate(MEANS, lb.UniformSampling(samples=2), world=ReplayedRewards(REWARDS), trials=2)
+    for policy in (lb.MaximalSampling(plays=2), lb.SuffixUCB(delta=0.1)):
+        with pytest.raises(lb.InvalidParameter, match="as many lanes as there are trials"):
+            lb.simulate(MEANS, policy, world=ReplayedRewards(REWARDS), trials=2)
+    world, two = ReplayedRewards(REWARDS), np.array([1, 1])
+    for asked in (lambda: world.hits(np.array([[1, 0]] * 2), two), lambda: world.successes_of(two, two)):
+        with pytest.raises(lb.InvalidParameter, match="2 lanes are asked, and there are rewards for 1; give as many"):
+            asked()
     with pytest.raises(lb.InvalidParameter, match="no zeros and ones"):
         ReplayedRewards([[0.5, 1.0]])
 
@@ -156,5 +163,9 @@ def test_requests_that_run_out_or_do_not_fit_are_named():
         lb.simulate([0.5, 0.5], lb.MaximalSampling(plays=3), world=world, trials=1)
     with pytest.raises(lb.InvalidParameter, match="no zeros and ones by lane, request and arm"):
         ReplayedRequests([0, 1])
+    for lanes in (1, 3):
+        two = ReplayedRequests([[[0, 1]], [[1, 0]]])
+        with pytest.raises(lb.InvalidParameter, match=f"{lanes} lanes are asked, and .* requests for 2; give as many"):
+            lb.simulate([0.5, 0.5], lb.UniformSampling(samples=1), world=two, trials=lanes)
     with pytest.raises(NotImplementedError, match="asked for hits alone"):
         world.successes_of(np.array([0]), np.array([1]))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.model import IntArray
-from linkedbandits.world import LogWorld, Outcomes
+from linkedbandits.world import LogWorld, Rewards
 
 NO_HIT = -1
 WAITING = -2
@@ -119,7 +119,7 @@ class AnswerLog:
         plays = np.flatnonzero((hits >= NO_HIT) & (numbers != NOT_KEPT))
         plays = plays[np.argsort(numbers[plays], kind="stable")]
         different, starts = np.unique(numbers[plays], return_index=True)
-        found: list[list[tuple[IntArray, Outcomes]]] = [[] for _ in range(arms)]
+        found: list[list[tuple[IntArray, Rewards]]] = [[] for _ in range(arms)]
         for number, going_on in zip(different.tolist(), np.split(plays, starts)[1:], strict=True):
             for arm in self._table[number].tolist():
                 won = hits[going_on] == arm
@@ -173,7 +173,7 @@ class AnswerLog:
         return self._table.number(arms)
 
 
-def _in_order(parts: list[tuple[IntArray, Outcomes]]) -> Outcomes:
+def _in_order(parts: list[tuple[IntArray, Rewards]]) -> Rewards:
     """Outcomes of one arm, from plays of several tuples, in the order of the plays."""
     if not parts:
         return np.zeros(0, dtype=np.bool_)

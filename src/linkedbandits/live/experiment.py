@@ -6,6 +6,7 @@ policy sees its counts and states the next. All of that happens in :class:`~link
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 from collections import Counter
@@ -22,7 +23,7 @@ from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, Unkno
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
-from linkedbandits.live.saving import seal, unseal, upgraded, upgraded_snapshot
+from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
@@ -224,7 +225,7 @@ class Experiment:
     def snapshot(self) -> dict[str, Any]:
         """Everything but the answers, for ``json.dumps`` and :meth:`restore`; its size does not grow with plays."""
         with self._lock:
-            return self._content()
+            return snapshot_of(self._content())
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
@@ -268,7 +269,8 @@ class Experiment:
             raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self._labels)}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        with self._lock:  # a copy, for what is returned is read when the lock is free again
+            return copy.deepcopy({name: value for name, value in self.__dict__.items() if name != "_lock"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

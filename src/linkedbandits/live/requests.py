@@ -214,7 +214,7 @@ class NeedsInProgress:
         read._unmet = int(read._remaining.sum(dtype=np.float64))
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
-        read._whole = data.get("whole", False)  # no linkage had such plans before there was the key
+        read._whole = data["whole"]
         return read
 
 

@@ -344,6 +344,10 @@ class Run:
         if self.decision is None and self.in_time >= self._max_plays:
             self.decision = self._leading()
 
+    def recall_upgrade(self, upgrade: Upgrade) -> None:
+        """What was noted when the experiment first went on with a log; this version may have done so again since."""
+        self.upgrade = upgrade
+
     def _asks_as_in(self, content: dict[str, Any], answers: AnswerLog) -> bool:
         """Can the policy go on from the state in this content, as one that it would have come to itself?"""
         version, asked = content["written_by"]["version"], content["written_by"]["asks"]

@@ -1,8 +1,9 @@
 """The form of a saved experiment, and the forms that it had before.
 
 The envelope has a format name, a version, and a checksum over the content. The content is what
-:meth:`Run.content <linkedbandits.live.run.Run.content>` gives, with the labels and the answers. Each version of it can
-be turned into the next, so that whatever was ever saved can be read.
+:meth:`Run.content <linkedbandits.live.run.Run.content>` gives, with the labels and the answers: every part gives and
+takes its own, in its present form. What it was in earlier versions is known here alone. Each version of it can be
+turned into the next, so that whatever was ever saved can be read.
 
 - Format 1 spelled out the arms of every play that was out or given up, and did not keep late samples apart.
 - Format 2 has tuples in tables, and plays by number.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from array import array
 from functools import lru_cache
@@ -98,18 +100,35 @@ def unseal(text: str | bytes) -> tuple[int, dict[str, Any]]:
         raise DamagedSave(f"the saved experiment is not JSON ({error}); restore it from a whole copy") from error
     if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
         raise DamagedSave(f"this JSON is no saved experiment; its 'format' should be {FORMAT!r}")
-    version = envelope.get("version")
+    content = envelope.get("content")
+    version = _checked_version(envelope.get("version"), content)
+    if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
+        raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
+    return version, content
+
+
+def snapshot_of(content: dict[str, Any]) -> dict[str, Any]:
+    """The content as a snapshot has it: with the format, which stands in the envelope of a save."""
+    return {"format": VERSION, **content}
+
+
+def _checked_version(version: Any, content: Any) -> int:
     if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
         raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
     if version > VERSION:
         raise NewerSave(
             f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
-            "upgrade linkedbandits to open it"
+            f"{_remedy(content)} to open it"
         )
-    content = envelope.get("content")
-    if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
-        raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
-    return version, content
+    return version
+
+
+def _remedy(newer: Any) -> str:
+    """What to install, if the content of a later format says as format 3 does what wrote it."""
+    match newer:
+        case {"written_by": {"version": str(wrote)}} if re.fullmatch(r"[0-9]+\.[0-9a-z.+]{1,40}", wrote):
+            return f"upgrade linkedbandits to {wrote} or later"
+    return "upgrade linkedbandits"
 
 
 def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
@@ -120,8 +139,9 @@ def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgraded_snapshot(content: dict[str, Any]) -> dict[str, Any]:
-    """The same for what a snapshot has, which goes without a version; there were none in format 1."""
-    return content if "written_by" in content else _from_2_to_3(content)
+    """The same for a snapshot, which has its format in it; those of formats 2 and 3 may be without."""
+    version = content.get("format", 3 if "written_by" in content else 2)
+    return upgraded(_checked_version(version, content), content)
 
 
 def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
@@ -162,6 +182,8 @@ def _from_1_to_2(content: dict[str, Any]) -> dict[str, Any]:
 
 def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
     new = {**content, "written_by": {"version": None, "asks": None}, "upgrade": None, "log": None}
+    if "needs" in content["request"]:
+        new["request"] = {**content["request"], "whole": False}  # no linkage had plans of whole plays
     if "answers" in content:
         numbers = array("i", [NOT_KEPT] * len(AnswerLog.from_text(content["answers"])))
         for play, number, *_ in content["tickets"]:
@@ -177,8 +199,8 @@ def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     shows later, or on other outcomes alone, is not seen: between two versions it takes the outcomes that there were.
     """
     try:
-        hash(policy)
-    except TypeError:  # a user's own policy, with a parameter that has no hash
+        hash((policy, linkage))
+    except TypeError:  # a user's own policy or linkage, which has no hash
         return _lead_through(policy, linkage, arms)
     return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
 
@@ -202,12 +224,13 @@ def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[
 
 def _constants(kind: type) -> tuple[tuple[str, float], ...]:
     """The numbers that modules give names to: those of a class and its bases, and those of the library."""
+    loaded = sys.modules.copy()  # another thread may import meanwhile
     own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
-    modules = sorted(own | {name for name in sys.modules if name.startswith("linkedbandits.")})
+    modules = sorted(name for name in loaded if name in own or name.startswith("linkedbandits."))
     return tuple(
         (name, value)
         for module in modules
-        for name, value in vars(sys.modules[module]).items()
+        for name, value in vars(loaded[module]).copy().items()
         if type(value) in (int, float)
     )
 

@@ -39,8 +39,8 @@ from linkedbandits.linkage import Linkage, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
+from linkedbandits.policies.prediction import PRIOR, predict
 from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
-from linkedbandits.prediction import PRIOR, predict
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
 GROWTH = 0.03

@@ -11,7 +11,7 @@ difference of their means. Capital is bet against "this rival is the best" on bo
 (:mod:`linkedbandits.stopping.duels`), and the rival is dropped when the capital reaches 1/delta.
 
 *The answer is wrong with probability at most delta.* The capital against the best option, with its reserve, is a
-nonnegative supermartingale from 1, whoever leads and whatever depends on what; it reaches 1/delta with probability at
+nonnegative supermartingale from 1, whichever leads and whatever depends on what; it reaches 1/delta with probability at
 most delta. No union over options or pairs is needed. The proofs are in ``docs/duels.md``.
 
 *Every run ends* where the best option is unique: an option that was dropped may still lead, and takes part in duels
@@ -63,7 +63,7 @@ class LinkedDuelsState(LaneState):
     """Counts, who leads, the plays and bets of the present block, and the capital that bets have made.
 
     ``firsts`` and ``first_hits`` are of every option as the first of a play; ``seconds`` and ``rescues`` of duels in
-    which the first one failed, whoever led. ``ahead`` and ``behind`` count duels with the present leader in which the
+    which the first one failed, whichever led. ``ahead`` and ``behind`` count duels with the present leader in which the
     option was first, and second; ``ahead_lost`` those of them in which the leader rescued, ``behind_won`` those in
     which the option did. ``standing`` is how far each option seems to be above the leader, ``spread`` with what
     standard error. ``bets`` (lanes, arms, 6, stakes) are the first fields of

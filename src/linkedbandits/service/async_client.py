@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt
+from linkedbandits.live import Estimate, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -140,6 +140,10 @@ class AsyncRemoteExperiment:
     async def assumptions(self) -> tuple[Assumption, ...]:
         """What the policy takes for granted, with what to use where that does not hold."""
         return await self._client.send(calls.assumptions(self.id))
+
+    async def upgrade(self) -> Upgrade | None:
+        """Set where the experiment went on with a version of the library that would have asked otherwise."""
+        return await self._client.send(calls.upgrade(self.id))
 
     async def plays(self) -> int:
         """Plays told so far."""

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, Play, Receipt
+from linkedbandits.live import Estimate, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
@@ -112,6 +112,11 @@ def assumptions(experiment: str) -> Call[tuple[Assumption, ...]]:
     return Call("GET", _path(experiment), _assumptions)
 
 
+def upgrade(experiment: str) -> Call[Upgrade | None]:
+    """With which version of the library it goes on, where that would have asked otherwise."""
+    return Call("GET", f"{_path(experiment)}/view", _upgrade)
+
+
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     """Plays told so far, and what they say of each arm."""
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
@@ -184,6 +189,11 @@ def _assumptions(found: Any) -> tuple[Assumption, ...]:
         return tuple(Assumption(*(each[field.name] for field in fields(Assumption))) for each in said)
     policy = make_policy(found["policy"]["name"], found["policy"]["parameters"])
     return policy.assumptions(find_linkage(found["linkage"]))
+
+
+def _upgrade(found: Any) -> Upgrade | None:
+    said = found.get("upgrade")
+    return None if said is None else Upgrade(*(said[name] for name in Upgrade._fields))
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

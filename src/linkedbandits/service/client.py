@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt
+from linkedbandits.live import Estimate, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -151,6 +151,11 @@ class RemoteExperiment:
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the policy takes for granted, with what to use where that does not hold."""
         return self._client.send(calls.assumptions(self.id))
+
+    @property
+    def upgrade(self) -> Upgrade | None:
+        """Set where the experiment went on with a version of the library that would have asked otherwise."""
+        return self._client.send(calls.upgrade(self.id))
 
     @property
     def plays(self) -> int:

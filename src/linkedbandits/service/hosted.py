@@ -124,7 +124,7 @@ class HostedExperiment:
         run.go_on(played, Writer.read(self.record.written_by).version)
         run.answers.forget_tuples()
         if upgrade is not None:
-            run.upgrade = Upgrade(**upgrade.body)
+            run.recall_upgrade(Upgrade(**upgrade.body))
 
     def _pages(self, store: Reading) -> Iterator[Entry]:
         """The journal behind what is in memory, read a part at a time."""

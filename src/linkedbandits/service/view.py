@@ -79,7 +79,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "linkage": record.setup.linkage,
         "linkage_words": find_linkage(record.setup.linkage).words,
         "policy": describe_policy(standing.policy),
-        "delta": standing.policy.goal.delta,
+        "goal": asdict(standing.policy.goal),
         "assumptions": [asdict(assumption) for assumption in standing.assumptions],
         "created_at": record.created_at,
         "head": record.head,
@@ -107,8 +107,22 @@ def upgrade_sentence(version: str, plays: int, others: int) -> str:
     >>> upgrade_sentence("0.2.0", 300, 0)
     'goes on with version 0.2.0; 300 plays before that are used as a log'
     """
-    rest = f", {others} more are in the estimates alone" if others else ""
-    return f"goes on with version {version}; {plays} plays before that are used as a log{rest}"
+    if plays:
+        rest = f", {others} more {_are(others)} in the estimates alone" if others else ""
+        said = f"{_plays(plays)} before that {_are(plays)} used as a log{rest}"
+    elif others:
+        said = f"its decision starts anew, and the {_plays(others)} before that {_are(others)} in the estimates alone"
+    else:
+        said = "nothing was told before that"
+    return f"goes on with version {version}; {said}"
+
+
+def _plays(count: int) -> str:
+    return f"{count} play{'' if count == 1 else 's'}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def verdict_data(verdict: Verdict) -> dict[str, Any]:

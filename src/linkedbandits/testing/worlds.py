@@ -63,6 +63,7 @@ class ReplayedRewards:
 
     def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
         """The same for one arm per lane."""
+        _check_lanes(arms.size, len(self._read), "rewards")
         lanes = np.arange(arms.size)
         wanted = np.zeros_like(self._read)
         wanted[lanes, arms] = samples
@@ -70,6 +71,7 @@ class ReplayedRewards:
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """Play the tuples, one play after the other."""
+        _check_lanes(times.size, len(self._read), "rewards")
         hits = np.zeros_like(order)
         for lane, (arms, plays) in enumerate(zip(order.tolist(), times.tolist(), strict=True)):
             for _ in range(plays):
@@ -86,7 +88,7 @@ class ReplayedRewards:
 
 
 class ReplayedRequests:
-    """Requests that go as given: play t meets request t, on which every arm does what it does, whoever is tried.
+    """Requests that go as given: play t meets request t, on which every arm does what it does, whichever is tried.
 
     ``outcomes[lane, request, arm]`` is 0 or 1; those of one lane may be given without the lane's axis. Arms may so fail
     together, which :class:`ReplayedRewards` cannot express.
@@ -123,6 +125,7 @@ class ReplayedRequests:
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """Play the tuples, on one request after the other."""
+        _check_lanes(times.size, self._played.size, "requests")
         hits = np.zeros_like(order)
         for lane, plays in enumerate(times.tolist()):
             places = np.flatnonzero(order[lane] >= 0)
@@ -136,3 +139,10 @@ class ReplayedRequests:
             np.add.at(hits[lane], first, 1)
             self._played[lane] = upto
         return hits
+
+
+def _check_lanes(asked: int, given: int, what: str) -> None:
+    if asked != given:
+        raise InvalidParameter(
+            f"{asked} lanes are asked, and there are {what} for {given}; give as many lanes as there are trials"
+        )

@@ -42,7 +42,7 @@ AS_JSON = {"content_type": "application/json"}
 
 
 class Refusing:
-    """Lets nobody in: enough to see that a request took the short way."""
+    """Refuses every caller: enough to see that a request took the short way."""
 
     def __init__(self):
         self.seen = []

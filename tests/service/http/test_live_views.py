@@ -1,4 +1,4 @@
-"""What people watch: the list reads what has changed, and an experiment that nobody watches is forgotten."""
+"""What people watch: the list reads what has changed, and an experiment without viewers is forgotten."""
 
 from __future__ import annotations
 

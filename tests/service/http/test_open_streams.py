@@ -28,7 +28,7 @@ def room_for_one(monkeypatch):
 
 def test_no_more_streams_than_fit(room_for_one, own_service):
     with httpx.stream("GET", f"{own_service.url}/v1/events", timeout=SECONDS) as response:
-        lines = response.iter_lines()  # whoever lets go of it hangs up
+        lines = response.iter_lines()  # letting go of it hangs up
         next(lines)
         refused = own_service.http.get("/v1/events")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")

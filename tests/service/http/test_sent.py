@@ -63,6 +63,7 @@ def a_view():
         (sent.ArmsView, lambda view: view["arms"]),
         (sent.OutlookView, lambda view: view["outlook"]),
         (sent.UpgradeView, lambda view: view["upgrade"]),
+        (sent.GoalView, lambda view: view["goal"]),
         (sent.PolicyView, lambda view: view["policy"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -1,4 +1,4 @@
-"""Server-sent events: nobody misses anything, and many viewers cost as much as one."""
+"""Server-sent events: no viewer misses anything, and many viewers cost as much as one."""
 
 from __future__ import annotations
 

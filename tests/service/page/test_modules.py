@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from linkedbandits.service.view import upgrade_sentence
 from tools.waiting import SECONDS
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -117,7 +118,7 @@ async (view) => {
 def a_view(high, samples, still_in, evidence, **changes):
     arms = {"label": ["a", "b", "c"], "high": high, "samples": samples, "still_in": still_in}
     arms["log10_evidence"] = evidence
-    return {"arms": arms, "delta": 0.01, "plays": 9, "leading": {"arm": "b", "top": []}} | changes
+    return {"arms": arms, "goal": {"delta": 0.01}, "plays": 9, "leading": {"arm": "b", "top": []}} | changes
 
 
 def test_scales_fit_the_arms_that_are_still_asked_about(page):
@@ -126,7 +127,7 @@ def test_scales_fit_the_arms_that_are_still_asked_about(page):
 
 
 def test_scales_exist_before_anything_is_known(page):
-    view = a_view([1, 1, 1], [0, 0, 0], [True] * 3, None, plays=0, delta=None)
+    view = a_view([1, 1, 1], [0, 0, 0], [True] * 3, None, plays=0, goal={"delta": None})
     assert page.evaluate(SCALES, view) == {
         "shareEnd": 1,
         "digits": 1,
@@ -142,22 +143,41 @@ def test_all_of_the_best_lead_where_several_are_sought(page):
 
 
 ANSWER = """
-async (parameters) => {
+async (goal) => {
   const { answerOf } = await import("/static/headline.js");
-  return answerOf({ done: true, leading: { arm: "b", status: "confident" }, policy: { parameters } });
+  return answerOf({ done: true, leading: { arm: "b", status: "confident" }, goal });
 }
 """
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("goal", "words"),
     [
-        ({}, "b is best"),
-        ({"epsilon": 0, "neighbours": 0}, "b is best"),
-        ({"epsilon": 0.02, "neighbours": 0}, "b is best, or within 0.02 of it"),
-        ({"epsilon": 0, "neighbours": 1}, "b is best, or at most 1 place from it"),
-        ({"epsilon": 0.02, "neighbours": 3}, "b is best, or within 0.02 of it, or at most 3 places from it"),
+        ({"tolerance": 0, "neighbours": 0}, "b is best"),
+        ({"tolerance": 0.02, "neighbours": 0}, "b is best, or within 0.02 of it"),
+        ({"tolerance": 0, "neighbours": 1}, "b is best, or at most 1 place from it"),
+        ({"tolerance": 0.02, "neighbours": 3}, "b is best, or within 0.02 of it, or at most 3 places from it"),
     ],
 )
-def test_a_verdict_with_a_tolerance_says_so(page, parameters, words):
-    assert page.evaluate(ANSWER, parameters) == words
+def test_a_verdict_with_a_tolerance_says_so(page, goal, words):
+    assert page.evaluate(ANSWER, goal) == words
+
+
+NOTE = """
+async (upgrade) => {
+  const { upgradeNote } = await import("/static/headline.js");
+  return upgradeNote(upgrade);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plays", "others"), [(300, 0), (1, 0), (300, 20), (300, 1), (0, 300), (0, 1), (0, 0)], ids=str
+)
+def test_an_upgrade_is_told_as_in_the_journal(page, plays, others):
+    said = page.evaluate(NOTE, {"version": "0.2.0", "before": None, "plays": plays, "others": others})
+    assert said == f"G{upgrade_sentence('0.2.0', plays, others)[1:]}."
+
+
+def test_without_an_upgrade_nothing_is_said_of_one(page):
+    assert page.evaluate(NOTE, None) == ""

@@ -55,7 +55,7 @@ def processor_and_wall_seconds(devtools):
 
 @pytest.mark.slow
 def test_only_what_changed_is_written(service, thousand, open_page, capsys):
-    """Counts changes rather than time; the time is printed, for whoever wants to know."""
+    """Counts changes rather than time; the time is printed beside them."""
     page = open_page(service.address_of(thousand))
     expect(page.get_by_role("img", name=re.compile("^Estimates of 1,000 arms; bin"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("^Evidence against 1,000 arms"))).to_be_visible()

@@ -192,6 +192,17 @@ class UpgradeView(BaseModel):
     others: int = Field(description="Plays before that which are in the estimates alone.")
 
 
+class GoalView(BaseModel):
+    """What its policy looks for."""
+
+    delta: float | None = Field(description="How often the answer may be wrong; null where the policy is not told.")
+    k: int = Field(description="How many arms the answer has.")
+    tolerance: float = Field(description="How far below the k-th best mean an arm may be and still be a right answer.")
+    neighbours: int = Field(description="How many places an arm may be away from a right answer and still be one.")
+    budget: int | None = Field(description="The plays that the policy takes at most, where it has a limit of its own.")
+    in_order: bool = Field(description="Are the k arms to be an order, each after those before it have failed?")
+
+
 class View(BaseModel):
     """All that the live page shows of an experiment."""
 
@@ -202,7 +213,7 @@ class View(BaseModel):
     linkage_words: str = Field(description='How a sentence goes on that begins with "Arms are tried".')
     policy: PolicyView
     assumptions: list[AssumptionOut] = Field(description="What its policy takes for granted.")
-    delta: float | None
+    goal: GoalView
     created_at: float
     head: int
     plays: int

@@ -7,10 +7,10 @@
  * `threshold`, the log10 of the evidence at which an arm is out, or null;
  * `evidenceEnd`, where the scale of log10 evidence ends.
  */
-export function readArms({ arms, delta, leading, plays }) {
+export function readArms({ arms, goal, leading, plays }) {
   const evidence = arms.log10_evidence;
   const shareEnd = niceShare(highestStillIn(arms));
-  const threshold = delta === null ? null : -Math.log10(delta);
+  const threshold = goal.delta === null ? null : -Math.log10(goal.delta);
   return {
     size: arms.label.length,
     label: arms.label,

@@ -6,17 +6,17 @@ import { chance, count, labelText, percent, plural, standing } from "./format.js
 const namesOf = ({ arm, top }) => (top?.length ? top : [arm]).map(labelText);
 
 /** The verdict, or what leads, in a few words. */
-export function answerOf({ done, leading, policy }) {
+export function answerOf({ done, leading, goal }) {
   const names = namesOf(leading);
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
   if (leading.settled?.length) return `${subject}: to be tried in this order`;
-  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(policy.parameters)}`;
+  return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(goal)}`;
 }
 
-function toleranceOf({ epsilon, neighbours }) {
-  const value = epsilon > 0 ? `, or within ${epsilon} of it` : "";
+function toleranceOf({ tolerance, neighbours }) {
+  const value = tolerance > 0 ? `, or within ${tolerance} of it` : "";
   return neighbours > 0 ? `${value}, or at most ${plural(neighbours, "place")} from it` : value;
 }
 
@@ -42,10 +42,9 @@ export class Headline {
   }
 }
 
-function questionOf({ linkage_words: tried, delta, policy }, { size }) {
-  const { k = 1, places = 1 } = policy.parameters;
+function questionOf({ linkage_words: tried, goal: { delta, k, in_order: ordered } }, { size }) {
   let which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
-  if (places > 1) which = `Which ${count(places)} of ${count(size)} arms come first, in which order?`;
+  if (ordered) which = `Which ${count(k)} of ${count(size)} arms come first, in which order?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;
 }
@@ -106,11 +105,20 @@ function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
   return `${subject} in ${percent(mean[index], digits)} of ${plural(samples[index], "sample")} (${interval}).`;
 }
 
-function upgradeNote(upgrade) {
-  if (!upgrade) return "";
-  const { version, plays, others } = upgrade;
-  const rest = others > 0 ? `, ${count(others)} more are in the estimates alone` : "";
-  return `Goes on with version ${version}; ${plural(plays, "play")} before that are used as a log${rest}.`;
+/** What `upgrade_sentence` in view.py says. */
+export function upgradeNote(upgrade) {
+  return upgrade ? `Goes on with version ${upgrade.version}; ${logOf(upgrade)}.` : "";
+}
+
+function logOf({ plays, others }) {
+  const are = (number) => (number === 1 ? "is" : "are");
+  const alone = `${are(others)} in the estimates alone`;
+  if (plays > 0) {
+    const rest = others > 0 ? `, ${count(others)} more ${alone}` : "";
+    return `${plural(plays, "play")} before that ${are(plays)} used as a log${rest}`;
+  }
+  if (others > 0) return `its decision starts anew, and the ${plural(others, "play")} before that ${alone}`;
+  return "nothing was told before that";
 }
 
 function statusNote(status) {
