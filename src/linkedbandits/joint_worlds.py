@@ -8,8 +8,10 @@ one tuple end are one multinomial draw, exactly, and a long run costs what a sho
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,10 +55,19 @@ class KindsOfRequests:
             going_on = going_on * (1 - self.chances[:, option])
         return np.array([*ends, going_on.sum()])
 
+    @cached_property
+    def rescues(self) -> FloatArray:
+        """``rescues[one, two]``: how likely a play of both ends at ``two``, because ``one`` failed and it did not."""
+        return np.asarray((self.weights[:, np.newaxis] * (1 - self.chances)).T @ self.chances)
+
     def world(self, trials: int, seed: Seed = 0) -> KindsWorld:
-        """A world for ``simulate(world=..., trials=...)``; it serves one simulation."""
+        """A world with a lane for each trial; it serves one simulation, in which all lanes run side by side."""
         check_whole("trials", trials)
-        return KindsWorld(self, trials, seed)
+        return self.answering(LaneStreams(seed, self.chances.shape[1], range(trials)))
+
+    def answering(self, streams: LaneStreams) -> KindsWorld:
+        """A world for the lanes of these streams; ``simulate(world=...)`` asks for it where it is given a law."""
+        return KindsWorld(self, streams)
 
 
 class OutcomeTable(KindsOfRequests):
@@ -67,13 +78,14 @@ class OutcomeTable(KindsOfRequests):
     >>> table = lb.OutcomeTable([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]], options=["a", "b", "c"])
     >>> table.means
     array([0.75, 0.5 , 0.25])
-    >>> world = table.world(trials=50, seed=1)
-    >>> runs = lb.simulate(table.means, lb.LinkedDuels(0.1), linkage="free", world=world, trials=50)
+    >>> runs = lb.simulate(table.means, lb.LinkedDuels(0.1), linkage="free", world=table, trials=50, seed=1)
     >>> bool(runs.error_rate() <= 0.1)
     True
     """
 
     options: tuple[str, ...]
+    counts: FloatArray
+    """How many requests there are of each kind."""
 
     def __init__(
         self, rows: npt.ArrayLike, options: Sequence[str] | None = None, counts: npt.ArrayLike | None = None
@@ -92,9 +104,22 @@ class OutcomeTable(KindsOfRequests):
         if times.shape != given.shape[:1] or not (np.isfinite(times) & (times >= 0)).all() or not times.any():
             raise InvalidParameter(f"counts {counts!r} have to be a number of requests for each of {len(given)} rows")
         kinds, which = np.unique(given.astype(np.int8), axis=0, return_inverse=True)
-        weights = np.bincount(which.reshape(-1), times, len(kinds))
-        super().__init__(weights / weights.sum(), kinds.astype(np.float64))
+        requests = np.bincount(which.reshape(-1), times, len(kinds))
+        kinds, requests = kinds[requests > 0], requests[requests > 0]
+        super().__init__(requests / requests.sum(), kinds.astype(np.float64))
         object.__setattr__(self, "options", names)
+        object.__setattr__(self, "counts", requests)
+
+    @property
+    def means(self) -> FloatArray:
+        """How often each option succeeds; the same for options that succeed on the same number of requests."""
+        return np.asarray((self.counts @ self.chances) / self.counts.sum())
+
+    @property
+    def digest(self) -> str:
+        """The same for two tables if they have as many requests of each kind, in whatever order."""
+        content = np.column_stack([self.counts, self.chances]).astype("<f8")
+        return hashlib.sha256(content.tobytes()).hexdigest()[:16]
 
     def only(self, options: Sequence[str]) -> OutcomeTable:
         """The same requests with these options alone, in this order.
@@ -106,7 +131,7 @@ class OutcomeTable(KindsOfRequests):
         if missing:
             raise InvalidParameter(f"there is no option {missing[0]!r}; there are {', '.join(self.options)}")
         columns = [self.options.index(option) for option in options]
-        return OutcomeTable(self.chances[:, columns], options, self.weights)
+        return OutcomeTable(self.chances[:, columns], options, self.counts)
 
     @classmethod
     def read(cls, path: str | Path, options: Sequence[str] | None = None) -> Self:
@@ -212,12 +237,10 @@ def _chances(mean: float, correlation: float, difficulty: FloatArray) -> FloatAr
 class KindsWorld(JointWorld):
     """Requests of several kinds, drawn at random; one lane per trial."""
 
-    def __init__(self, kinds: KindsOfRequests, trials: int, seed: Seed) -> None:
+    def __init__(self, kinds: KindsOfRequests, streams: LaneStreams) -> None:
         self._kinds = kinds
-        self._streams = LaneStreams(seed, kinds.chances.shape[1], range(trials))
-        weighed = kinds.weights[:, np.newaxis] * kinds.chances
-        self._first = weighed.sum(axis=0)
-        self._second = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
+        self._streams = streams
+        self._first = (kinds.weights[:, np.newaxis] * kinds.chances).sum(axis=0)
         self._known: dict[bytes, FloatArray] = {}
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
@@ -236,7 +259,7 @@ class KindsWorld(JointWorld):
         one, two = pairs.T
         ends = np.empty((lane.size, 3))
         ends[:, 0] = self._first[one]
-        ends[:, 1] = np.where(two >= 0, self._second[one, two], 0.0)
+        ends[:, 1] = np.where(two >= 0, self._kinds.rescues[one, two], 0.0)
         return _with_the_rest(ends)
 
     def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
