@@ -183,3 +183,24 @@ def test_several_tuples_at_once():
         Repeats(order[:, 0], times[:, 0]), np.full(5, 9), 3, LINKAGES["free"], lb.OutcomeTable(ROWS).world(5, seed=1)
     )
     assert one.met.all()
+
+
+def test_options_that_succeed_equally_often_tie_exactly():
+    """Shares of requests that are added up in another order need not be equal."""
+    table = lb.OutcomeTable([[1, 0], [1, 0], [1, 0], [0, 1]], counts=[1, 2, 3, 6])
+    assert table.means[0] == table.means[1]
+    spread = lb.OutcomeTable([[1, 0, 0], [1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 1, 1]], counts=[1, 4, 1, 2, 3])
+    assert spread.means[0] == spread.means[1]
+
+
+def test_the_digest_of_a_table_is_that_of_its_law():
+    table = lb.OutcomeTable([[1, 0], [0, 1], [1, 0]])
+    assert table.digest == lb.OutcomeTable([[0, 1], [1, 0], [1, 1]], counts=[1, 2, 0]).digest
+    assert table.digest != lb.OutcomeTable([[1, 0], [0, 1], [0, 1]]).digest
+    assert table.digest != lb.OutcomeTable([[1, 0], [0, 0], [1, 0]]).digest
+
+
+def test_rescues_are_where_a_play_of_two_ends_at_the_second():
+    table = lb.OutcomeTable(ROWS)
+    for one, two in itertools.permutations(range(3), 2):
+        assert table.rescues[one, two] == pytest.approx(ends_by_hand(ROWS, (one, two))[1])

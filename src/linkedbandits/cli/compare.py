@@ -153,17 +153,35 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
 
 
 def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
-    """What the table says, in a sentence or two.
+    """What the table says, in a few sentences."""
+    text = _soonest(instance, results, delta, linkage)
+    for result in results:
+        wrong = result.summary.error_rate
+        if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
+            wrong = result.sure_and_wrong
+            out = formatting.percent(1 - result.summary.confident)
+            text += f" {result.text} ran out of plays in {out} of its trials."
+        if wrong > delta:
+            text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
+    unproved = [result.text for result in results if result.policy.error_bound is None]
+    if unproved:
+        text += f" No error bound is proved for {', '.join(unproved)}."
+    return text
 
-    Where options depend on each other, a policy that takes them to be independent is right by luck: others are named
-    if there are any.
+
+def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
+    """Which policy needs the fewest plays of those that are right often enough.
+
+    Where options depend on each other, one that takes them to be independent is right by luck: others are named, if
+    there are any.
     """
     right = [result for result in results if result.answers and result.summary.error_rate <= delta]
-    valid = [result for result in right if INDEPENDENT_OPTIONS not in result.policy.assumptions(linkage)]
     soonest = "soonest"
-    if instance.dependence is not None and valid:
-        soonest = "soonest" if len(valid) == len(results) else "without assuming independence"
-        right = valid
+    if instance.dependence is not None:
+        valid = [result for result in right if INDEPENDENT_OPTIONS not in result.policy.assumptions(linkage)]
+        if valid:
+            soonest = "soonest" if len(valid) == len(results) else "without assuming independence"
+            right = valid
     if not right:
         return "No policy came to answers of its own that are right often enough; raise --max-plays or choose others."
     first = min(right, key=lambda result: result.summary.plays_mean)
@@ -177,18 +195,4 @@ def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float, link
     if last is not first:
         ratio = last.summary.plays_mean / first.summary.plays_mean
         text += f", where {last.text} takes {formatting.times(ratio)} times that"
-    text += "."
-    for result in results:
-        if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
-            text += (
-                f" {result.text} ran out of plays in {formatting.percent(1 - result.summary.confident)} of its trials."
-            )
-            wrong = result.sure_and_wrong
-        else:
-            wrong = result.summary.error_rate
-        if wrong > delta:
-            text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
-    unproved = [result.text for result in results if result.policy.error_bound is None]
-    if unproved:
-        text += f" No error bound is proved for {', '.join(unproved)}."
-    return text
+    return text + "."
