@@ -8,7 +8,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from tests.support.command_line import refusal, run, run_json
+from tests.support.command_line import ROOT, refusal, run, run_json
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 BY_DEFAULT = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
@@ -167,3 +167,15 @@ def test_correlated_arms_keep_the_order_and_the_note_says_so():
     assert free["told_gap"] == pytest.approx(0.3)
     none = " ".join(run("compare", *given[:-1], "0").stdout.split())
     assert "All these policies assume independent options, and the simulated options are independent." in none
+
+
+@pytest.mark.statistical
+def test_a_policy_that_is_right_by_luck_is_not_recommended():
+    """Fixed seed; on this table elimination is right in every trial that was seen, and soonest."""
+    given = ("--table", str(ROOT / "benchmarks" / "data" / "coding-agents.csv"), "--trials", "30")
+    chosen = ("--policy", "linked-duels", "--policy", "linked-elimination")
+    duels, elimination = run_json("compare", *given, *chosen)["policies"]
+    assert elimination["plays_mean"] < duels["plays_mean"]
+    assert elimination["error_rate"] <= 0.1
+    said = " ".join(run("compare", *given, *chosen).stdout.split())
+    assert "linked-duels finds the best option (claude-45sonnet-10132025, which works 42.6 % of the time) with" in said

@@ -42,10 +42,6 @@ Correlation = Annotated[
 ]
 Delta = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
 Gap = Annotated[
-    str,
-    typer.Option(help="The gap between the two best means, for policies that take it: a number, true or none."),
-]
-GapOfRuns = Annotated[
     str | None,
     typer.Option(
         "--gap",

@@ -40,7 +40,7 @@ def simulate(
         ),
     ] = None,
     delta: opt.Delta = 0.1,
-    gap: opt.GapOfRuns = None,
+    gap: opt.Gap = None,
     linkage: opt.LinkageOfRuns = None,
     trials: opt.Trials = 1000,
     seed: opt.SeedOption = 0,
