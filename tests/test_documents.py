@@ -58,7 +58,7 @@ def test_the_studies_that_are_shown_can_be_run(document):
     studies = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert studies
     for study in studies:
-        assert len(read_study(study).cells) >= 4
+        assert len(read_study(study, folder=ROOT).cells) >= 4
 
 
 def test_every_link_between_documents_leads_somewhere():

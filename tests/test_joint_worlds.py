@@ -233,3 +233,25 @@ def test_options_that_always_succeed_do_so_whatever_rounding_says(tried):
         hits = table.world(2, seed=1).hits(np.array([tried, tried]), times)
         assert (hits.sum(axis=1) == times).all()
         assert table.means.max() <= 1.0
+
+
+def test_options_that_succeed_equally_often_tie_exactly():
+    """Shares of requests that are added up in another order need not be equal."""
+    table = lb.OutcomeTable([[1, 0], [1, 0], [1, 0], [0, 1]], counts=[1, 2, 3, 6])
+    assert table.means[0] == table.means[1]
+    spread = lb.OutcomeTable([[1, 0, 0], [1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 1, 1]], counts=[1, 4, 1, 2, 3])
+    assert spread.means[0] == spread.means[1]
+
+
+def test_the_digest_of_a_table_is_that_of_its_law():
+    table = lb.OutcomeTable([[1, 0], [0, 1], [1, 0]])
+    assert table.digest == lb.OutcomeTable([[0, 1], [1, 0], [1, 1]], counts=[1, 2, 0]).digest
+    assert table.digest != lb.OutcomeTable([[1, 0], [0, 1], [0, 1]]).digest
+    assert table.digest != lb.OutcomeTable([[1, 0], [0, 0], [1, 0]]).digest
+
+
+def test_where_plays_of_two_end():
+    table = lb.OutcomeTable(ROWS)
+    for one, two in itertools.permutations(range(3), 2):
+        assert table.ends_by_pair[4 * one + two + 1] == pytest.approx(ends_by_hand(ROWS, (one, two)))
+        assert table.ends_by_pair[4 * one] == pytest.approx([table.means[one], 0, 1 - table.means[one]])

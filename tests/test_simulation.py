@@ -244,3 +244,45 @@ def test_a_world_has_to_have_a_lane_for_every_trial(policy, linkage, lanes, inde
         lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Counting(lanes, independent), trials=3)
     runs = lb.simulate([0.3, 0.6], policy, linkage=linkage, world=Counting(3, independent), trials=3, max_plays=500)
     assert runs.plays.size == 3
+
+
+TABLE = lb.OutcomeTable([[1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("law", [TABLE, lb.SharedDifficulty([0.5, 0.375, 0.3], 0.5)], ids=["table", "difficulty"])
+@pytest.mark.parametrize(
+    ("policy", "linkage"),
+    [
+        (lb.LinkedDuels(0.1), "free"),
+        (lb.LinkedElimination(0.1), "ordered"),
+        (lb.UniformSampling(samples=9), "suffix"),
+        (lb.MaximalSampling(plays=30), "ordered"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_with_a_law_of_requests_a_lane_ends_the_same_whatever_runs_beside_it(law, policy, linkage):
+    given = {"linkage": linkage, "seed": 3, "max_plays": 60}
+    together, in_blocks, as_a_world = (
+        lb.simulate(TABLE.means, policy, trials=2100, world=world, memory_limit=limit, **given)
+        for world, limit in ((law, 10**9), (law, 1), (law.world(2100, seed=3), 1))
+    )
+    for other in (in_blocks, as_a_world):
+        assert np.array_equal(together.plays, other.plays)
+        assert np.array_equal(together.samples, other.samples)
+        assert np.array_equal(together.top, other.top)
+    later = simulate_lanes(np.tile(TABLE.means, (1076, 1)), policy, world=law, first=1024, **given)
+    assert np.array_equal(later.samples, together.samples[1024:])
+
+
+def test_with_a_law_of_requests_memory_is_bounded():
+    """A world is made for the lanes that run side by side, a block of 1024 at the least, and not for all of them."""
+
+    lanes = []
+
+    class Counted:
+        def answering(self, streams):
+            lanes.append(len(streams.policy_seeds()))
+            return TABLE.answering(streams)
+
+    lb.simulate(TABLE.means, lb.UniformSampling(samples=1), trials=2500, world=Counted(), memory_limit=1)
+    assert lanes == [1024, 1024, 452]

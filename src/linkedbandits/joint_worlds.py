@@ -8,8 +8,10 @@ one tuple end are one multinomial draw, exactly, and a long run costs what a sho
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -98,10 +100,26 @@ class KindsOfRequests:
         """
         return float(self.ends(order)[:-1].sum())
 
+    @cached_property
+    def ends_by_pair(self) -> FloatArray:
+        """How likely plays of a pair end at its first, at its second, and at none: a row for each pair, in order.
+
+        Those of an option as the first begin with a row for its plays alone.
+        """
+        options = self.chances.shape[1]
+        ends = np.zeros((options, options + 1, 3))
+        ends[:, :, 0] = (self.weights @ self.chances)[:, np.newaxis]
+        ends[:, 1:, 1] = (self.weights[:, np.newaxis] * (1 - self.chances)).T @ self.chances
+        return _with_the_rest(ends.reshape(-1, 3))
+
     def world(self, trials: int, seed: Seed = 0) -> KindsWorld:
-        """A world for ``simulate(world=..., trials=...)``; it serves one simulation."""
+        """A world with a lane for each trial; it serves one simulation, in which all lanes run side by side."""
         check_whole("trials", trials)
-        return KindsWorld(self, trials, seed)
+        return self.answering(LaneStreams(seed, self.chances.shape[1], range(trials)))
+
+    def answering(self, streams: LaneStreams) -> KindsWorld:
+        """A world for the lanes of these streams; ``simulate(world=...)`` asks for it where it is given a law."""
+        return KindsWorld(self, streams)
 
 
 class OutcomeTable(KindsOfRequests):
@@ -112,13 +130,14 @@ class OutcomeTable(KindsOfRequests):
     >>> table = lb.OutcomeTable([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]], options=["a", "b", "c"])
     >>> table.means
     array([0.75, 0.5 , 0.25])
-    >>> world = table.world(trials=50, seed=1)
-    >>> runs = lb.simulate(table.means, lb.LinkedDuels(0.1), linkage="free", world=world, trials=50)
+    >>> runs = lb.simulate(table.means, lb.LinkedDuels(0.1), linkage="free", world=table, trials=50, seed=1)
     >>> bool(runs.error_rate() <= 0.1)
     True
     """
 
     options: tuple[str, ...]
+    counts: FloatArray
+    """How many requests there are of each kind."""
 
     def __init__(
         self, rows: npt.ArrayLike, options: Sequence[str] | None = None, counts: npt.ArrayLike | None = None
@@ -137,9 +156,22 @@ class OutcomeTable(KindsOfRequests):
         if times.shape != given.shape[:1] or not (np.isfinite(times) & (times >= 0)).all() or not times.any():
             raise InvalidParameter(f"counts {counts!r} have to be a number of requests for each of {len(given)} rows")
         kinds, which = np.unique(given.astype(np.int8), axis=0, return_inverse=True)
-        weights = np.bincount(which.reshape(-1), times, len(kinds))
-        super().__init__(weights / weights.sum(), kinds.astype(np.float64))
+        requests = np.bincount(which.reshape(-1), times, len(kinds))
+        kinds, requests = kinds[requests > 0], requests[requests > 0]
+        super().__init__(requests / requests.sum(), kinds.astype(np.float64))
         object.__setattr__(self, "options", names)
+        object.__setattr__(self, "counts", requests)
+
+    @property
+    def means(self) -> FloatArray:
+        """How often each option succeeds; the same for options that succeed on the same number of requests."""
+        return np.asarray((self.counts @ self.chances) / self.counts.sum())
+
+    @property
+    def digest(self) -> str:
+        """The same for two tables if they have as many requests of each kind, in whatever order."""
+        content = np.column_stack([self.counts, self.chances]).astype("<f8")
+        return hashlib.sha256(content.tobytes()).hexdigest()[:16]
 
     def only(self, options: Sequence[str]) -> OutcomeTable:
         """The same requests with these options alone, in this order.
@@ -151,7 +183,7 @@ class OutcomeTable(KindsOfRequests):
         if missing:
             raise InvalidParameter(f"there is no option {missing[0]!r}; there are {', '.join(self.options)}")
         columns = [self.options.index(option) for option in options]
-        return OutcomeTable(self.chances[:, columns], options, self.weights)
+        return OutcomeTable(self.chances[:, columns], options, self.counts)
 
     @classmethod
     def read(cls, path: str | Path, options: Sequence[str] | None = None) -> Self:
@@ -257,10 +289,9 @@ def _chances(mean: float, correlation: float, difficulty: FloatArray) -> FloatAr
 class KindsWorld(JointWorld):
     """Requests of several kinds, drawn at random; one lane per trial."""
 
-    def __init__(self, kinds: KindsOfRequests, trials: int, seed: Seed) -> None:
+    def __init__(self, kinds: KindsOfRequests, streams: LaneStreams) -> None:
         self._kinds = kinds
-        self._streams = LaneStreams(seed, kinds.chances.shape[1], range(trials))
-        self._ends_by_pair = _ends_by_pair(kinds)
+        self._streams = streams
         self._known: dict[bytes, FloatArray] = {}
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
@@ -282,7 +313,7 @@ class KindsWorld(JointWorld):
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
         one, two = pairs.T
-        return np.asarray(np.take(self._ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0))
+        return np.asarray(np.take(self._kinds.ends_by_pair, one * (self._kinds.chances.shape[1] + 1) + two + 1, axis=0))
 
     def _ends(self, lane: IntArray, tuples: IntArray) -> FloatArray:
         distinct, which = np.unique(tuples, axis=0, return_inverse=True)
@@ -293,18 +324,6 @@ class KindsWorld(JointWorld):
                 self._known[key] = self._kinds.ends(tried[tried >= 0].tolist())[:-1]
             row[: self._known[key].size] = self._known[key]
         return _with_the_rest(ends)[which.reshape(-1)]
-
-
-def _ends_by_pair(kinds: KindsOfRequests) -> FloatArray:
-    """How likely plays of a pair end at its first, at its second, and at none: a row for each pair, in order.
-
-    Those of an option as the first begin with a row for its plays alone.
-    """
-    options = kinds.chances.shape[1]
-    ends = np.zeros((options, options + 1, 3))
-    ends[:, :, 0] = (kinds.weights @ kinds.chances)[:, np.newaxis]
-    ends[:, 1:, 1] = (kinds.weights[:, np.newaxis] * (1 - kinds.chances)).T @ kinds.chances
-    return _with_the_rest(ends.reshape(-1, 3))
 
 
 def _with_the_rest(ends: FloatArray) -> FloatArray:

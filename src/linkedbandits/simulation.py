@@ -26,7 +26,7 @@ from linkedbandits.model import (
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
-from linkedbandits.world import CoinFlips, World, check_lanes, check_world
+from linkedbandits.world import CoinFlips, LawOfRequests, World, check_lanes, check_world
 
 WORKING_MEMORY = 8 * 2**20
 """Default bytes for the arrays of the lanes that run side by side: about what a core's cache holds."""
@@ -67,7 +67,7 @@ def simulate(
     policy: AnyPolicy,
     *,
     linkage: str | Linkage = "ordered",
-    world: World | None = None,
+    world: World | LawOfRequests | None = None,
     trials: int = 1000,
     seed: Seed = 0,
     max_plays: int | None = None,
@@ -81,9 +81,10 @@ def simulate(
     the highest empirical mean among those still in, or the one that its policy answers with at any time. Without
     ``max_plays`` that happens at 2**62 plays.
 
-    ``world`` answers in place of coins with these means: anything that keeps to :class:`linkedbandits.world.World` and
-    has a lane for every trial. The means are then what answers are judged by. A world serves one simulation, in which
-    all lanes run side by side.
+    ``world`` answers in place of coins with these means, which are then what answers are judged by. It is a law of
+    requests, such as an :class:`linkedbandits.OutcomeTable` or a :class:`linkedbandits.SharedDifficulty`; or anything
+    that keeps to :class:`linkedbandits.world.World` and has a lane for every trial. A law can be used again. A world
+    serves one simulation, in which all lanes run side by side, whatever the memory.
 
     ``parallel`` simulates a live experiment with that many plays out at once: its policy asks for more at a time.
 
@@ -132,7 +133,7 @@ def simulate_lanes(
     policy: AnyPolicy,
     *,
     linkage: str | Linkage = "ordered",
-    world: World | None = None,
+    world: World | LawOfRequests | None = None,
     first: int = 0,
     seed: Seed = 0,
     max_plays: int | None = None,
@@ -171,14 +172,17 @@ def simulate_lanes(
         ) from None
     block = block_lanes(arms)
     side_by_side = max(1, memory_limit // (8 * _ARRAYS_PER_CELL * arms * block)) * block
-    if world is not None:
+    if world is not None and not isinstance(world, LawOfRequests):
         check_world(world)
         check_lanes(world, lanes, arms)
         side_by_side = lanes
     for start in range(0, lanes, side_by_side):
         rows = range(start, min(start + side_by_side, lanes))
         streams = LaneStreams(seed, arms, range(first + rows.start, first + rows.stop))
-        answering = CoinFlips(means[rows.start : rows.stop], streams) if world is None else world
+        if world is None:
+            answering: World = CoinFlips(means[rows.start : rows.stop], streams)
+        else:
+            answering = world.answering(streams) if isinstance(world, LawOfRequests) else world
         state = policy.start(len(rows), arms, streams.policy_seeds())
         _run_lanes(rows, state, answering, policy, link, limit, outcomes, progress, watch)
     return outcomes

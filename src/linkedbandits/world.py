@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,18 @@ class World(Protocol):
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
+        ...
+
+
+@runtime_checkable
+class LawOfRequests(Protocol):
+    """What makes a world for some lanes of a run, with the randomness of these lanes.
+
+    So lanes need not all run side by side, and how a lane ends does not depend on which others do.
+    """
+
+    def answering(self, streams: LaneStreams) -> World:
+        """The world that answers in the lanes of these streams."""
         ...
 
 

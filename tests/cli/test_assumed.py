@@ -30,4 +30,7 @@ def test_each_assumption_is_said_once_with_those_who_make_it():
     assert assumed_lines([("plain", plain)], single) == []
     (only,) = assumed_lines([("plain", plain), ("told", told), ("again", replace(told, delta=0.2))], single)
     assert only.startswith("told and again assume a told gap. ")
+    (depending,) = assumed_lines([("plain", plain)], free, "those of this table do not keep to it")
+    said = "plain assumes independent options; those of this table do not keep to it. "
+    assert depending == said + INDEPENDENT_OPTIONS.remedy
     assert assumes(told, free) == ["independent options", "a told gap"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from tests.support.command_line import refusal, run, run_json
+from tests.support.command_line import ROOT, refusal, run, run_json
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 BY_DEFAULT = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
@@ -100,3 +102,80 @@ def test_the_help_says_that_options_are_taken_to_be_independent(command):
     shown = run(command, "--help", COLUMNS="80").stdout
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert " ".join(shown.split()).endswith(f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Options of which the second succeeds most often, but hardly where the first has failed."""
+    path = tmp_path / "gateways.csv"
+    path.write_text("count,north,east,south\n48,1,1,0\n2,1,0,0\n12,0,1,1\n38,0,0,0\n")
+    return str(path)
+
+
+@pytest.mark.statistical
+def test_on_a_table_duels_come_first_and_options_have_names(table):
+    """Fixed seed; duels that are wrong in 5 % are so in more than 10 of 100 trials with probability 0.01."""
+    result = run("compare", "--table", table, "--trials", "100", "--delta", "0.1", COLUMNS="80")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    first, *rows = [line for line in result.stdout.splitlines() if line.strip()]
+    assert first == "gateways, 3 options, linkage free, 100 trials, delta 0.1"
+    assert [row.split()[0] for row in rows[2:5]] == ["linked-duels", "linked-elimination", "linked-track-and-stop"]
+    said = " ".join(result.stdout.split())
+    assert "linked-duels finds the best option (east, which works 60 % of the time) without assuming independ" in said
+    assert (
+        "linked-elimination and linked-track-and-stop assume independent options; those of this table fail together as "
+        f"they did. {INDEPENDENT_OPTIONS.remedy}"
+    ) in said
+    assert "simulated options are independent" not in said
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("limit", ["1000000", "600"])
+def test_a_policy_that_is_sure_and_wrong_on_a_table_is_said_to_be(table, limit):
+    """Fixed seed; it is wrong nearly always, and with 600 plays some trials run out besides."""
+    given = ("--table", table, "--trials", "100", "--linkage", "ordered", "--max-plays", limit)
+    chosen = ("--policy", "linked-elimination")
+    (wrong,) = run_json("compare", *given, *chosen)["policies"]
+    assert (wrong["confident"] < 1) == (limit == "600")
+    said = " ".join(run("compare", *given, *chosen).stdout.split())
+    assert said.count("linked-elimination ran out of plays in") == (limit == "600")
+    found = re.search(r"linked-elimination is wrong in (\S+) %, more than asked", said)
+    assert 30 < float(found[1]) <= 100 * wrong["error_rate"] + 0.1
+
+
+def test_where_all_policies_are_valid_the_soonest_is_named(table):
+    said = " ".join(run("compare", "--table", table, "--trials", "20", "--linkage", "single").stdout.split())
+    assert "finds the best option (east, which works 60 % of the time) soonest: after" in said
+    assert "independent" not in said
+
+
+def test_json_of_a_table_has_its_options_and_settings(table):
+    data = run_json("compare", "--table", table, "--trials", "20", "--max-plays", "200", "--linkage", "single")
+    assert data["instance"]["options"] == ["north", "east", "south"]
+    assert (data["linkage"], data["told_gap"], data["max_plays"]) == ("single", None, 200)
+    assert [policy["name"] for policy in data["policies"]] == ["linked-elimination", "linked-track-and-stop"]
+
+
+def test_correlated_arms_keep_the_order_and_the_note_says_so():
+    given = ("--means", "0.2,0.6,0.3", "--trials", "20", "--correlation", "0.5")
+    said = " ".join(run("compare", *given).stdout.split())
+    assert said.startswith("3 arms, correlation 0.5, linkage ordered, 20 trials")
+    assert "All these policies assume independent options; these share how hard a request is (correlation 0.5)." in said
+    free = run_json("compare", *given, "--linkage", "free", "--max-plays", "500")
+    assert free["policies"][0]["name"] == "linked-duels"
+    assert free["told_gap"] == pytest.approx(0.3)
+    none = " ".join(run("compare", *given[:-1], "0").stdout.split())
+    assert "All these policies assume independent options, and the simulated options are independent." in none
+
+
+@pytest.mark.statistical
+def test_a_policy_that_is_right_by_luck_is_not_recommended():
+    """Fixed seed; on this table elimination is right in every trial that was seen, and soonest."""
+    given = ("--table", str(ROOT / "benchmarks" / "data" / "coding-agents.csv"), "--trials", "30")
+    chosen = ("--policy", "linked-duels", "--policy", "linked-elimination")
+    duels, elimination = run_json("compare", *given, *chosen)["policies"]
+    assert elimination["plays_mean"] < duels["plays_mean"]
+    assert elimination["error_rate"] <= 0.1
+    said = " ".join(run("compare", *given, *chosen).stdout.split())
+    assert "linked-duels finds the best option (claude-45sonnet-10132025, which works 42.6 % of the time) with" in said

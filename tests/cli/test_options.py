@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.cli.options import read_gap, read_instance, read_policy
+from linkedbandits.cli.options import MOST_PLAYS_ON_A_TABLE, read_gap, read_instance, read_policy
 from tests.support.command_line import environment, refusal, run, run_json
 from tools.waiting import SECONDS
 
@@ -153,3 +153,66 @@ def test_the_library_alone_imports_none_of_the_extras():
     extras = {"typer", "rich", "matplotlib", "polars", "numba", "fastapi", "pytest"}
     result = python(f"import sys, linkedbandits; print(sorted({extras!r} & set(sys.modules)))")
     assert (result.stdout, result.stderr) == ("[]\n", "")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """B succeeds most often, but mostly where A does: B after A looks poor."""
+    path = tmp_path / "three.csv"
+    path.write_text("request,A,B,C,seconds:A,count\n1,1,1,0,0.3,48\n2,1,0,0,1,2\n3,0,1,1,1,12\n4,0,0,0,2,38\n")
+    return str(path)
+
+
+def test_a_table_is_an_instance_with_names_and_settings_of_its_own(table):
+    data = run_json("simulate", "--table", table, "--trials", "2", "--max-plays", "9")
+    assert data["instance"] == {
+        "name": "three, 3 options",
+        "means": [0.5, 0.6, 0.12],
+        "gap": pytest.approx(0.1),
+        "options": ["A", "B", "C"],
+    }
+    assert (data["linkage"], data["name"], data["parameters"]["gap"]) == ("free", "linked-duels", None)
+    assert run_json("simulate", "--table", table, "--trials", "2")["max_plays"] == MOST_PLAYS_ON_A_TABLE
+
+
+def test_what_is_given_is_not_changed_by_a_table(table):
+    arguments = ("--linkage", "ordered", "--gap", "true", "--policy", "linked-ege", "--max-plays", "2000000")
+    data = run_json("simulate", "--table", table, "--trials", "2", *arguments)
+    assert (data["linkage"], data["name"], data["max_plays"]) == ("ordered", "linked-ege", 2_000_000)
+    assert data["parameters"]["gap"] == pytest.approx(0.1)
+    assert (
+        run_json("simulate", "--table", table, "--trials", "2", "--linkage", "single")["name"] == "linked-elimination"
+    )
+
+
+def test_columns_are_chosen_in_the_order_of_the_chain(table):
+    data = run_json("simulate", "--table", table, "--options", "C, A", "--trials", "2", "--max-plays", "9")
+    assert (data["instance"]["options"], data["instance"]["means"]) == (["C", "A"], [0.12, 0.5])
+
+
+def test_arms_that_share_a_difficulty_keep_their_means():
+    made = instance("--means", "0.25,0.5", "--correlation", "0.5")
+    assert made == {"name": "2 arms, correlation 0.5", "means": [0.25, 0.5], "gap": 0.25, "correlation": 0.5}
+    assert instance("--arms", "3", "--correlation", "0")["name"] == "one-sparse, 3 arms, correlation 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--table TABLE --means 0.1,0.2", "both --means 0.1,0.2 and --table TABLE were given; leave one out"),
+        ("--table TABLE --scenario increasing", "both --scenario increasing and --table TABLE were given; leave one"),
+        ("--table TABLE --arms 4", "both --arms 4 and --table TABLE were given; leave one out"),
+        ("--table TABLE --best 0", "both --best 0 and --table TABLE were given; leave one out"),
+        ("--table TABLE --correlation 0.5", "both --correlation 0.5 and --table TABLE were given; leave one out"),
+        ("--table TABLE --options A,D", "TABLE has 0 columns 'D', not one; it has request, A, B, C, seconds:A, count"),
+        ("--table TABLE --options A", "rows of shape (4, 1) are no table"),
+        ("--table TABLE.none", "cannot read the table TABLE.none: "),
+        ("--options A,B", "--options A,B are columns of a table; give it with --table, or leave them out"),
+        ("--correlation 1", "correlation=1.0 is not at least 0 and below 1; give a number that is"),
+        ("--table TABLE --linkage ordered --policy linked-duels", "LinkedDuels asks for tuples, which linkage"),
+    ],
+)
+@pytest.mark.parametrize("command", ["compare", "simulate"])
+def test_what_does_not_go_with_a_table_is_refused_in_one_line(table, command, arguments, said):
+    given = [part.replace("TABLE", table) for part in arguments.split()]
+    assert refusal(command, *given).startswith(said.replace("TABLE", table))

@@ -137,3 +137,73 @@ def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
     assert "every finished chunk is kept: make room" in result.stderr
     assert not list((tmp_path / "mine-results").rglob("*.unfinished"))
     assert run_json("study", str(file))["missing_trials"] == 0
+
+
+WITH_A_TABLE = """
+trials = 200
+linkages = ["free"]
+[[instances]]
+table = "gateways.csv"
+[[instances]]
+means = [0.5, 0.7]
+correlation = 0.5
+[[policies]]
+policy = "linked-duels"
+"""
+
+
+@pytest.fixture
+def with_a_table(tmp_path, monkeypatch):
+    """A study in a folder of its own, beside its table; the command runs elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "gateways.csv").write_text("count,north,east\n52,1,0\n30,0,1\n18,0,0\n", encoding="utf-8")
+    (tmp_path / "studies" / "mine.toml").write_text(WITH_A_TABLE, encoding="utf-8")
+    return "studies/mine.toml"
+
+
+def test_a_study_of_a_table_runs_and_is_shown_without_the_table(with_a_table, tmp_path):
+    plan = run_json("study", with_a_table, "--plan")
+    assert plan["cells"][0]["requests"]["options"] == ["north", "east"]
+    assert plan["cells"][1]["requests"] == {"correlation": 0.5}
+    assert plan["missing_trials"] == 400
+    ran = run_json("study", with_a_table)
+    assert [(cell["instance"], cell["trials"], cell["lower_bound"]) for cell in ran["cells"]] == [
+        ("gateways", 200, None),
+        ("2 arms, correlation 0.5", 200, None),
+    ]
+    (tmp_path / "studies" / "gateways.csv").unlink()
+    assert run_json("study", "--show", "mine-results") == ran
+    text = run("study", "--show", "mine-results").stdout
+    assert "Where options depend on each other no bound is shown: it is for independent ones." in text
+    assert "over bound" not in text
+
+
+def test_a_changed_table_makes_other_cells(with_a_table, tmp_path):
+    before = run_json("study", with_a_table)
+    table = tmp_path / "studies" / "gateways.csv"
+    table.write_text("north,east,count\n0,1,30\n0,0,18\n1,0,52\n", encoding="utf-8")  # the same requests
+    assert run_json("study", with_a_table, "--plan")["missing_trials"] == 0
+    table.write_text("north,east,count\n0,1,30\n0,0,18\n1,0,51\n1,1,1\n", encoding="utf-8")
+    assert "1 cells are new, 1 are gone" in refusal("study", with_a_table)
+    (tmp_path / "studies" / "mine.toml").write_text(
+        WITH_A_TABLE.replace('"gateways.csv"', '"gateways.csv"\nname = "after"'), encoding="utf-8"
+    )
+    merged = run_json("study", with_a_table, "--merge")
+    assert [cell["instance"] for cell in merged["cells"]] == ["gateways", "2 arms, correlation 0.5", "after"]
+    assert merged["cells"][:2] == before["cells"]
+
+
+def test_the_bound_is_shown_beside_options_that_depend_on_each_other(file):
+    file.write_text(TEXT.format(trials=20) + "[[instances]]\nmeans = [0.1, 0.5]\ncorrelation = 0.5\n", encoding="utf-8")
+    text = run("study", str(file)).stdout
+    assert "over bound" in text
+    assert "no bound is shown" in text
+    assert "no bound is shown" not in run("study", str(file), "--plan").stdout
+
+
+def test_a_table_that_is_not_there_is_named_with_its_place(with_a_table, tmp_path):
+    (tmp_path / "studies" / "gateways.csv").unlink()
+    assert "studies/mine.toml: instances[1].table: cannot read the table studies/gateways.csv" in refusal(
+        "study", with_a_table
+    )

@@ -9,8 +9,16 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.study import Cell, Instance, Study
+from linkedbandits.study.cells import DependentRequests
 
 CELL = Cell(Instance("pair", np.array([0.1, 0.4])), "mine", lb.LinkedElimination(delta=0.1), "ordered", trials=100)
+
+TABLE = lb.OutcomeTable([[1, 0], [0, 1], [0, 1], [0, 0]])
+
+
+def with_requests(**identity):
+    return Instance("pair", np.array([0.1, 0.4]), requests=DependentRequests(TABLE, identity))
+
 
 CHANGES = {
     "means": {"instance": Instance("pair", np.array([0.1, 0.5]))},
@@ -20,6 +28,7 @@ CHANGES = {
     "parameter": {"policy": lb.LinkedElimination(delta=0.2)},
     "linkage": {"linkage": "free"},
     "max_plays": {"max_plays": 10},
+    "requests": {"instance": with_requests(correlation=0.5)},
 }
 
 
@@ -71,3 +80,16 @@ def test_a_cell_that_could_not_be_run_is_refused():
 def test_a_policy_that_cannot_be_played_under_the_linkage_is_refused():
     with pytest.raises(lb.LinkageMismatch):
         replace(CELL, policy=lb.SuffixUCB(delta=0.1), linkage="single")
+
+
+def test_other_requests_are_another_cell():
+    one, other = (replace(CELL, instance=with_requests(table=digest, options=["a", "b"])) for digest in ("x", "y"))
+    assert one.key != other.key
+    assert one.to_json()["requests"] == {"table": "x", "options": ["a", "b"]}
+
+
+def test_cells_of_independent_arms_keep_the_keys_and_seeds_that_they_had():
+    """Written down before cells could have requests of their own: finished trials are found by these."""
+    assert CELL.key == "pair_mine_ordered_0.1_d91dd8324e"
+    assert CELL.seed(1).generate_state(2).tolist() == [282726918, 2077674604]
+    assert "requests" not in CELL.to_json()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.streams import block_lanes
+from linkedbandits.study import read_study
 from linkedbandits.study.chunks import cut, missing_ranges, run_chunk
 from tests.support.small_study import small_study
 
@@ -62,3 +65,33 @@ def test_traces_end_where_the_trials_do():
         assert plays[-1] == finished.plays[trial]
         assert arms_in[-1] == 1
         assert plays == sorted(plays)
+
+
+def test_chunks_of_dependent_requests_end_as_simulate_does_however_they_are_cut():
+    text = """
+deltas = [0.1]
+trials = 2100
+max_plays = 90
+[[instances]]
+means = [0.6, 0.3, 0.5]
+correlation = 0.8
+[[policies]]
+policy = "linked-duels"
+linkages = ["free"]
+[[policies]]
+policy = "linked-elimination"
+"""
+    for cell in read_study(text).cells:
+        runs = lb.simulate(
+            cell.instance.means,
+            cell.policy,
+            linkage=cell.linkage,
+            world=lb.SharedDifficulty([0.6, 0.3, 0.5], 0.8),
+            trials=2100,
+            seed=cell.seed(5),
+            max_plays=90,
+        )
+        for ranges in ([range(2100)], [range(1024), range(1024, 2048), range(2048, 2100)]):
+            finished = [run_chunk(pickle.loads(pickle.dumps(chunk))) for chunk in cut(cell, 5, ranges)]
+            assert np.array_equal(np.concatenate([part.samples for part in finished]), runs.samples)
+            assert np.array_equal(np.concatenate([part.correct for part in finished]), runs.correct)

@@ -36,3 +36,18 @@ def test_trial_runs_end_when_their_time_is_up(monkeypatch):
     slow_clock = itertools.count(step=3).__next__
     assert forecast(study, clock=slow_clock).core_seconds > 0
     assert 0 < len(tried) < len(study.cells)
+
+
+def test_trial_runs_have_the_requests_of_their_cells(monkeypatch):
+    worlds = []
+
+    def noted(*arguments, world, **options):
+        worlds.append(world)
+        return simulate(*arguments, world=world, **options)
+
+    simulate = module.simulate
+    monkeypatch.setattr(module, "simulate", noted)
+    study = small_study()
+    forecast(study, clock=lambda: 0.0)
+    assert {id(world) for world in worlds} == {id(cell.instance.law) for cell in study.cells}
+    assert len({id(world) for world in worlds}) == 2

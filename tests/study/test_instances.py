@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +14,11 @@ from linkedbandits.scenarios import SCENARIOS, one_sparse
 from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
 
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "data"
+
 
 def instances(**table):
-    return read_instances(Keys(table, "instances[1]"))
+    return read_instances(Keys(table, "instances[1]"), FOLDER)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -80,7 +84,7 @@ def test_beta_families_follow_their_parameters():
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"arms": 3}, r"scenario: give one of scenario, means, random for each \[\[instances\]\], not none"),
+        ({"arms": 3}, r"scenario: give one of scenario, means, random, table for each \[\[instances\]\], not none"),
         ({"means": [0.1, 0.2], "random": "beta", "arms": 3}, r"scenario: give one of .*, not \['means', 'random'\]"),
         ({"scenario": "one-sparse"}, r"arms is missing"),
         ({"scenario": "one-sparse", "arms": 1}, r"arms = 1 is no whole number of at least 2"),
@@ -96,8 +100,44 @@ def test_beta_families_follow_their_parameters():
         ({"random": "beta", "b": 0, "arms": 3}, r"a: a = 1\.0 and b = 0\.0 have to be positive"),
         ({"random": "uniform", "high": 0.1, "least_gap": 0.2, "arms": 3}, r"least_gap: 1000 draws of 3 arms"),
         ({"random": "uniform", "a": 2.0, "arms": 3}, r"a is no key of a study"),
+        ({"means": [0.1, 0.2], "options": ["a"]}, r"options is no key of a study"),
+        ({"means": [0.1, 0.2], "correlation": 1}, r"correlation: correlation=1\.0 is not at least 0 and below 1"),
+        ({"means": [0.1, 0.2], "correlation": "high"}, r"correlation = 'high' is no number"),
+        ({"table": "face-apis.csv", "correlation": 0.5}, r"correlation: the options of a table fail together"),
+        ({"table": "face-apis.csv", "arms": 3}, r"arms is no key of a study"),
+        ({"table": "face-apis.csv", "options": ["Google", "x"]}, r"table: .* has 0 columns 'x', not one"),
+        ({"table": "face-apis.csv", "options": []}, r"options = \[\] is empty"),
+        ({"table": "no-such.csv"}, r"table: cannot read the table .*no-such\.csv: .*; give a CSV file"),
+        ({"table": "face-apis.csv", "means": [0.1, 0.2]}, r"scenario: give one of .*, not \['means', 'table'\]"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_key(table, said):
     with pytest.raises(lb.InvalidStudy, match=rf"^instances\[1\]\.{said}"):
         instances(**table)
+
+
+def test_a_table_is_one_instance_with_its_own_means_and_requests():
+    (whole,), (some,) = (
+        instances(table="face-apis.csv"),
+        instances(table="face-apis.csv", options=["Microsoft", "Google"], name="two of them"),
+    )
+    table = lb.OutcomeTable.read(FOLDER / "face-apis.csv")
+    assert (whole.name, whole.family, some.name) == ("face-apis", None, "two of them")
+    assert whole.means.tolist() == table.means.tolist()
+    assert whole.requests.identity == {"table": table.digest, "options": list(table.options)}
+    assert some.means.tolist() == table.only(["Microsoft", "Google"]).means.tolist()
+    assert some.law.ends([0, 1]).tolist() == table.only(["Microsoft", "Google"]).ends([0, 1]).tolist()
+
+
+@pytest.mark.parametrize(
+    "kind", [{"means": [0.2, 0.7]}, {"scenario": "one-sparse", "arms": 2}, {"random": "beta", "arms": 2}]
+)
+def test_arms_may_share_how_hard_a_request_is(kind):
+    ((plain,), (correlated,)) = instances(**kind), instances(**kind, correlation=0.5)
+    assert correlated.means.tolist() == plain.means.tolist()
+    assert correlated.name == f"{plain.name}, correlation 0.5"
+    assert correlated.family == (plain.family and f"{plain.family}, correlation 0.5")
+    assert correlated.requests.identity == {"correlation": 0.5}
+    expected = lb.SharedDifficulty(plain.means, 0.5).ends([0, 1])
+    assert correlated.law.ends([0, 1]).tolist() == expected.tolist()
+    assert plain.law is None

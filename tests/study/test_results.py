@@ -9,6 +9,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.study import Cell, Instance, Study, open_results, run_study
+from linkedbandits.study.results import lower_bound
 from tests.support.small_study import in_this_process, small_study
 
 STUDY = small_study()
@@ -24,7 +25,12 @@ def test_every_cell_has_the_figures_of_simulate(results):
     assert table.keys() == {cell.key for cell in STUDY.cells}
     for cell in STUDY.cells:
         runs = lb.simulate(
-            cell.instance.means, cell.policy, linkage=cell.linkage, trials=cell.trials, seed=cell.seed(STUDY.seed)
+            cell.instance.means,
+            cell.policy,
+            linkage=cell.linkage,
+            world=cell.instance.law,
+            trials=cell.trials,
+            seed=cell.seed(STUDY.seed),
         )
         summary, row, trials = runs.summary(), table[cell.key], results.trials(cell.key)
         assert trials["plays"].to_list() == runs.plays.tolist()
@@ -37,7 +43,7 @@ def test_every_cell_has_the_figures_of_simulate(results):
         assert (row["error_low"], row["error_high"]) == summary.error_interval
         assert row["sure_and_wrong"] == pytest.approx(float((runs.confident & ~runs.correct).mean()))
         assert (row["instance"], row["arms"], row["trials"]) == (cell.instance.name, cell.instance.means.size, 300)
-        if cell.delta is None:
+        if cell.delta is None or cell.instance.law is not None:  # the bound is for independent arms
             assert row["lower_bound"] is None
         else:
             assert row["lower_bound"] == pytest.approx(lb.bounds.lower(cell.instance.means, cell.delta, cell.linkage))
@@ -104,3 +110,12 @@ def test_a_damaged_file_is_named_and_not_used(results, tmp_path):
     again = run_study(STUDY, tmp_path, engine=in_this_process)
     assert again.table().equals(results.table())
     assert open_results(tmp_path).table().equals(results.table())
+
+
+def test_a_correlation_of_zero_is_independence():
+    cell = {"delta": 0.1, "means": [0.3, 0.6], "linkage": "free", "policy": {"parameters": {}}}
+    bound = lower_bound(cell)
+    assert bound == pytest.approx(lb.bounds.lower([0.3, 0.6], 0.1, "free"))
+    assert lower_bound({**cell, "requests": {"correlation": 0.0}}) == bound
+    assert lower_bound({**cell, "requests": {"correlation": 0.1}}) is None
+    assert lower_bound({**cell, "requests": {"table": "0f", "options": ["a", "b"]}}) is None

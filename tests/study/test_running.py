@@ -81,7 +81,7 @@ def test_who_is_told_hears_of_every_chunk(tmp_path):
         on_begin=lambda missing, damaged: heard.append(f"{len(missing)} {len(damaged)}"),
         on_kept=lambda chunk: heard.append(chunk.cell),
     )
-    assert heard[0] == "16 0"  # two chunks a cell with 100 arms, of which there are four
+    assert heard[0] == "20 0"  # two chunks a cell with 100 arms, of which there are four
     assert set(heard[1:]) == {cell.key for cell in STUDY.cells}
 
 

@@ -16,7 +16,7 @@ POLICY = '[[policies]]\npolicy = "linked-elimination"\n'
 def test_a_grid_is_every_instance_with_every_policy_linkage_and_delta():
     study = small_study()
     cells = {(cell.instance.name, cell.label, cell.linkage, cell.delta) for cell in study.cells}
-    instances = ["one-sparse, 2 arms", "a hundred", "mirrors"]
+    instances = ["one-sparse, 2 arms", "a hundred", "mirrors", "together, correlation 0.5"]
     assert cells == {
         *((name, "linked-elimination", "ordered", delta) for name in instances for delta in (0.2, 0.05)),
         *((name, "fifty each", linkage, None) for name in instances for linkage in ("ordered", "single")),
@@ -99,3 +99,15 @@ def test_a_message_begins_with_the_file(tmp_path):
         load_study(path)
     with pytest.raises(lb.InvalidStudy, match="cannot be read"):
         load_study(tmp_path / "absent.toml")
+
+
+def test_a_table_is_found_from_the_folder_of_its_study(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "table.csv").write_text("a,b\n1,0\n1,1\n", encoding="utf-8")
+    study = tmp_path / "sub" / "mine.toml"
+    study.write_text('[[instances]]\ntable = "table.csv"\n' + POLICY, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (cell,) = load_study(study).cells
+    assert cell.instance.means.tolist() == [1.0, 0.5]
+    (tmp_path / "sub" / "table.csv").write_text("a,b\n1,0\n1,1\n1,0\n1,1\n", encoding="utf-8")
+    assert load_study(study).cells[0].key != cell.key

@@ -26,6 +26,11 @@ means = HUNDRED
 name = "mirrors"
 means = [0.3, 0.8, 0.5]
 
+[[instances]]
+name = "together"
+means = [0.1, 0.9]
+correlation = 0.5
+
 [[policies]]
 policy = "linked-elimination"
 
@@ -38,7 +43,7 @@ linkages = ["ordered", "single"]
 
 
 def small_study(trials: int = 300, text: str = TEXT) -> Study:
-    """Twelve cells; with 100 arms a block has 256 lanes, so these trials fall in two blocks."""
+    """Sixteen cells; with 100 arms a block has 256 lanes, so these trials fall in two blocks."""
     return read_study(text.format(trials=trials), name="small")
 
 

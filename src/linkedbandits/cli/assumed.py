@@ -17,10 +17,11 @@ def assumes(policy: AnyPolicy, linkage: Linkage) -> list[str]:
     return [assumption.name for assumption in policy.assumptions(linkage)]
 
 
-def assumed_lines(shown: Iterable[tuple[str, AnyPolicy]], linkage: Linkage) -> list[str]:
+def assumed_lines(shown: Iterable[tuple[str, AnyPolicy]], linkage: Linkage, dependence: str | None = None) -> list[str]:
     """What the policies of a table, each with the name it has there, take for granted: a paragraph an assumption.
 
-    Simulated options are independent coins, so there this assumption holds, and the table cannot show what it is worth.
+    Simulated options are independent coins, so there this assumption holds, and the table cannot show what it is worth;
+    unless ``dependence`` says how they depend on each other.
 
     >>> from linkedbandits import LinkedElimination
     >>> from linkedbandits.linkage import find_linkage
@@ -33,10 +34,10 @@ def assumed_lines(shown: Iterable[tuple[str, AnyPolicy]], linkage: Linkage) -> l
     for name, policy in shown:
         for assumption in policy.assumptions(linkage):
             assumed_by.setdefault(assumption, []).append(name)
-    return [_line(assumption, names, len(shown)) for assumption, names in assumed_by.items()]
+    return [_line(assumption, names, len(shown), dependence) for assumption, names in assumed_by.items()]
 
 
-def _line(assumption: Assumption, names: list[str], of: int) -> str:
+def _line(assumption: Assumption, names: list[str], of: int, dependence: str | None) -> str:
     if len(names) == 1:
         subject = f"{names[0]} assumes"
     elif len(names) == of:
@@ -44,5 +45,6 @@ def _line(assumption: Assumption, names: list[str], of: int) -> str:
     else:
         subject = f"{', '.join(names[:-1])} and {names[-1]} assume"
     if assumption == INDEPENDENT_OPTIONS:
-        return f"{subject} {assumption.name}, and the simulated options are independent. {assumption.remedy}"
+        holds = ", and the simulated options are independent" if dependence is None else f"; {dependence}"
+        return f"{subject} {assumption.name}{holds}. {assumption.remedy}"
     return f"{subject} {assumption.name}. {assumption.sentence} {assumption.remedy}"

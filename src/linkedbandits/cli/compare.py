@@ -12,17 +12,20 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
-from linkedbandits.linkage import find_linkage
+from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.runs import Summary
 from linkedbandits.simulation import simulate
 
 DEFAULT_POLICIES = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
+POLICIES_ON_A_TABLE = ("linked-duels", "linked-elimination", "linked-track-and-stop")
+"""Those that need few plays: the others take minutes where options depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Result:
     text: str
     policy: AnyPolicy
     summary: Summary
+    sure_and_wrong: float
+    """The share of trials that stopped with their guarantee and are wrong."""
 
     @property
     def answers(self) -> bool:
@@ -44,57 +49,65 @@ def compare(
     arms: opt.Arms = None,
     best: opt.Best = None,
     means: opt.Means = None,
+    table: opt.TableFile = None,
+    options: opt.Options = None,
+    correlation: opt.Correlation = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
             help="A policy, with parameters after a colon: linked-ege:median=fresh. Repeat it to compare; "
-            f"without it, {', '.join(DEFAULT_POLICIES)}, as far as the linkage allows."
+            f"without it, {', '.join(DEFAULT_POLICIES)}, and with --table or --correlation "
+            f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows."
         ),
     ] = None,
     delta: opt.Delta = 0.1,
-    gap: opt.Gap = "true",
-    linkage: opt.LinkageName = "ordered",
+    gap: opt.Gap = None,
+    linkage: opt.LinkageOfRuns = None,
     trials: opt.Trials = 1000,
     seed: opt.SeedOption = 0,
     max_plays: opt.MaxPlays = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compare policies on one instance: plays until they answer, and how often they are wrong."""
-    instance = opt.read_instance(scenario, arms, best, means)
-    told_gap = opt.read_gap(gap, instance)
-    texts = policy or [name for name in DEFAULT_POLICIES if find_linkage(linkage).allows(policy_class(name).asks)]
-    policies = [opt.read_policy(text, delta, told_gap) for text in texts]
+    instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
+    given = opt.read_settings(instance, linkage, gap, max_plays)
+    by_default = DEFAULT_POLICIES if instance.law is None else POLICIES_ON_A_TABLE
+    link = find_linkage(given.linkage)
+    texts = policy or [name for name in by_default if link.allows(policy_class(name).asks)]
+    policies = [opt.read_policy(text, delta, given.told_gap) for text in texts]
     results = []
     with progress_bar(trials * len(policies), "trials") as advance:
         for text, made in zip(texts, policies, strict=True):
             runs = simulate(
                 instance.means,
                 made,
-                linkage=linkage,
+                linkage=link,
+                world=instance.law,
                 trials=trials,
                 seed=seed,
-                max_plays=max_plays,
+                max_plays=given.max_plays,
                 progress=partial(advance, text),
             )
-            results.append(Result(text, made, runs.summary()))
+            sure_and_wrong = float((runs.confident & ~runs.correct).mean())
+            results.append(Result(text, made, runs.summary(), sure_and_wrong))
     settings = {
-        "linkage": linkage,
+        "linkage": given.linkage,
         "delta": delta,
-        "told_gap": told_gap,
+        "told_gap": given.told_gap,
         "trials": trials,
         "seed": seed,
-        "max_plays": max_plays,
+        "max_plays": given.max_plays,
     }
     if as_json:
         typer.echo(json.dumps(_as_data(instance, results, settings)))
     else:
-        _print(instance, results, linkage, delta)
+        _print(instance, results, given.linkage, delta)
 
 
 def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str, Any]) -> dict[str, Any]:
     least = min(result.summary.plays_mean for result in results)
     return {
-        "instance": {"name": instance.name, "means": instance.means.tolist(), "gap": instance.gap},
+        "instance": instance.to_json(),
         **settings,
         "policies": [
             {
@@ -111,7 +124,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
 
 
 def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float) -> None:
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names come from people's files
     least = min(result.summary.plays_mean for result in results)
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
@@ -132,35 +145,54 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
             f"({formatting.percent(low)} to {formatting.percent(high)})",
         )
     console.print(table)
-    console.print(_meaning(instance, results, delta))
-    for line in assumed_lines(((result.text, result.policy) for result in results), find_linkage(linkage)):
+    link = find_linkage(linkage)
+    console.print(_meaning(instance, results, delta, link))
+    shown = [(result.text, result.policy) for result in results]
+    for line in assumed_lines(shown, link, instance.dependence):
         console.print(line)
 
 
-def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> str:
-    """What the table says, in a sentence or two."""
+def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
+    """What the table says, in a few sentences."""
+    text = _soonest(instance, results, delta, linkage)
+    for result in results:
+        wrong = result.summary.error_rate
+        if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
+            wrong = result.sure_and_wrong
+            out = formatting.percent(1 - result.summary.confident)
+            text += f" {result.text} ran out of plays in {out} of its trials."
+        if wrong > delta:
+            text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
+    unproved = [result.text for result in results if result.policy.error_bound is None]
+    if unproved:
+        text += f" No error bound is proved for {', '.join(unproved)}."
+    return text
+
+
+def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
+    """Which policy needs the fewest plays of those that are right often enough.
+
+    Where options depend on each other, one that takes them to be independent is right by luck: others are named, if
+    there are any.
+    """
     right = [result for result in results if result.answers and result.summary.error_rate <= delta]
+    soonest = "soonest"
+    if instance.dependence is not None:
+        valid = [result for result in right if INDEPENDENT_OPTIONS not in result.policy.assumptions(linkage)]
+        if valid:
+            soonest = "soonest" if len(valid) == len(results) else "without assuming independence"
+            right = valid
     if not right:
         return "No policy came to answers of its own that are right often enough; raise --max-plays or choose others."
     first = min(right, key=lambda result: result.summary.plays_mean)
     last = max(right, key=lambda result: result.summary.plays_mean)
     best = int(instance.means.argmax())
+    share = formatting.percent(instance.means[best])
     text = (
-        f"{first.text} finds the best option (arm {best}, which works {formatting.percent(instance.means[best])} of "
-        f"the time) soonest: after {formatting.count(first.summary.plays_mean)} plays on average"
+        f"{first.text} finds the best option ({instance.called(best)}, which works {share} of the time) {soonest}: "
+        f"after {formatting.count(first.summary.plays_mean)} plays on average"
     )
     if last is not first:
         ratio = last.summary.plays_mean / first.summary.plays_mean
         text += f", where {last.text} takes {formatting.times(ratio)} times that"
-    text += "."
-    for result in results:
-        if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
-            text += (
-                f" {result.text} ran out of plays in {formatting.percent(1 - result.summary.confident)} of its trials."
-            )
-        elif result.summary.error_rate > delta:
-            text += f" {result.text} is wrong in {formatting.percent(result.summary.error_rate)}, more than asked."
-    unproved = [result.text for result in results if result.policy.error_bound is None]
-    if unproved:
-        text += f" No error bound is proved for {', '.join(unproved)}."
-    return text
+    return text + "."

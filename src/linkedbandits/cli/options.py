@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
+from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.policies import make_policy, parameter_names, policy_class
@@ -21,24 +23,86 @@ Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {
 Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
 Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--table",
+        help="Instead of a scenario, what options did on requests, drawn at random: a CSV file with a column an option "
+        "and a row a request, 1 where it succeeded and 0 where not. A column count says how many requests a row stands "
+        "for; request and seconds:... are not read.",
+    ),
+]
+Options = Annotated[
+    str | None,
+    typer.Option(help="Which columns of the table, in the order of the chain: north,east. All unless given."),
+]
+Correlation = Annotated[
+    float | None,
+    typer.Option(help="Let the arms of a scenario or of --means fail together: 0 is independent, 0.9 nearly always."),
+]
 Delta = Annotated[float, typer.Option(help="The probability with which the answer may be wrong.")]
 Gap = Annotated[
-    str,
-    typer.Option(help="The gap between the two best means, for policies that take it: a number, true or none."),
+    str | None,
+    typer.Option(
+        "--gap",
+        help="The gap between the two best means, for policies that take it: a number, true or none. Unless given, "
+        "true; none with --table.",
+    ),
 ]
 LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
+LinkageOfRuns = Annotated[
+    str | None,
+    typer.Option(
+        "--linkage", help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table."
+    ),
+]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same results.")]
-MaxPlays = Annotated[int | None, typer.Option(help="Stop a run after this many plays, decided or not.")]
+MOST_PLAYS_ON_A_TABLE = 1_000_000
+"""Options of a table may tie, and then runs end by a limit alone."""
+MaxPlays = Annotated[
+    int | None,
+    typer.Option(
+        help="Stop a run after this many plays, decided or not. Unless given, no limit; "
+        f"{MOST_PLAYS_ON_A_TABLE:,} with --table."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 
 
 @dataclass(frozen=True)
 class NamedMeans:
-    """A vector of means and where it comes from."""
+    """A vector of means and where it comes from; ``law`` has the requests, where options depend on each other."""
 
     name: str
     means: FloatArray
+    law: KindsOfRequests | None = None
+    correlation: float | None = None
+
+    @property
+    def options(self) -> tuple[str, ...] | None:
+        """What a table calls its options; arms of other instances have numbers."""
+        return self.law.options if isinstance(self.law, OutcomeTable) else None
+
+    @property
+    def dependence(self) -> str | None:
+        """How its options depend on each other, as a sentence goes on that names what policies assume."""
+        if self.options is not None:
+            return "those of this table fail together as they did"
+        return f"these share how hard a request is (correlation {self.correlation:g})" if self.correlation else None
+
+    def called(self, arm: int) -> str:
+        """An arm in a sentence."""
+        return f"arm {arm}" if self.options is None else self.options[arm]
+
+    def to_json(self) -> dict[str, Any]:
+        """What the output says of it, ready for ``json.dumps``."""
+        data: dict[str, Any] = {"name": self.name, "means": self.means.tolist(), "gap": self.gap}
+        if self.options is not None:
+            data["options"] = list(self.options)
+        if self.correlation is not None:
+            data["correlation"] = self.correlation
+        return data
 
     @property
     def gap(self) -> float:
@@ -65,6 +129,53 @@ def read_instance(scenario: str | None, arms: int | None, best: int | None, mean
     if best is not None:
         raise InvalidParameter(f"--best {best} goes with --scenario one-sparse alone; leave it out for {name}")
     return NamedMeans(f"{name}, {arms} arms", find_scenario(name)(arms))
+
+
+def read_requests(
+    scenario: str | None,
+    arms: int | None,
+    best: int | None,
+    means: str | None,
+    table: Path | None,
+    options: str | None,
+    correlation: float | None,
+) -> NamedMeans:
+    """The instance that the options describe, with the law of its requests if arms depend on each other."""
+    if table is None:
+        if options is not None:
+            raise InvalidParameter(
+                f"--options {options} are columns of a table; give it with --table, or leave them out"
+            )
+        instance = read_instance(scenario, arms, best, means)
+        if correlation is None:
+            return instance
+        law = SharedDifficulty(instance.means, correlation)
+        return replace(instance, name=f"{instance.name}, correlation {correlation:g}", law=law, correlation=correlation)
+    others = {"--scenario": scenario, "--arms": arms, "--best": best, "--means": means, "--correlation": correlation}
+    for option, value in others.items():
+        if value is not None:
+            raise InvalidParameter(f"both {option} {value} and --table {table} were given; leave one out")
+    wanted = None if options is None else [name.strip() for name in next(csv.reader([options]), [])]
+    outcomes = OutcomeTable.read(table, wanted)
+    return NamedMeans(f"{table.stem}, {len(outcomes.options)} options", outcomes.means, outcomes)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What holds for every policy that a command runs on an instance."""
+
+    linkage: str
+    told_gap: float | None
+    max_plays: int | None
+
+
+def read_settings(instance: NamedMeans, linkage: str | None, gap: str | None, max_plays: int | None) -> RunSettings:
+    """The settings as given; what is not given is what suits a table, or other instances."""
+    of_a_table = instance.options is not None
+    if max_plays is None and of_a_table:
+        max_plays = MOST_PLAYS_ON_A_TABLE
+    told_gap = read_gap(gap or ("none" if of_a_table else "true"), instance)
+    return RunSettings(linkage or ("free" if of_a_table else "ordered"), told_gap, max_plays)
 
 
 def read_gap(gap: str, instance: NamedMeans) -> float | None:

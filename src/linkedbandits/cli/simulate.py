@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
-from linkedbandits.policies import describe_policy
+from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.simulation import simulate as run_simulation
@@ -28,12 +29,19 @@ def simulate(
     arms: opt.Arms = None,
     best: opt.Best = None,
     means: opt.Means = None,
+    table: opt.TableFile = None,
+    options: opt.Options = None,
+    correlation: opt.Correlation = None,
     policy: Annotated[
-        str, typer.Option(help="The policy, with parameters after a colon: linked-ege:median=fresh")
-    ] = "linked-elimination",
+        str | None,
+        typer.Option(
+            help="The policy, with parameters after a colon: linked-ege:median=fresh. Unless given, "
+            "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination."
+        ),
+    ] = None,
     delta: opt.Delta = 0.1,
-    gap: opt.Gap = "true",
-    linkage: opt.LinkageName = "ordered",
+    gap: opt.Gap = None,
+    linkage: opt.LinkageOfRuns = None,
     trials: opt.Trials = 1000,
     seed: opt.SeedOption = 0,
     max_plays: opt.MaxPlays = None,
@@ -43,55 +51,63 @@ def simulate(
     ] = None,
 ) -> None:
     """Run one policy many times: what it answers, how often it is wrong, where its samples go."""
-    instance = opt.read_instance(scenario, arms, best, means)
-    made = opt.read_policy(policy, delta, opt.read_gap(gap, instance))
+    instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
+    given = opt.read_settings(instance, linkage, gap, max_plays)
+    link = find_linkage(given.linkage)
+    if policy is None:
+        duels = instance.options is not None and link.allows(policy_class("linked-duels").asks)
+        policy = "linked-duels" if duels else "linked-elimination"
+    made = opt.read_policy(policy, delta, given.told_gap)
     if csv_file is not None:
-        check_linkage(made, find_linkage(linkage))
+        check_linkage(made, link)
         opt.check_writable("--csv", csv_file)
     with progress_bar(trials, "trials") as advance:
         runs = run_simulation(
             instance.means,
             made,
-            linkage=linkage,
+            linkage=link,
+            world=instance.law,
             trials=trials,
             seed=seed,
-            max_plays=max_plays,
-            progress=lambda finished: advance(policy, finished),
+            max_plays=given.max_plays,
+            progress=partial(advance, policy),
         )
     if csv_file is not None:
-        _write_csv(csv_file, runs)
+        _write_csv(csv_file, runs, instance.options)
     if as_json:
         data = {
-            "instance": {"name": instance.name, "means": instance.means.tolist(), "gap": instance.gap},
-            "linkage": linkage,
-            "max_plays": max_plays,
+            "instance": instance.to_json(),
+            "linkage": given.linkage,
+            "max_plays": given.max_plays,
             "seed": seed,
             **describe_policy(made),
             **runs.summary().to_dict(),
             "error_bound": made.error_bound,
-            "assumes": assumes(made, find_linkage(linkage)),
+            "assumes": assumes(made, link),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
         typer.echo(json.dumps(data))
     else:
         _print(instance, policy, made, runs)
-        for line in assumed_lines([(policy, made)], find_linkage(linkage)):
+        for line in assumed_lines([(policy, made)], link, instance.dependence):
             Console().print(line)
 
 
-def _write_csv(path: Path, runs: Runs) -> None:
+def _write_csv(path: Path, runs: Runs, options: tuple[str, ...] | None) -> None:
+    names = tuple(map(str, range(runs.means.size))) if options is None else options
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["trial", "arm", "status", "plays", *(f"samples_{arm}" for arm in range(runs.means.size))])
+        answer = "arm" if options is None else "option"
+        writer.writerow(["trial", answer, "status", "plays", *(f"samples_{name}" for name in names)])
         for trial, (arm, status, plays, samples) in enumerate(
             zip(runs.arm, runs.status, runs.plays, runs.samples, strict=True)
         ):
-            writer.writerow([trial, arm, status, plays, *samples])
+            writer.writerow([trial, names[arm], status, plays, *samples])
 
 
 def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, most_arms: int = 20) -> None:
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names come from people's files
     summary = runs.summary()
     low, high = summary.error_interval
     console.print(
@@ -104,14 +120,19 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
     )
     if policy.status_at_stop == "confident" and summary.confident < 1:
         console.print(f"{formatting.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("arm", "mean", "samples, mean", "samples a play", "named best"):
-        table.add_column(heading, justify="right")
+    if instance.options is None:
+        table = Table(box=SIMPLE_HEAD)
+        table.add_column("arm", justify="right")
+    else:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # names are longer than numbers
+        table.add_column("option", overflow="fold")
+    for heading in ("mean", "samples, mean", "samples a play", "named best"):
+        table.add_column(heading, justify="right", no_wrap=True)
     shown = instance.means.argsort()[::-1][:most_arms]
     for arm in sorted(shown.tolist()):
         samples = float(runs.samples[:, arm].mean())
         table.add_row(
-            str(arm),
+            str(arm) if instance.options is None else instance.options[arm],
             f"{instance.means[arm]:.4g}",
             formatting.count(samples),
             f"{samples / summary.plays_mean:.3f}",
@@ -119,4 +140,5 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
         )
     console.print(table)
     if instance.means.size > most_arms:
-        console.print(f"The {most_arms} best of {instance.means.size:,} arms are shown; --json has them all.")
+        arms = "arms" if instance.options is None else "options"
+        console.print(f"The {most_arms} best of {instance.means.size:,} {arms} are shown; --json has them all.")

@@ -76,6 +76,7 @@ def _show(folder: Path, as_json: bool) -> None:
 
 def _report(results: Results, as_json: bool) -> None:
     from linkedbandits.study.figures import draw_all
+    from linkedbandits.study.results import depends
 
     drawn = draw_all(results, results.path / "figures")
     table = results.table()
@@ -91,6 +92,8 @@ def _report(results: Results, as_json: bool) -> None:
         return
     console = report_console()
     console.print(_table(table.to_dicts()))
+    if any(depends(cell) for cell in results.cells.values()):
+        console.print("Where options depend on each other no bound is shown: it is for independent ones.")
     if results.missing_trials():
         console.print(f"{results.missing_trials():,} trials are missing; run the study to have them.")
     console.print(f"Every trial is in {results.path}/chunks, figures are in {results.path}/figures.", soft_wrap=True)
@@ -98,11 +101,13 @@ def _report(results: Results, as_json: bool) -> None:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     """``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess."""
+    some_bounds = any(row["lower_bound"] for row in rows)
     some_unfinished = any(_unfinished(row) > 0 for row in rows)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("instance", "policy", "linkage"):
         table.add_column(heading, overflow="fold")
-    for heading in ("delta", "trials", "plays", "(95 % band)", "over bound", "wrong", "(95 % interval)"):
+    over_bound = ["over bound"] if some_bounds else []
+    for heading in ("delta", "trials", "plays", "(95 % band)", *over_bound, "wrong", "(95 % interval)"):
         table.add_column(heading, justify="right", no_wrap=True)
     if some_unfinished:
         table.add_column("unfinished", justify="right", no_wrap=True)
@@ -120,7 +125,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
             if row["plays_high"]
             else "",
-            formatting.times(row["plays_mean"] / bound) if bound else "",
+            *([formatting.times(row["plays_mean"] / bound) if bound else ""] if some_bounds else []),
             wrong,
             f"({low} to {high})",
             *([formatting.percent(_unfinished(row))] if some_unfinished else []),

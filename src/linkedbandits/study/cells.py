@@ -19,15 +19,33 @@ from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, check_linkage
+from linkedbandits.world import LawOfRequests
+
+
+@dataclass(frozen=True, eq=False)
+class DependentRequests:
+    """The law of requests in which arms depend on each other, and the words and numbers that tell it from others."""
+
+    law: LawOfRequests
+    identity: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Arms with these means, under a name. Instances of one ``family`` differ in size or in their draws."""
+    """Arms with these means, under a name. Instances of one ``family`` differ in size or in their draws.
+
+    Arms are independent coins unless ``requests`` says otherwise.
+    """
 
     name: str
     means: FloatArray
     family: str | None = None
+    requests: DependentRequests | None = None
+
+    @property
+    def law(self) -> LawOfRequests | None:
+        """What a simulation draws requests from; None if arms are independent coins."""
+        return None if self.requests is None else self.requests.law
 
     @property
     def gap(self) -> float:
@@ -86,6 +104,7 @@ class Cell:
         }
 
     def _identity(self) -> dict[str, Any]:
+        requests = self.instance.requests
         return {
             "instance": self.instance.name,
             "means": self.instance.means.tolist(),
@@ -93,6 +112,7 @@ class Cell:
             "policy": describe_policy(self.policy),
             "linkage": self.linkage,
             "max_plays": self.max_plays,
+            **({} if requests is None else {"requests": requests.identity}),
         }
 
 

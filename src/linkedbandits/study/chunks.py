@@ -16,6 +16,7 @@ from linkedbandits.policy import AnyPolicy
 from linkedbandits.simulation import runs_of, simulate_lanes
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Cell
+from linkedbandits.world import LawOfRequests
 
 CHUNK_BLOCKS = 4
 """Blocks in a chunk unless told otherwise: enough work to outweigh its file, little enough to lose."""
@@ -31,6 +32,7 @@ class Chunk:
     cell: str
     label: str
     means: FloatArray
+    law: LawOfRequests | None
     policy: AnyPolicy
     linkage: str
     max_plays: int | None
@@ -57,9 +59,10 @@ class Finished:
 
 def cut(cell: Cell, entropy: int, ranges: Iterable[range]) -> Iterator[Chunk]:
     """The chunks of a cell for these ranges of its lanes."""
-    seed = cell.seed(entropy)
+    seed, means = cell.seed(entropy), cell.instance.means
+    law = cell.instance.law
     for lanes in ranges:
-        yield Chunk(cell.key, cell.label, cell.instance.means, cell.policy, cell.linkage, cell.max_plays, seed, lanes)
+        yield Chunk(cell.key, cell.label, means, law, cell.policy, cell.linkage, cell.max_plays, seed, lanes)
 
 
 def missing_ranges(arms: int, trials: int, present: Iterable[range], chunk_blocks: int = CHUNK_BLOCKS) -> list[range]:
@@ -90,6 +93,7 @@ def run_chunk(chunk: Chunk) -> Finished:
         np.broadcast_to(chunk.means, (len(chunk.lanes), chunk.means.size)),
         chunk.policy,
         linkage=chunk.linkage,
+        world=chunk.law,
         first=chunk.lanes.start,
         seed=chunk.seed,
         max_plays=chunk.max_plays,

@@ -70,7 +70,15 @@ def _seconds_per_block(cell: Cell, clock: Callable[[], float]) -> float:
     took = []
     for lanes in _FEW_LANES:
         begun = clock()
-        simulate(cell.instance.means, cell.policy, linkage=cell.linkage, trials=lanes, seed=0, max_plays=cell.max_plays)
+        simulate(
+            cell.instance.means,
+            cell.policy,
+            linkage=cell.linkage,
+            world=cell.instance.law,
+            trials=lanes,
+            seed=0,
+            max_plays=cell.max_plays,
+        )
         took.append(clock() - begun)
     few, more = _FEW_LANES
     a_lane = max(took[1] - took[0], 0.0) / (more - few)

@@ -1,30 +1,62 @@
-"""The instances that a study file describes: scenarios, means written out, random families."""
+"""The instances that a study file describes: scenarios, means written out, random families, tables of outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.scenarios import find_scenario, one_sparse
-from linkedbandits.study.cells import Instance
+from linkedbandits.study.cells import DependentRequests, Instance
 from linkedbandits.study.reading import Keys
 
 _REDRAWS = 1000
 """How often a random instance is drawn again for a gap that is large enough, before it is called impossible."""
 
 
-def read_instances(keys: Keys) -> list[Instance]:
-    """All instances of one ``[[instances]]`` table."""
-    kinds = [kind for kind in _READERS if keys.has(kind)]
+def read_instances(keys: Keys, folder: Path = Path()) -> list[Instance]:
+    """All instances of one ``[[instances]]`` table; files are named as they are found from ``folder``."""
+    kinds = [kind for kind in (*_READERS, "table") if keys.has(kind)]
     if len(kinds) != 1:
         raise keys.refuse(
-            "scenario", f"give one of {', '.join(_READERS)} for each [[instances]], not {kinds or 'none'}"
+            "scenario", f"give one of {', '.join(_READERS)}, table for each [[instances]], not {kinds or 'none'}"
         )
-    instances = _READERS[kinds[0]](keys)
+    if kinds == ["table"]:
+        instances = [_read_table(keys, folder)]
+    else:
+        instances = _READERS[kinds[0]](keys)
+        if keys.has("correlation"):
+            correlation = keys.number("correlation")
+            with keys.meaning("correlation"):
+                instances = [_correlated(instance, correlation) for instance in instances]
     keys.finish()
     return instances
+
+
+def _read_table(keys: Keys, folder: Path) -> Instance:
+    file = Path(keys.text("table"))
+    options = keys.texts("options", []) if keys.has("options") else None
+    if keys.has("correlation"):
+        raise keys.refuse("correlation", "the options of a table fail together as they did; leave it out")
+    with keys.meaning("table"):
+        table = OutcomeTable.read(folder / file, options)
+    identity = {"table": table.digest, "options": list(table.options)}
+    return Instance(keys.text("name", file.stem), table.means, None, DependentRequests(table, identity))
+
+
+def _correlated(instance: Instance, correlation: float) -> Instance:
+    """The same arms, which share how hard a request is."""
+    said = f", correlation {correlation:g}"
+    return replace(
+        instance,
+        name=instance.name + said,
+        family=None if instance.family is None else instance.family + said,
+        requests=DependentRequests(SharedDifficulty(instance.means, correlation), {"correlation": correlation}),
+    )
 
 
 def _read_scenario(keys: Keys) -> list[Instance]:

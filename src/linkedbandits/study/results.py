@@ -48,7 +48,10 @@ class Results:
 
     @property
     def cells(self) -> dict[str, dict[str, Any]]:
-        """Every cell by its key: instance, means, policy with its parameters, linkage, delta, trials."""
+        """Every cell by its key: instance, means, policy with its parameters, linkage, delta, trials.
+
+        ``requests`` is there where arms depend on each other: the digest of a table with its options, or a correlation.
+        """
         return self._cells
 
     def missing_trials(self) -> int:
@@ -140,12 +143,19 @@ def _band(plays: FloatArray) -> tuple[float | None, float | None]:
 def lower_bound(cell: dict[str, Any]) -> float | None:
     """Plays that any policy needs on the cell's instance at its delta; None without a delta or with a tie.
 
-    It is for policies that have to name the best arm: one with a tolerance may need fewer.
+    It is for policies that have to name the best arm: one with a tolerance may need fewer. And it is for independent
+    arms: there is none where they depend on each other.
     """
-    if cell["delta"] is None:
+    if cell["delta"] is None or depends(cell):
         return None
     bound = lower(cell["means"], cell["delta"], cell["linkage"], cell["policy"]["parameters"].get("k", 1))
     return bound if np.isfinite(bound) else None
+
+
+def depends(cell: dict[str, Any]) -> bool:
+    """Do the arms of the cell depend on each other within a request?"""
+    requests = cell.get("requests")
+    return requests is not None and requests.get("correlation") != 0
 
 
 _TABLE: dict[str, type] = {

@@ -23,13 +23,13 @@ def load_study(path: Path) -> Study:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidStudy(f"the study file {path} cannot be read ({error}); name a TOML file") from error
     try:
-        return read_study(text, name=path.stem)
+        return read_study(text, name=path.stem, folder=path.parent)
     except InvalidStudy as error:
         raise InvalidStudy(f"{path}: {error}") from error
 
 
-def read_study(text: str, name: str = "study") -> Study:
-    """The study that a TOML text describes.
+def read_study(text: str, name: str = "study", folder: Path = Path()) -> Study:
+    """The study that a TOML text describes; the files of tables are named as they are found from ``folder``.
 
     >>> study = read_study('''
     ... trials = 100
@@ -59,7 +59,7 @@ def read_study(text: str, name: str = "study") -> Study:
     max_plays = keys.whole("max_plays") if keys.has("max_plays") else None
     with keys.meaning("max_plays"):
         check_max_plays(max_plays)
-    instances = [instance for row in keys.tables("instances") for instance in read_instances(row)]
+    instances = [instance for row in keys.tables("instances") for instance in read_instances(row, folder)]
     lines = [_read_line(row, deltas, linkages) for row in keys.tables("policies")]
     keys.finish()
     cells = tuple(cell for instance in instances for line in lines for cell in line.cells(instance, trials, max_plays))

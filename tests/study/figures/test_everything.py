@@ -72,3 +72,14 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(lb.CannotWrite, match=r"the folder .*file/figures cannot be made .*; name another"):
         draw_all(results, tmp_path / "file" / "figures")
+
+
+def test_what_would_be_best_is_not_drawn_where_arms_depend_on_each_other(tmp_path):
+    deltas = "deltas = [0.2, 0.05]\n"
+    policy = '[[policies]]\npolicy = "linked-elimination"\n'
+    together, apart = (
+        results_of(f"{HEAD}{deltas}{MEANS}correlation = {correlation}\n{policy}", tmp_path / f"results-{correlation}")
+        for correlation in (0.5, 0)
+    )
+    assert kinds(draw_all(together, tmp_path / "together")) == {"plays-by-delta", "errors-by-delta", "arms-still-in"}
+    assert "samples-by-arm" in kinds(draw_all(apart, tmp_path / "apart"))

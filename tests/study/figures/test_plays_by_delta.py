@@ -30,10 +30,21 @@ def test_a_ratio_of_unfinished_runs_is_open_and_points_up(table, line):
     assert "open: unfinished (set side by side)" in [text.get_text() for text in legend.get_texts()]
 
 
-def test_an_instance_without_a_bound_has_no_ratio(table, line):
-    rows = [{"delta": 0.1, "lower_bound": None}, {"delta": 0.2, "lower_bound": None}]
-    (axes,) = plays_by_delta(table(*rows)).axes
-    assert line(axes, "p") == []
+def test_an_instance_without_a_bound_has_its_plays_drawn(table, line):
+    rows = [{"delta": 0.1, "lower_bound": None}, {"delta": 0.2, "lower_bound": None, "plays_mean": 400.0}]
+    figure = plays_by_delta(table(*rows))
+    (axes,) = figure.axes
+    assert line(axes, "p") == [(0.1, 1000), (0.2, 400)]
+    assert axes.get_ylabel() == "plays"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["p"]
+
+
+def test_policies_without_a_bound_have_no_ratio_beside_those_with_one(table, line):
+    rows = [{"delta": delta, "policy": policy} for delta in (0.1, 0.2) for policy in ("p", "q")]
+    without = [{**row, "lower_bound": None} if row["policy"] == "q" else row for row in rows]
+    (axes,) = plays_by_delta(table(*without)).axes
+    assert (line(axes, "q"), len(line(axes, "p"))) == ([], 2)
 
 
 def test_the_bound_itself_is_a_line_at_1_and_every_policy_is_in_the_legend(table, line):

@@ -18,6 +18,7 @@ from linkedbandits.study.figures.panels import described, grouped
 from linkedbandits.study.figures.plays_by_arms import plays_by_arms
 from linkedbandits.study.figures.plays_by_delta import plays_by_delta
 from linkedbandits.study.figures.samples_by_arm import SamplesPanel, samples_by_arm
+from linkedbandits.study.results import depends
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,6 +91,8 @@ def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _samples(results: Results, finished: Iterable[str]) -> Iterator[SamplesPanel]:
     for title, cells in _settings(results, finished).items():
+        if depends(cells[0]):
+            continue  # what would be best is known for independent arms alone
         time = characteristic_time(cells[0]["means"], cells[0]["linkage"], _wanted(cells[0]))
         if time.reason is None:
             yield SamplesPanel(title, time, {cell["label"]: _samples_a_play(results, cell) for cell in cells})

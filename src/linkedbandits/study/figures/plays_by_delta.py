@@ -1,4 +1,4 @@
-"""Plays over the lower bound against delta: a panel for each instance and linkage."""
+"""Plays over the lower bound against delta, or plays where there is none: a panel for each instance and linkage."""
 
 from __future__ import annotations
 
@@ -31,27 +31,33 @@ LOWER_BOUND = "lower bound"
 def plays_by_delta(table: pl.DataFrame) -> Any:
     """Mean plays over the least that any policy needs, with their 95 % band.
 
-    Where runs ended with their budget the ratio is too low, and an open mark with an arrow says so.
+    Where no such bound is known, as for arms that depend on each other, the plays themselves are drawn. Where runs
+    ended with their budget what is drawn is too low, and an open mark with an arrow says so.
     """
     panels = panels_over_delta(table)
     style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
-            axes.axhline(1, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+            bounded = any(row["lower_bound"] for row in panel)
+            if bounded:
+                axes.axhline(1, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
             for policy, rows in grouped(panel, lambda row: row["policy"]).items():
-                points = [_ratio(row) for row in rows if row["lower_bound"] and isfinite(row["lower_bound"])]
+                points = [
+                    _over(row, row["lower_bound"] if bounded else 1.0)
+                    for row in rows
+                    if not bounded or (row["lower_bound"] and isfinite(row["lower_bound"]))
+                ]
                 curve(axes, points, style_of[policy], policy)
                 arrows_up(axes, points, style_of[policy])
             explain_open(axes, panel)
             axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
-            axes.set_ylabel("plays / lower bound")
+            axes.set_ylabel("plays / lower bound" if bounded else "plays")
             axes.set_xlabel("delta")
             logarithmic(axes, "x", [row["delta"] for row in panel])
             logarithmic(axes, "y", [])
     return figure
 
 
-def _ratio(row: Row) -> Point:
-    least = row["lower_bound"]
+def _over(row: Row, least: float) -> Point:
     low, high = band(row)
     return Point(row["delta"], row["plays_mean"] / least, low / least, high / least, open=not finished(row))
