@@ -63,6 +63,8 @@ def test_a_tie_has_no_gap_to_tell():
         ("median-elimination:epsilon=1", lb.MedianElimination(epsilon=1, delta=0.2)),
         ("maximal-sampling:plays=30", lb.MaximalSampling(plays=30)),
         ("uniform-sampling:calibration=plain", lb.UniformSampling(delta=0.2, calibration="plain")),
+        ("linked-duels", lb.LinkedDuels(delta=0.2)),
+        ("linked-duels:gap=0.1", lb.LinkedDuels(delta=0.2, gap=0.1)),
     ],
 )
 def test_a_policy_takes_delta_and_gap_unless_they_are_written_out(text, policy):

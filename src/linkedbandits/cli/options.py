@@ -45,8 +45,8 @@ Gap = Annotated[
     str | None,
     typer.Option(
         "--gap",
-        help="The gap between the two best means, for policies that take it: a number, true or none. Unless given, "
-        "true; none with --table.",
+        help="The gap between the two best means, for linked-ege and median-elimination: a number, true or none. "
+        "Unless given, true; none with --table. Others are told with --policy NAME:gap=0.05.",
     ),
 ]
 LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
@@ -68,6 +68,10 @@ MaxPlays = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
+
+
+TOLD_THE_GAP = {"linked-ege": "gap", "median-elimination": "epsilon"}
+"""The paper's algorithms that its experiments tell the gap, as which parameter. Others are told only what is written."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def read_gap(gap: str, instance: NamedMeans) -> float | None:
 def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     """A policy as the command line writes it: a name, and parameters after a colon.
 
-    ``delta`` and ``gap`` go to the policies that have them, unless they are written out.
+    ``delta`` goes to the policies that have it, ``gap`` to those of ``TOLD_THE_GAP``, unless they are written out.
 
     >>> read_policy("linked-ege:median=fresh", delta=0.1, gap=0.05)
     LinkedEGE(delta=0.1, gap=0.05, median='fresh')
@@ -214,10 +218,9 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     effort_is_given = parameters.keys() & {"plays", "samples"}
     if "delta" in known and not effort_is_given:
         parameters.setdefault("delta", delta)
-    if "gap" in known:
-        parameters.setdefault("gap", gap)
-    if "epsilon" in known and name == "median-elimination" and gap is not None:
-        parameters.setdefault("epsilon", gap)  # then the arm it finds is the best one
+    told = TOLD_THE_GAP.get(name)
+    if told is not None and gap is not None:
+        parameters.setdefault(told, gap)
     return make_policy(name, parameters)
 
 
