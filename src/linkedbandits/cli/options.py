@@ -71,7 +71,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 
 
 TOLD_THE_GAP = {"linked-ege": "gap", "median-elimination": "epsilon"}
-"""The paper's algorithms that its experiments tell the gap, as which parameter. Others are told only what is written."""
+"""The paper's algorithms that its experiments tell the gap, as which parameter; others are told what is written."""
 
 
 @dataclass(frozen=True)
