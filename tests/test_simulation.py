@@ -32,7 +32,7 @@ def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
 def test_the_memory_limit_does_not_change_the_runs(policy):
     trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
-    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 10_000}
+    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 2_000}
     whole = lb.simulate(MEANS, policy, **settings)
     piecewise = lb.simulate(MEANS, policy, **settings, memory_limit=1)
     assert same_runs(whole, piecewise)

@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from linkedbandits.checks import check_share, check_whole
@@ -280,6 +279,8 @@ def _chances(mean: float, correlation: float, difficulty: FloatArray) -> FloatAr
 
     def chances(ability: float) -> FloatArray:
         return np.asarray(ndtr((ability - load * difficulty) / noise))
+
+    from scipy.optimize import brentq  # takes long to load, and few need it
 
     ability = brentq(lambda ability: float(chances(ability).mean()) - mean, -60.0, 60.0, xtol=1e-14)
     found = chances(float(ability))

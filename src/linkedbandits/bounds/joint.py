@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from itertools import permutations, product
 
 import numpy as np
-from scipy.optimize import LinearConstraint, linprog, minimize
 
 from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.checks import check_probability, check_whole
@@ -96,6 +95,8 @@ def _shows(requests: IntArray, tried: tuple[int, ...]) -> FloatArray:
 
 def _nearest(shares: FloatArray, shown: FloatArray, seen: FloatArray, requests: IntArray, option: int) -> FloatArray:
     """The divergence that each tuple shows from a law, nearly the nearest for these shares, under which it is best."""
+    from scipy.optimize import LinearConstraint, minimize  # as in characteristic.py
+
     weight = shares[:, np.newaxis] * seen
     lead = (requests[:, [option]] - np.delete(requests, option, axis=1)).T.astype(np.float64)
 
@@ -130,6 +131,8 @@ def _made_best(law: FloatArray, option: int, requests: IntArray, behind: float) 
 
 def _best_shares(rows: FloatArray) -> tuple[float, FloatArray]:
     """The shares whose least divergence over the laws found so far is largest, and that divergence."""
+    from scipy.optimize import linprog
+
     count = rows.shape[1]
     found = linprog(
         np.append(np.zeros(count), -1.0),

@@ -91,7 +91,7 @@ function decided(view, arms) {
 }
 
 /** The places of an order that were settled before the plays ran out. */
-function settledBefore({ delta, verdict: { settled = [] } }) {
+function settledBefore({ goal: { delta }, verdict: { settled = [] } }) {
   const places = settled.flatMap((done, place) => (done ? [place + 1] : []));
   if (places.length === 0) return "";
   return ` Settled before that, and wrong with probability at most ${chance(delta)}: place ${places.join(", ")}.`;
