@@ -49,7 +49,8 @@ def main() -> None:
             found = {name: measured(source) for name, source in (sides if number % 2 else reversed(sides))}
             for what, seconds in found["now"].items():
                 ratios.setdefault(what, []).append(seconds / found["before"][what])
-            print(f"  round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
+            these = ", ".join(f"{values[-1]:.2f}" for values in ratios.values())
+            print(f"  round {number + 1} of {ROUNDS}: {these}", flush=True)
     for what, values in ratios.items():
         note = "" if median(values) <= ALLOWED else "   more than allowed"
         print(f"  {what:44} {median(values):5.2f}   ({min(values):.2f} to {max(values):.2f}){note}")
