@@ -21,6 +21,7 @@ from linkedbandits.policy import (
     LaneState,
     Policy,
     check_is_policy,
+    check_linkage,
     open_lanes,
     saved_parameters,
     undeclared_parameters,
@@ -316,3 +317,15 @@ def test_lanes_of_a_state_can_be_taken_out_and_put_back():
     state.put(np.array([False, True, False, True]), part)
     assert state.arm.tolist() == [0, 11, 2, 13]
     assert state.stopped.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("policy", "remedy"),
+    [
+        (lb.CascadeBAI(delta=0.1, k=2), "or a policy that asks for needs, such as UniformSampling"),
+        (lb.LinkedDuels(delta=0.1), "or LinkedElimination under linkage 'single', which does not assume independent"),
+    ],
+)
+def test_the_remedy_for_a_linkage_assumes_no_more_than_the_policy(policy, remedy):
+    with pytest.raises(lb.LinkageMismatch, match=f"use linkage 'free', {remedy}"):
+        check_linkage(policy, LINKAGES["ordered"])

@@ -245,9 +245,12 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
     """Refuse what is no policy, and a policy whose requests cannot be played under the linkage."""
     check_is_policy(policy)
     if not linkage.allows(policy.asks):
+        otherwise = "a policy that asks for needs, such as UniformSampling"
+        if INDEPENDENT_OPTIONS not in policy.assumptions(linkage):  # as most others do, and so are no remedy
+            otherwise = "LinkedElimination under linkage 'single', which does not assume independent options either"
         raise LinkageMismatch(
             f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; use "
-            f"linkage {linkages_for(policy.asks)}, or a policy that asks for needs, such as UniformSampling"
+            f"linkage {linkages_for(policy.asks)}, or {otherwise}"
         )
 
 

@@ -585,3 +585,17 @@ def test_what_came_behind_others_is_no_sample_for_a_policy_that_assumes_no_indep
             answer(read)
         assert (read.recommend().arm, read.recommend().status) == (1, "confident")
         assert read.plays < 410 + 800  # the plays that began with arm 0 were used
+
+
+def test_of_whole_plays_the_first_are_taken_and_not_the_last(monkeypatch):
+    """When an upgrade comes may depend on what was seen; where the record begins does not."""
+    monkeypatch.setattr("linkedbandits.live.run.MOST_SPARES", 40)
+    exp = lb.Experiment(range(3), lb.LinkedDuels(1e-9), linkage="free")
+    coins = CoinFlipper([0.5, 0.5, 0.5], 3)
+    for _ in range(200):
+        asked = exp.ask()
+        exp.tell(asked.id, coins.answer(asked))
+    again = lb.Experiment(range(3), lb.LinkedDuels(1e-9), linkage="free")
+    again.run.go_on(Played.of(exp.run.content(), exp.answers), None)
+    assert (again.upgrade.plays, again.upgrade.others) == (40, 160)
+    assert max(again.snapshot()["spares"]["plays"], default=0) < 40

@@ -331,7 +331,10 @@ class Run:
         self._log, in_log = self.answers.log(arms, end)
         self._samples = played.samples - self._log.left
         self._successes = played.successes - self._log.successes_left
-        for play in range(max(end, len(self.answers) - MOST_SPARES), len(self.answers)):
+        # Of whole plays the first are taken: when an upgrade comes may depend on what was seen, where the record begins
+        # does not.
+        first = max(end, len(self.answers) - MOST_SPARES) if arm_by_arm else end
+        for play in range(first, min(first + MOST_SPARES, len(self.answers))):
             tried, hit = self.answers.in_log(play), self.answers[play]
             if tried is not None:
                 self._spares.put(play, tried)
