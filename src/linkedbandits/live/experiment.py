@@ -38,7 +38,11 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample."""
+    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample.
+
+    Tries behind the failure of another arm count, too. Where arms fail together, the mean of an arm that mostly came
+    second is too low; verdicts of policies that assume no independence do not use it.
+    """
 
     arm: Label
     samples: int

@@ -449,7 +449,7 @@ class TuplesInProgress:
         self._asked = [choice for choice, count in enumerate(times) if count]
         self._next: list[int] = []
         self._drawn = 0
-        self._spares = 0
+        self._further_draws = 0
         self._plays_of_spares: int | None = None
 
     @property
@@ -483,9 +483,8 @@ class TuplesInProgress:
         """Tuples count as a whole."""
 
     def spare_play(self) -> IntArray:
-        """The tuples in turn: the next request mostly wants the same."""
-        self._spares += 1
-        return self._tuples[self._asked[self._spares % len(self._asked)]]
+        """One of the tuples at random: the next request mostly wants the same."""
+        return self._tuples[self._asked[int(self._further_draw().integers(len(self._asked)))]]
 
     def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
         """Count the play."""
@@ -493,8 +492,14 @@ class TuplesInProgress:
         self._ends[self._choice_of[arms.tobytes()]][reached - 1 if hit else -1] += 1
 
     def take_back(self, arms: IntArray) -> None:
-        """The play has to be made again, after those that have their turn."""
-        self._next.insert(0, self._choice_of[arms.tobytes()])
+        """The play has to be made again, at some place among those that have their turn."""
+        place = int(self._further_draw().integers(len(self._next) + 1))
+        self._next.insert(place, self._choice_of[arms.tobytes()])
+
+    def _further_draw(self) -> np.random.Generator:
+        """The randomness of a choice beside the order: nothing about a request may go with the tuple that it gets."""
+        self._further_draws += 1
+        return np.random.default_rng([self._shuffle, self._drawn, self._further_draws])
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """A spare play of one of the tuples counts as one of its plays."""
@@ -536,7 +541,7 @@ class TuplesInProgress:
             "asked": list(self._asked),
             "next": list(self._next),
             "drawn": self._drawn,
-            "spares": self._spares,
+            "further_draws": self._further_draws,
             "ends": [list(ends) for ends in self._ends],
         }
 
@@ -549,7 +554,7 @@ class TuplesInProgress:
         read._asked = list(data["asked"])
         read._next = list(data["next"])
         read._drawn = data["drawn"]
-        read._spares = data["spares"]
+        read._further_draws = data["further_draws"]
         read._ends = [list(ends) for ends in data["ends"]]
         return read
 
