@@ -496,9 +496,8 @@ def test_what_is_handed_out_is_finished_before_an_error_of_who_makes_the_pieces(
         yield 9
 
     finished = []
-    with pytest.raises((lb.InvalidParameter, AttributeError, pickle.PicklingError), match=r"no more|lambda"):  # noqa: PT012
-        for piece, _ in run(square, source()):
-            finished.append(piece)
+    with pytest.raises((lb.InvalidParameter, AttributeError, pickle.PicklingError), match=r"no more|lambda"):
+        finished.extend(piece for piece, _ in run(square, source()))
     assert sorted(finished) == list(range(8))
 
 

@@ -98,11 +98,15 @@ def _for_lanes(world: World, what: str, lanes: int, arms: int) -> str:
 
 
 class ManyTuples(ABC):
-    """What a world may have besides: the plays of several tuples at once, which costs less than one after the other."""
+    """What a world may have besides: the plays of several tuples at once, which may cost less than one by one."""
 
     @abstractmethod
+    def hits(self, order: IntArray, times: IntArray) -> IntArray:
+        """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
+
     def hits_of_many(self, order: IntArray, times: IntArray) -> IntArray:
         """As ``hits``, for several tuples per lane: (lanes, tuples, width) to (lanes, tuples, width)."""
+        return np.stack([self.hits(order[:, one], times[:, one]) for one in range(order.shape[1])], axis=1)
 
 
 def draw_hits(
@@ -135,10 +139,6 @@ class JointWorld(ManyTuples):
     @abstractmethod
     def keep(self, lanes: npt.NDArray[Any]) -> None:
         """Go on with these lanes only (a mask, or increasing positions)."""
-
-    @abstractmethod
-    def hits(self, order: IntArray, times: IntArray) -> IntArray:
-        """How many of ``times`` plays of a tuple end at each place of it: (lanes, width) to (lanes, width)."""
 
     def successes(self, samples: IntArray) -> IntArray:
         """The successes of every arm, each tried alone."""
@@ -199,7 +199,7 @@ class CoinFlips(ManyTuples):
         """The same for several tuples per lane; pairs, which have no pieces, all at once."""
         if order.shape[2] == 2:
             return draw_hits(self._streams, order, times, self._ends_of_pairs)
-        return np.stack([self.hits(order[:, one], times[:, one]) for one in range(order.shape[1])], axis=1)
+        return super().hits_of_many(order, times)
 
     def _ends_of_pairs(self, lane: IntArray, pairs: IntArray) -> FloatArray:
         if self._means.strides[0] == 0:  # all lanes have the same means

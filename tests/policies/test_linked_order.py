@@ -13,6 +13,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, fulfil
 from linkedbandits.model import Counts
 from linkedbandits.policies import make_policy
+from linkedbandits.world import JointWorld
 
 TABLE = lb.OutcomeTable(
     [[1, 1, 0, 0]] * 44 + [[1, 0, 0, 0]] * 6 + [[0, 0, 1, 0]] * 22 + [[0, 0, 1, 1]] * 3 + [[0, 0, 0, 1]] * 12,
@@ -252,10 +253,8 @@ def test_it_goes_on_from_the_middle_of_a_place():
     assert resumed.snapshot() == straight.snapshot()
 
 
-class Played:
+class Played(JointWorld):
     """What was played live, by tuple: each play ends as the next one of its tuple did then."""
-
-    independent = False
 
     def __init__(self, played, exp):
         self.ends = defaultdict(list)
@@ -264,11 +263,6 @@ class Played:
 
     def keep(self, lanes):
         pass
-
-    def successes(self, samples):
-        raise NotImplementedError
-
-    successes_of = successes
 
     def hits(self, order, times):
         hits = np.zeros_like(order)

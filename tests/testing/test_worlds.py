@@ -167,5 +167,9 @@ def test_requests_that_run_out_or_do_not_fit_are_named():
         two = ReplayedRequests([[[0, 1]], [[1, 0]]])
         with pytest.raises(lb.InvalidParameter, match=f"{lanes} lanes are asked, and .* requests for 2; give as many"):
             lb.simulate([0.5, 0.5], lb.UniformSampling(samples=1), world=two, trials=lanes)
-    with pytest.raises(NotImplementedError, match="asked for hits alone"):
-        world.successes_of(np.array([0]), np.array([1]))
+
+
+def test_arms_tried_alone_use_up_requests_as_well():
+    world = ReplayedRequests([[0, 1], [1, 0], [1, 1], [0, 1], [1, 0]])
+    assert world.successes_of(np.array([1]), np.array([2])).tolist() == [1]
+    assert world.successes(np.array([[2, 1]])).tolist() == [[1, 0]]

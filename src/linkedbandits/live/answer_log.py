@@ -82,6 +82,11 @@ class AnswerLog:
     def __getitem__(self, play: int) -> int:
         return self._hits[play]
 
+    def of(self, play: int) -> int | None:
+        """The answer to a play, or None if there is no such play."""
+        hits = self._hits
+        return hits[play] if 0 <= play < len(hits) else None
+
     def open_play(self, arms: IntArray) -> int:
         """Number a new play."""
         tuples, hits = self._tuples, self._hits

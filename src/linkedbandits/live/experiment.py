@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -104,6 +103,7 @@ class Experiment:
             names=labels,
         )
         self._labels = labels
+        self._labels_in_an_array = np.fromiter(labels, dtype=object, count=len(labels))
         self._index = {label: index for index, label in enumerate(labels)}
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
         self._lock = threading.Lock()
@@ -173,7 +173,11 @@ class Experiment:
         can no longer enter the decision; or ``"repeated"``, for the same answer told before.
         """
         with self._lock:
-            return self.run.tell(play_id, NO_HIT if hit is None else self.number_of(play_id, hit))
+            try:
+                arm = NO_HIT if hit is None else self._index[hit]
+            except (KeyError, TypeError):
+                arm = self.number_of(play_id, hit)
+            return self.run.tell(play_id, arm)
 
     def abandon(self, play_id: int) -> None:
         """Say that a play will not be answered, so that what it was asked for is asked again.
@@ -281,8 +285,7 @@ class Experiment:
         self._lock = threading.Lock()
 
     def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
-        chosen = itemgetter(*arms.tolist())(self._labels)
-        labels = chosen if arms.size > 1 else (chosen,)
+        labels = tuple(self._labels_in_an_array[arms].tolist())
         self._shown = (arms, labels)
         return labels
 

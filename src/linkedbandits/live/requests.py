@@ -85,6 +85,7 @@ class NeedsInProgress:
         self._plan_plays = 0
         self._whole = False  # plays try all arms of the order, also those without a need
         self._speaks_for = self._order  # the arms of the next play that are needed
+        self.claimed: IntArray | None = None  # the same, where a play has to try others: what those bring is spare
         self._open = self._order  # the arms of the next play,
         self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
@@ -120,11 +121,6 @@ class NeedsInProgress:
         self._free[self._speaks_for] -= 1
         return self._open
 
-    @property
-    def claimed(self) -> IntArray | None:
-        """The arms with a need, where a play has to try others as well: what those bring is spare."""
-        return None if self._speaks_for.size == self._open.size else self._speaks_for
-
     def _settle_next_play(self) -> bool:
         arms = self._planned_arms() if self._plan_plays else None
         if arms is None or not arms.size:
@@ -137,6 +133,7 @@ class NeedsInProgress:
         if opened.size != self._open.size or (opened != self._open).any():
             self._open = opened  # the same array tells the caller that it is the same play
         self._speaks_for = arms
+        self.claimed = None if arms.size == opened.size else arms
         self._sure = min(int(self._free[arms].min()), self._plan_plays)
         return True
 

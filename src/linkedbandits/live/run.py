@@ -200,13 +200,14 @@ class Run:
 
     def answer_to(self, play: int) -> int:
         """What is on record for a play that was asked, or UnknownPlay."""
-        if not isinstance(play, _WHOLE) or not 0 <= play < len(self.answers):
+        answer = self.answers.of(play) if isinstance(play, _WHOLE) else None
+        if answer is None:
             raise UnknownPlay(
                 f"no play {play!r} was asked; ids run from 0 to {len(self.answers) - 1}"
                 if len(self.answers)
                 else f"no play {play!r} was asked, nor any other yet; ask() first"
             )
-        return self.answers[play]
+        return answer
 
     def recommend(self) -> Decision:
         """The verdict; before there is one, what leads, with status ``"budget"``."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import IntArray
+from linkedbandits.world import JointWorld
 
 
 class ReplayedRewards:
@@ -87,7 +88,7 @@ class ReplayedRewards:
         return bool(self.successes(one)[lane, arm])
 
 
-class ReplayedRequests:
+class ReplayedRequests(JointWorld):
     """Requests that go as given: play t meets request t, on which every arm does what it does, whichever is tried.
 
     ``outcomes[lane, request, arm]`` is 0 or 1; those of one lane may be given without the lane's axis. Arms may so fail
@@ -99,8 +100,6 @@ class ReplayedRequests:
     >>> runs.plays.tolist(), runs.samples.tolist()
     ([4], [[3, 3]])
     """
-
-    independent = False
 
     def __init__(self, outcomes: npt.ArrayLike) -> None:
         given = np.array(outcomes)
@@ -114,14 +113,6 @@ class ReplayedRequests:
     def keep(self, lanes: npt.NDArray[Any]) -> None:
         """Go on with these lanes only (a mask, or increasing positions)."""
         self._outcomes, self._played = self._outcomes[lanes], self._played[lanes]
-
-    def successes(self, samples: IntArray) -> IntArray:
-        """No arm can be asked alone: what it does depends on the request that the play meets."""
-        raise NotImplementedError("arms that depend on each other are asked for hits alone")
-
-    def successes_of(self, arms: IntArray, samples: IntArray) -> IntArray:
-        """No arm can be asked alone."""
-        return self.successes(samples)
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray:
         """Play the tuples, on one request after the other."""
