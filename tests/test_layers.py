@@ -31,7 +31,7 @@ LAYERS = {
         "cli",
         "__main__",
     ),
-    "linkedbandits.live": ("answer_log", "spares", "requests saving", "run", "experiment", "__init__"),
+    "linkedbandits.live": ("answer_log", "first_tries spares", "requests saving", "run", "experiment", "__init__"),
     "linkedbandits.service": (
         "__init__ records replies migrations packing driver_errors problem_types retries",
         "tables calls outlook journal_tail tokens",

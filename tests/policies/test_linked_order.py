@@ -281,7 +281,7 @@ def test_a_simulation_on_what_was_played_live_goes_the_same_way():
     runs = lb.simulate(TABLE.means, policy, linkage="free", world=world, trials=1, seed=3)
     verdict = exp.recommend()
     assert (verdict.plays, verdict.top) == (runs.plays[0], tuple(runs.top[0].tolist()))
-    assert [estimate.samples for estimate in exp.estimates()] == runs.samples[0].tolist()
+    assert exp.run.totals()[0].tolist() == runs.samples[0].tolist()
     assert not any(world.ends.values())
 
 

@@ -45,6 +45,30 @@ def test_it_goes_on_with_tuples_of_its_own(store):
     assert reopened(store, experiment).experiment.to_json() == uninterrupted(store, experiment).to_json()
 
 
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_snapshot_that_does_not_count_first_tries_has_them_from_the_journal(store, decided):
+    """With a verdict or without; what was told late is among them."""
+    duels = {"name": "linked-duels", "parameters": {"delta": 1e-9}}
+    experiment = busy_experiment(store, snapshot_every=40, policy=duels, max_plays=250)
+    with Desk(store) as desk:
+        if decided:
+            desk.tell(experiment, [(195, None)]).result(SECONDS)  # the one that is out
+        while decided and not desk.read(experiment, lambda hosted: hosted.experiment.done).result(SECONDS):
+            plays = desk.ask(experiment, 50).result(SECONDS).plays
+            desk.tell(experiment, [(play.id, play.arms[0] if play.id % 3 else None) for play in plays]).result(SECONDS)
+    whole = reopened(store, experiment)
+    with store.writing() as tables:
+        snapshot = tables.snapshot(experiment)
+        del snapshot.body["experiment"]["first_tries"]
+        tables.save_snapshot(experiment, snapshot, {})
+    again = reopened(store, experiment)
+    assert again.experiment.done == decided
+    assert again.experiment.late > 10
+    assert sum(estimate.samples for estimate in again.experiment.estimates()) == again.experiment.plays
+    assert again.experiment.to_json() == whole.experiment.to_json()
+    assert (list(again.leases), again.abandoned, again.head) == (list(whole.leases), whole.abandoned, whole.head)
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "said"),
     [

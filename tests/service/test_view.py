@@ -52,6 +52,26 @@ def test_a_view_shows_the_experiment():
     assert summary_of(read_standing(host(exp)))["arms"] == 3
 
 
+def test_where_arms_may_fail_together_a_view_has_first_tries_with_their_limits():
+    exp = lb.Experiment(ARMS, lb.LinkedDuels(delta=0.05), linkage="free")
+    firsts = dict.fromkeys(ARMS, 0)
+    for _ in range(60):
+        ticket = exp.ask()
+        firsts[ticket.arms[0]] += 1
+        exp.tell(ticket.id, ticket.arms[0] if ticket.id % 3 == 0 else None)
+    view = view_of(read_standing(host(exp, linkage="free")), Outlook(None, None))
+    arms = view["arms"]
+    assert view["only_first_tries"]
+    assert arms["samples"] == list(firsts.values())
+    assert sum(arms["successes"]) == 20
+    for samples, successes, low, high in zip(
+        arms["samples"], arms["successes"], arms["low"], arms["high"], strict=True
+    ):
+        assert (low, high) == pytest.approx(share_interval(successes, samples, 0.95), abs=1e-9)
+    independent = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage="free")
+    assert not view_of(read_standing(host(independent, linkage="free")), Outlook(None, None))["only_first_tries"]
+
+
 @pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAGES)
 def test_a_view_has_the_words_of_its_linkage(linkage):
     exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage=linkage)

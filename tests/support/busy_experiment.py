@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import linkedbandits as lb
 from linkedbandits.service.desk import Desk
@@ -17,11 +18,11 @@ def reopened(store, experiment: str) -> HostedExperiment:
         return HostedExperiment.open(tables, tables.record(experiment))
 
 
-def busy_experiment(store, snapshot_every: int, linkage: str = "free") -> str:
+def busy_experiment(store, snapshot_every: int, linkage: str = "free", **changes: Any) -> str:
     """Two hundred plays, of which some are out, some given up, and some told late."""
     coins = CoinFlipper([0.2, 0.5, 0.4, 0.3], 3)
     with Desk(store, snapshot_every=snapshot_every) as desk:
-        setup = replace(SETUP, arms=(0, 1, 2, 3), linkage=linkage, lease_seconds=1e6)
+        setup = replace(SETUP, arms=(0, 1, 2, 3), linkage=linkage, lease_seconds=1e6, **changes)
         experiment = desk.create(setup, "busy").result(SECONDS).id
         slow: list[lb.Play] = []
         for number in range(40):

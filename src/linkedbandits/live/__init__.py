@@ -2,8 +2,8 @@
 
 - :mod:`~linkedbandits.live.experiment`: what users hold, with labels and verdicts;
 - :mod:`~linkedbandits.live.run`: the same in numbers, and the owner of all that changes;
-- :mod:`~linkedbandits.live.requests`, :mod:`~linkedbandits.live.spares` and :mod:`~linkedbandits.live.answer_log`: what
-  it is made of;
+- :mod:`~linkedbandits.live.requests`, :mod:`~linkedbandits.live.spares`, :mod:`~linkedbandits.live.answer_log` and
+  :mod:`~linkedbandits.live.first_tries`: what it is made of;
 - :mod:`~linkedbandits.live.saving`: the form of a saved experiment, and of those saved by earlier versions.
 """
 

@@ -37,10 +37,11 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is known of an arm from all plays told so far. ``mean`` is None before the first sample.
+    """What is known of an arm's mean from all plays told so far. ``mean`` is None before the first sample.
 
-    Tries behind the failure of another arm count, too. Where arms fail together, the mean of an arm that mostly came
-    second is too low; verdicts of policies that assume no independence do not use it.
+    Where the policy takes arms to be independent, samples are all tries of the arm, those behind the failure of others
+    among them. Where it does not, as ``LinkedDuels``, they are the tries in which the arm was the first of its play: a
+    try behind a failure is no sample of its mean if arms fail together.
     """
 
     arm: Label
@@ -209,9 +210,12 @@ class Experiment:
         )
 
     def estimates(self) -> list[Estimate]:
-        """Every arm's samples and successes in all plays told so far, and whether it can still be the answer."""
+        """Every arm's samples and successes in all plays told so far, and whether it can still be the answer.
+
+        Samples are first tries alone where the policy does not take arms to be independent; see :class:`Estimate`.
+        """
         with self._lock:
-            samples, successes = self.run.totals()
+            samples, successes = self.run.samples_of_means()
             still_in = self.run.still_in()
         return [
             Estimate(label, seen, won, won / seen if seen else None, kept)

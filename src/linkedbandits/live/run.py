@@ -18,6 +18,7 @@ from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
+from linkedbandits.live.first_tries import FirstTries
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
@@ -71,7 +72,8 @@ class Run:
     """A policy's state, the request that is being played, the plays that are out or spare, and all that came back.
 
     ``plays`` counts the plays told, ``late`` those of them that came too late to count for the decision. ``names`` are
-    what refusals call the arms.
+    what refusals call the arms. ``only_first_tries`` says that arms may fail together for all that the policy assumes:
+    then what an arm does behind the failure of others is no sample of its mean.
     """
 
     def __init__(
@@ -113,6 +115,8 @@ class Run:
         self._successes = np.zeros(arms, dtype=np.int64)
         self._late_samples = np.zeros(arms, dtype=np.int64)
         self._late_successes = np.zeros(arms, dtype=np.int64)
+        self.only_first_tries = not linkage.tries_one and INDEPENDENT_OPTIONS not in policy.assumptions(linkage)
+        self._first_tries = FirstTries(arms) if self.only_first_tries else None  # for no one else: it takes time
         self._plays_observed = 0  # of which the policy has been told
         self._state = policy.start(1, arms, LaneStreams(seed, arms, range(1)).policy_seeds())
         self._request: RequestInProgress = self._next_request()
@@ -169,6 +173,8 @@ class Run:
         reached = arms.size if hit == NO_HIT else self._reached(play, arms, hit)
 
         self.plays += 1
+        if self._first_tries is not None:
+            self._first_tries.add(arms, hit)
         if ticket is not None:
             del self._tickets[play]
         if ticket is None or self.decision is not None:
@@ -218,6 +224,10 @@ class Run:
         samples, successes = self._totals_in_time()
         return samples + self._late_samples, successes + self._late_successes
 
+    def samples_of_means(self) -> tuple[IntArray, IntArray]:
+        """Of those, the samples and successes that are fair ones of every arm's mean: all, or its first tries alone."""
+        return self.totals() if self._first_tries is None else self._first_tries.counts()
+
     def still_in(self) -> list[bool]:
         """Which arms can still be the answer?"""
         marks: list[bool] = self._state.still_in[0].tolist()
@@ -266,6 +276,7 @@ class Run:
             "successes": self._successes.tolist(),
             "late_samples": self._late_samples.tolist(),
             "late_successes": self._late_successes.tolist(),
+            "first_tries": None if self._first_tries is None else self._first_tries.to_json(),
             "verdict": None
             if self.decision is None
             else [list(self.decision.top), self.decision.status, self.decision.plays],
@@ -311,6 +322,8 @@ class Run:
             top, status, plays = content["verdict"]
             self.decision = Decision(tuple(top), status, plays, self._bound(status))
         self._state = self._state_in(content)
+        if self.only_first_tries:
+            self._first_tries = _first_tries_in(content, answers, *self.totals())
 
     def go_on(self, played: Played, before: str | None) -> None:
         """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
@@ -326,8 +339,9 @@ class Run:
         self._given_up = played.given_up
         self._late_samples, self._late_successes = played.late_samples, played.late_successes
         self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
-        assumed = self.policy.assumptions(self.linkage)
-        arm_by_arm = self.linkage.tries_one or INDEPENDENT_OPTIONS in assumed
+        if self.only_first_tries:
+            self._first_tries = played.first_tries
+        arm_by_arm = not self.only_first_tries
         end = 0 if not arm_by_arm else min(played.out, default=len(self.answers))
         self._log, in_log = self.answers.log(arms, end)
         self._samples = played.samples - self._log.left
@@ -351,6 +365,11 @@ class Run:
     def recall_upgrade(self, upgrade: Upgrade) -> None:
         """What was noted when the experiment first went on with a log; this version may have done so again since."""
         self.upgrade = upgrade
+
+    def recall_first_tries(self, first_tries: FirstTries) -> None:
+        """Those of all plays told so far, for a run whose content was written before they were counted."""
+        if self.only_first_tries:
+            self._first_tries = first_tries
 
     def _asks_as_in(self, content: dict[str, Any], answers: AnswerLog) -> bool:
         """Can the policy go on from the state in this content, as one that it would have come to itself?"""
@@ -504,7 +523,8 @@ class Run:
 class Played:
     """What was asked, told and given up, whatever the policy was: all that another one needs to go on.
 
-    ``out`` has the arms of the plays that are out. Samples and successes are those of plays told in time.
+    ``out`` has the arms of the plays that are out. Samples and successes are those of plays told in time, first tries
+    those of all plays told.
     """
 
     def __init__(self, arms: int) -> None:
@@ -515,6 +535,7 @@ class Played:
         self.plays = 0
         self.late = 0
         self.samples, self.successes, self.late_samples, self.late_successes = np.zeros((4, arms), dtype=np.int64)
+        self.first_tries = FirstTries(arms)
 
     @classmethod
     def of(cls, content: dict[str, Any], answers: AnswerLog) -> Played:
@@ -533,6 +554,8 @@ class Played:
             played.successes += log.successes_left
         played.late_samples += np.array(content["late_samples"])
         played.late_successes += np.array(content["late_successes"])
+        told = played.samples + played.late_samples, played.successes + played.late_successes
+        played.first_tries = _first_tries_in(content, answers, *told)
         return played
 
     def ask(self, arms: IntArray) -> int:
@@ -554,6 +577,7 @@ class Played:
         samples[tried] += 1
         if hit != NO_HIT:
             successes[hit] += 1
+        self.first_tries.add(arms, hit)
         self.plays += 1
         self.late += late
         (self.answers.record_late if late else self.answers.record)(play, hit)
@@ -561,6 +585,17 @@ class Played:
     def abandon(self, play: int) -> None:
         """A play was given up; KeyError if it was not out."""
         self.answers.record(play, GIVEN_UP - self.given_up.number(self.out.pop(play)))
+
+
+def _first_tries_in(content: dict[str, Any], answers: AnswerLog, samples: IntArray, successes: IntArray) -> FirstTries:
+    """Those that were saved; where they were not counted, those of the plays that the answers have with their tuples.
+
+    Samples and successes are of all plays told. If there is one sample a play, all of them are first tries.
+    """
+    saved = content.get("first_tries")
+    if saved is None and samples.sum() == content["plays"]:
+        saved = {"samples": samples.tolist(), "successes": successes.tolist()}
+    return FirstTries.of(answers, samples.size) if saved is None else FirstTries.from_json(saved)
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:

@@ -94,6 +94,10 @@ class HostedExperiment:
             raise JournalMismatch(f"experiment {self.record.id!r} is of a policy that asked otherwise")
         if snapshot is not None and self._believes(snapshot):
             self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
+            if snapshot.body["experiment"].get("first_tries") is None and self.experiment.run.only_first_tries:
+                # Written before they were counted; the answers beside it do not have the tuples, the journal does.
+                played = HostedExperiment(self.record)._follow_without_policy(store, snapshot.seq)
+                self.experiment.run.recall_first_tries(played.first_tries)
         else:
             upgrades = [entry for entry in self._pages(store) if entry.kind == "upgrade"]
             if upgrades:
@@ -115,16 +119,21 @@ class HostedExperiment:
 
     def _take_all_as_log(self, store: Reading, upgrade: Entry | None = None) -> None:
         """What the journal has, up to where an upgrade was noted if one is given, is a log for the policy."""
-        played = Played(len(self.experiment.arms))
-        for entry in self._pages(store):
-            self._take_as_log(store, entry, played)
-            if upgrade is not None and entry.seq == upgrade.seq:
-                break
+        played = self._follow_without_policy(store, None if upgrade is None else upgrade.seq)
         run = self.experiment.run
         run.go_on(played, Writer.read(self.record.written_by).version)
         run.answers.forget_tuples()
         if upgrade is not None:
             run.recall_upgrade(Upgrade(**upgrade.body))
+
+    def _follow_without_policy(self, store: Reading, end: int | None) -> Played:
+        """What was played, by the journal up to entry ``end``."""
+        played = Played(len(self.experiment.arms))
+        for entry in self._pages(store):
+            self._take_as_log(store, entry, played)
+            if entry.seq == end:
+                break
+        return played
 
     def _pages(self, store: Reading) -> Iterator[Entry]:
         """The journal behind what is in memory, read a part at a time."""

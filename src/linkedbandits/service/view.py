@@ -41,6 +41,7 @@ class Standing:
     done: bool
     leading: Verdict
     estimates: list[Estimate]
+    only_first_tries: bool
     evidence: list[float] | None
     upgrade: Upgrade | None
     assumptions: tuple[Assumption, ...]
@@ -59,6 +60,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         done=exp.done,
         leading=exp.recommend(),
         estimates=exp.estimates(),
+        only_first_tries=exp.run.only_first_tries,
         evidence=exp.evidence(),
         upgrade=exp.upgrade,
         assumptions=exp.assumptions,
@@ -92,6 +94,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "done": standing.done,
         "verdict": leading if standing.done else None,
         "leading": leading,
+        "only_first_tries": standing.only_first_tries,
         "arms": _arms(standing.estimates, standing.evidence),
         "outlook": {
             "lower_bound": outlook.lower_bound,

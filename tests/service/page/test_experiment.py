@@ -89,6 +89,19 @@ def test_what_is_shown_is_what_the_service_says(service, client, open_page):
     expect(figure(page, "Left, about")).to_have_text(re.compile(r"^\d+$"))
 
 
+def test_where_arms_may_fail_together_it_says_that_estimates_are_of_first_tries(service, client, open_page):
+    exp = client.create("duels", list(MEANS), lb.LinkedDuels(delta=1e-6), linkage="free")
+    play(exp, MEANS, 60)
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_role("columnheader", name="First tries")).to_be_visible()
+    for estimate in exp.estimates():
+        expect(arm_row(page, estimate.arm).get_by_role("cell").nth(0)).to_have_text(str(estimate.samples))
+    assert sum(estimate.samples for estimate in exp.estimates()) == 60
+    leads = next(estimate for estimate in exp.estimates() if estimate.arm == exp.recommend().arm)
+    worked = rf"^Worked in {100 * leads.mean:.1f}\u00a0% of {leads.samples} first tries \("
+    expect(page.locator("[data-part=answer-detail]")).to_have_text(re.compile(worked))
+
+
 def test_whiskers_and_bars_are_drawn_to_scale(service, client, open_page):
     exp = client.create("scale", ["a", "b"], lb.LinkedElimination(delta=1e-9))
     play(exp, {"a": 0.1, "b": 0.5}, 40)

@@ -100,6 +100,9 @@ FORMAT = "async ([name, ...values]) => (await import('/static/format.js'))[name]
         ("duration", [36_000], "10 h"),
         ("plural", [1, "play"], "1 play"),
         ("plural", [1000, "play"], "1,000 plays"),
+        ("samplesText", [1, False], "1 sample"),
+        ("samplesText", [1, True], "1 first try"),
+        ("samplesText", [1000, True], "1,000 first tries"),
     ],
 )
 def test_figures_are_written_for_readers(page, name, values, text):

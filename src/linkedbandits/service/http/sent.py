@@ -122,19 +122,26 @@ class AbandonResponse(BaseModel):
 
 
 class EstimateOut(BaseModel):
-    """What is known of an arm from all plays told so far."""
+    """What is known of an arm's mean from all plays told so far."""
 
     arm: SentLabel
-    samples: int
+    samples: int = Field(description="How often it was tried; as the first tried of a play, if only first tries count.")
     successes: int
     mean: float | None
     still_in: bool
+
+
+ONLY_FIRST_TRIES = Field(
+    description="Are an arm's samples those alone in which it was the first tried of a play? So it is where the policy "
+    "does not take arms to be independent: what an arm does behind the failure of others is then no sample of its mean."
+)
 
 
 class EstimateList(BaseModel):
     """All arms, in order."""
 
     plays: int
+    only_first_tries: bool = ONLY_FIRST_TRIES
     estimates: list[EstimateOut]
 
 
@@ -163,7 +170,10 @@ class Recommendation(BaseModel):
 
 
 class ArmsView(BaseModel):
-    """The arms in order, a list a column. Limits are 95 % (Clopper and Pearson), for a time fixed in advance."""
+    """The arms in order, a list a column. Limits are 95 % (Clopper and Pearson), for a time fixed in advance.
+
+    Samples, and what follows from them, are those of `only_first_tries`.
+    """
 
     label: list[SentLabel]
     samples: list[int]
@@ -225,6 +235,7 @@ class View(BaseModel):
     done: bool
     verdict: VerdictOut | None
     leading: VerdictOut
+    only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
     outlook: OutlookView
     history: list[tuple[int, float, int]] = Field(description="Journal number, Unix time, plays.")

@@ -4,7 +4,7 @@
 import { ROWS_A_PAGE } from "./arms-table.js";
 import { axis, current, makeChart } from "./chart-style.js";
 import { setAttribute, setHidden, setText } from "./dom.js";
-import { count, evidence as evidenceText, labelText, percent, plural, roundPercent } from "./format.js";
+import { count, evidence as evidenceText, labelText, percent, roundPercent, samplesText } from "./format.js";
 
 const KINDS = ["out", "in", "leading"]; // in the order they are drawn: what matters lies on top
 const RADIUS = { out: 1.5, in: 2, leading: 4 };
@@ -92,12 +92,12 @@ export class ArmsOverview {
 
   /** Say what is under the pointer. */
   #read(index) {
-    const { label, mean, low, high, samples, stillIn, evidence, digits } = this.#arms;
+    const { label, mean, low, high, samples, onlyFirstTries, stillIn, evidence, digits } = this.#arms;
     if (index === null || index === undefined || mean[index] === null) return setText(this.#parts.readout, "");
     const against = evidence?.[index] ?? null;
     const facts = [
       `${percent(mean[index], digits)} (${percent(low[index], digits)} to ${percent(high[index], digits)})`,
-      plural(samples[index], "sample"),
+      samplesText(samples[index], onlyFirstTries),
       against === null ? "" : `evidence against ${evidenceText(against)}`,
       stillIn[index] ? "in" : "out",
     ];

@@ -76,7 +76,10 @@ export class ArmsTable {
     const share = left === arms.size ? `all ${count(left)}` : `${count(left)} of ${count(arms.size)}`;
     setText(parts["arms-left"], `${share} still in`);
     const range = `${count(first + 1)} to ${count(first + shown)} of ${count(matching)}`;
-    setText(parts["arms-caption"], `Arms ${range}: samples, estimate with interval, evidence against it, in or out`);
+    const counted = arms.onlyFirstTries ? "First tries" : "Samples";
+    setText(parts["samples-heading"], counted);
+    const columns = `${counted.toLowerCase()}, estimate with interval, evidence against it, in or out`;
+    setText(parts["arms-caption"], `Arms ${range}: ${columns}`);
     setHidden(parts["no-arms"], matching > 0);
     setHidden(parts.pager, pages === 1);
     setText(parts.shown, range);
@@ -109,12 +112,14 @@ class Row {
     if (arms.evidence !== null) this.#renderEvidence(arms, arms.evidence[index]);
   }
 
-  #renderEstimate({ samples, mean, low, high, shareEnd, digits }, index) {
+  #renderEstimate({ samples, onlyFirstTries, mean, low, high, shareEnd, digits }, index) {
     const { interval, limits } = this.#parts;
     const known = mean[index] !== null;
+    const counted = onlyFirstTries ? "first tries" : "samples";
     setText(this.#parts.samples, count(samples[index]));
+    setAttribute(this.#parts.samples, "data-label", counted);
     setText(this.#parts.mean, known ? percent(mean[index], digits) : NOTHING);
-    setText(limits, known ? `${percent(low[index], digits)} to ${percent(high[index], digits)}` : "no samples yet");
+    setText(limits, known ? `${percent(low[index], digits)} to ${percent(high[index], digits)}` : `no ${counted} yet`);
     setHidden(interval, !known);
     if (!known) return;
     setProperty(interval, "--mean", within(mean[index] / shareEnd));

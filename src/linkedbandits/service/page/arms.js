@@ -2,12 +2,13 @@
 
 /**
  * The arms of a view as columns (label, samples, mean, low, high, stillIn, evidence), with
+ * `onlyFirstTries`, whether samples are those alone in which an arm was the first tried of a play;
  * `leading`, the set of indices of the arms that lead (or were found best);
  * `shareEnd`, where the scale of estimates ends, and `digits`, how many decimals its percentages deserve;
  * `threshold`, the log10 of the evidence at which an arm is out, or null;
  * `evidenceEnd`, where the scale of log10 evidence ends.
  */
-export function readArms({ arms, goal, leading, plays }) {
+export function readArms({ arms, goal, leading, plays, only_first_tries: onlyFirstTries = false }) {
   const evidence = arms.log10_evidence;
   const shareEnd = niceShare(highestStillIn(arms));
   const threshold = goal.delta === null ? null : -Math.log10(goal.delta);
@@ -20,6 +21,7 @@ export function readArms({ arms, goal, leading, plays }) {
     high: arms.high,
     stillIn: arms.still_in,
     evidence,
+    onlyFirstTries,
     leading: plays > 0 ? leadingArms(arms.label, leading) : new Set(),
     shareEnd,
     digits: shareEnd > 0.1 ? 1 : shareEnd > 0.01 ? 2 : 3,

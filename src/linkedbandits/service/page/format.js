@@ -62,7 +62,11 @@ export function duration(seconds) {
 /** Labels are text, numbers or booleans. */
 export const labelText = (label) => String(label);
 
-export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const plural = (number, noun, nouns = `${noun}s`) => `${count(number)} ${number === 1 ? noun : nouns}`;
+
+/** How many samples an estimate is from; where arms may fail together these are the plays that an arm began. */
+export const samplesText = (samples, onlyFirstTries) =>
+  onlyFirstTries ? plural(samples, "first try", "first tries") : plural(samples, "sample");
 
 /** One word for where an experiment stands, and the kind of badge that shows it. */
 export function standing({ status, done, leading }) {

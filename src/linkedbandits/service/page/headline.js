@@ -1,7 +1,7 @@
 // The answer so far, or the verdict, in words.
 
 import { setAttribute, setHidden, setText } from "./dom.js";
-import { chance, count, labelText, percent, plural, standing } from "./format.js";
+import { chance, count, labelText, percent, plural, samplesText, standing } from "./format.js";
 
 const namesOf = ({ arm, top }) => (top?.length ? top : [arm]).map(labelText);
 
@@ -97,12 +97,13 @@ function settledBefore({ goal: { delta }, verdict: { settled = [] } }) {
   return ` Settled before that, and wrong with probability at most ${chance(delta)}: place ${places.join(", ")}.`;
 }
 
-function estimateOf({ label, mean, low, high, samples, digits }, { arm, top }) {
+function estimateOf({ label, mean, low, high, samples, onlyFirstTries, digits }, { arm, top }) {
   const index = label.indexOf(arm);
   if (mean[index] === null) return "";
   const subject = top?.length > 1 ? `${labelText(arm)} worked` : "Worked";
   const interval = `95\u00a0% interval ${percent(low[index], digits)} to ${percent(high[index], digits)}`;
-  return `${subject} in ${percent(mean[index], digits)} of ${plural(samples[index], "sample")} (${interval}).`;
+  const tries = samplesText(samples[index], onlyFirstTries);
+  return `${subject} in ${percent(mean[index], digits)} of ${tries} (${interval}).`;
 }
 
 /** What `upgrade_sentence` in view.py says. */

@@ -83,7 +83,8 @@ def looking_routes(service: Service) -> APIRouter:
 
 def _estimates(hosted: HostedExperiment) -> EstimateList:
     exp = hosted.experiment
-    return EstimateList.model_validate({"plays": exp.plays, "estimates": exp.estimates()}, from_attributes=True)
+    found = {"plays": exp.plays, "only_first_tries": exp.run.only_first_tries, "estimates": exp.estimates()}
+    return EstimateList.model_validate(found, from_attributes=True)
 
 
 def _recommendation(hosted: HostedExperiment) -> Recommendation:

@@ -1,0 +1,162 @@
+"""First tries: counted play by play, in any state of an experiment, and found again where they were not counted."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import linkedbandits as lb
+from linkedbandits.live import AnswerLog
+from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING
+from linkedbandits.live.first_tries import FirstTries
+from linkedbandits.live.saving import seal, unseal
+from linkedbandits.policies import evidence_race, linked_duels
+
+TABLE = lb.OutcomeTable([[1, 1, 0]] * 45 + [[1, 0, 0]] * 15 + [[0, 1, 1]] * 5 + [[0, 0, 0]] * 35, options="abc")
+"""Who fails, mostly fails together: behind "a", "b" is good for an eighth of the requests, and alone for half."""
+
+
+def play(exp, plays: int, seed: int = 1, *, loses: bool = False) -> list[tuple[tuple[str, ...], str | None]]:
+    """What was told; some plays stay out for a while, and if ``loses``, some are given up and told all the same."""
+    rng, out, told = np.random.default_rng(seed), [], []
+    for step in range(plays):
+        if exp.done:
+            break
+        out.append(exp.ask())
+        if len(out) <= 3:
+            continue
+        asked = out.pop(int(rng.integers(3)))
+        works = dict(zip("abc", TABLE.chances[rng.choice(len(TABLE.weights), p=TABLE.weights)], strict=True))
+        hit = next((arm for arm in asked.arms if works[arm]), None)
+        if loses and step % 10 == 3:
+            exp.abandon(asked.id)
+        exp.tell(asked.id, hit)
+        told.append((asked.arms, hit))
+    return told
+
+
+def first_tries(told) -> list[tuple[int, int]]:
+    return [
+        (sum(arms[0] == arm for arms, _ in told), sum(arms[0] == arm == hit for arms, hit in told)) for arm in "abc"
+    ]
+
+
+def counts(exp) -> list[tuple[int, int]]:
+    return [(estimate.samples, estimate.successes) for estimate in exp.estimates()]
+
+
+@pytest.mark.parametrize("policy", [lb.LinkedDuels(1e-9), lb.LinkedOrder(0.2, places=3, gap=0.05)], ids=str)
+@pytest.mark.parametrize("parallel", [None, 8])
+def test_estimates_are_those_of_first_tries_whatever_became_of_a_play(policy, parallel):
+    """Counted, spare, claimed by a later request, late, or told after the verdict."""
+    exp = lb.Experiment("abc", policy, linkage="free", parallel=parallel)
+    told = play(exp, 3_000, loses=True)
+    assert exp.run.only_first_tries
+    assert exp.late > 5
+    assert counts(exp) == first_tries(told)
+    assert counts(exp) != [tuple(pair) for pair in np.transpose(exp.run.totals()).tolist()]
+    for each in exp.estimates():
+        assert each.mean == each.successes / each.samples
+
+
+@pytest.mark.statistical
+def test_the_estimate_of_an_option_that_mostly_came_second_is_that_of_its_mean():
+    """False alarm below one in a million for each option."""
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-12), linkage="free")
+    play(exp, 4_000)
+    pooled = exp.run.totals()
+    for each, mean, samples, successes in zip(exp.estimates(), TABLE.means, *pooled, strict=True):
+        low, high = binom.ppf([5e-7, 1 - 5e-7], each.samples, mean)
+        assert low <= each.successes <= high
+        if each.arm == "b":  # what was counted before
+            assert successes < binom.ppf(5e-7, samples, mean)
+
+
+@pytest.mark.parametrize(
+    ("policy", "linkage"), [(lb.LinkedElimination(1e-9), "free"), (lb.LinkedElimination(1e-9), "single")], ids=str
+)
+def test_where_every_try_is_a_sample_all_of_them_count(policy, linkage):
+    exp = lb.Experiment("abc", policy, linkage=linkage)
+    play(exp, 200)
+    assert not exp.run.only_first_tries
+    assert exp.snapshot()["first_tries"] is None
+    assert np.transpose(exp.run.totals()).tolist() == [list(pair) for pair in counts(exp)]
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_they_are_saved(loses):
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    play(exp, 300, loses=loses)
+    read = lb.Experiment.from_json(exp.to_json())
+    assert read.to_json() == exp.to_json()
+    assert read.estimates() == exp.estimates()
+    for each in (exp, read):
+        play(each, 100, seed=2)
+    assert read.estimates() == exp.estimates()
+
+
+def without_first_tries(text: str) -> str:
+    """As it was saved before they were counted."""
+    _, content = unseal(text)
+    del content["first_tries"]
+    return seal(content)
+
+
+def test_a_save_without_them_has_them_in_its_answers():
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    play(exp, 300)
+    read = lb.Experiment.from_json(without_first_tries(exp.to_json()))
+    assert read.upgrade is None
+    assert read.estimates() == exp.estimates()
+    assert read.to_json() == exp.to_json()
+
+
+def test_of_such_a_save_answers_that_came_late_are_missing():
+    """Their tuples are not kept; the plays that are on record are counted."""
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    play(exp, 300, loses=True)
+    read = lb.Experiment.from_json(without_first_tries(exp.to_json()))
+    assert sum(samples for samples, _ in counts(read)) == exp.plays - exp.late < exp.plays
+
+
+@pytest.mark.parametrize("saved", [lambda text: text, without_first_tries], ids=["counted", "not counted"])
+def test_they_survive_an_upgrade(monkeypatch, saved):
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    play(exp, 300)
+    text = saved(exp.to_json())
+    monkeypatch.setattr(linked_duels, "GROWTH", 0.04)
+    read = lb.Experiment.from_json(text)
+    assert read.upgrade is not None
+    assert counts(read) == counts(exp)
+
+
+def test_a_policy_that_assumed_independence_before_has_them_from_its_answers(monkeypatch):
+    exp = lb.Experiment("abc", lb.LinkedElimination(1e-9), linkage="free")
+    told = play(exp, 300)
+    text = exp.to_json()
+    monkeypatch.setattr(lb.LinkedElimination, "assumptions", lambda self, linkage: ())
+    monkeypatch.setattr(evidence_race, "GROWTH", 0.04)
+    read = lb.Experiment.from_json(text)
+    assert read.upgrade is not None
+    assert counts(read) == first_tries(told)
+
+
+def test_only_plays_that_were_told_in_time_are_found_in_answers():
+    answers = AnswerLog()
+    for hit in (0, 1, NO_HIT, WAITING, GIVEN_UP):
+        answers.record(answers.open_play(np.array([1, 0])), hit)
+    answers.record_late(answers.open_play(np.array([1, 0])), 1)
+    samples, successes = FirstTries.of(answers, 2).counts()
+    assert (samples.tolist(), successes.tolist()) == ([0, 3], [0, 1])
+
+
+def test_they_survive_as_json():
+    tries = FirstTries(3)
+    tries.add(np.array([2, 1]), 1)
+    read = FirstTries.from_json(json.loads(json.dumps(tries.to_json())))
+    tries.add(np.array([2, 1]), 2)  # the one that was read is its own
+    assert [array.tolist() for array in read.counts()] == [[0, 0, 1], [0, 0, 0]]
+    assert [array.tolist() for array in tries.counts()] == [[0, 0, 2], [0, 0, 1]]
