@@ -101,6 +101,10 @@ def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
         ("--policy linked-ege --gap wide", "--gap 'wide' is no number; write --gap 0.05, --gap true or --gap none"),
         ("--policy linked-ege:median", "'median' in --policy 'linked-ege:median' is no key=value; write --policy"),
         ("--policy linked-ege:median=half", "median='half' is unknown; choose 'reuse' or 'fresh'"),
+        (
+            "--policy linked-duels:k=2",
+            "linked-duels has no parameter 'k'; it has delta, gap, parallel; for the order in",
+        ),
         ("--policy lil-ucb:gap=0.1", "lil-ucb has no parameter 'gap'; it has delta"),
         ("--policy uniform-sampling:samples=0", "samples=0 is not a whole number of at least 1"),
         ("--policy uniform-sampling:samples=5,delta=0.1", "UniformSampling takes either delta or samples; got delta"),

@@ -75,6 +75,7 @@ def test_an_unknown_name_is_answered_with_the_ones_there_are():
     ("name", "parameters", "said"),
     [
         ("lil-ucb", {"delta": 0.1, "gap": 0.2}, "lil-ucb has no parameter 'gap'; it has delta"),
+        ("linked-duels", {"delta": 0.1, "k": 2}, "'k'; it has .*; for .* use linked-order:places=2, .*:k=2"),
         ("linked-ege", {"delta": 3}, "delta=3 is not between 0 and 1"),
         ("median-elimination", {"delta": 0.1}, "median-elimination needs its parameter 'epsilon'"),
     ],

@@ -58,6 +58,14 @@ POLICIES: dict[str, Any] = {
     )
 }
 
+NOT_OFFERED: dict[tuple[str, str], str] = {
+    ("linked-duels", "k"): (
+        "for the order in which to try the first few of options that fail together use linked-order:places=2, "
+        "for the k best of independent ones linked-elimination:k=2"
+    )
+}
+"""Parameters that a policy could be thought to have, and what to use instead."""
+
 
 def policy_class(name: str) -> Any:
     """The policy that the command line and saved experiments call ``name``."""
@@ -77,7 +85,9 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
     known = parameter_names(cls)
     for parameter in parameters:
         if parameter not in known:
-            raise InvalidParameter(f"{name} has no parameter {parameter!r}; it has {', '.join(known)}")
+            instead = NOT_OFFERED.get((name, parameter))
+            remedy = f"it has {', '.join(known)}" + (f"; {instead}" if instead else "")
+            raise InvalidParameter(f"{name} has no parameter {parameter!r}; {remedy}")
     for field in fields(cls):
         if field.name in known and field.name not in parameters and field.default is MISSING:
             raise InvalidParameter(f"{name} needs its parameter {field.name!r}; write {name}:{field.name}=0.1")
