@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from tests.support.command_line import run, run_json
+from tests.support.command_line import refusal, run, run_json
 from tools.waiting import SECONDS
 
 
@@ -44,6 +44,65 @@ def test_a_tie_is_said_in_words_and_null_in_json():
     tied = run_json("bounds", "--means", "0.5,0.5,0.1")["linkages"]["ordered"]
     assert tied["characteristic_time"] is None
     assert "share the mean" in tied["reason"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Two options that mostly fail together, and a third that is good for little."""
+    path = tmp_path / "gateways.csv"
+    path.write_text("north,east,south,count\n1,1,0,45\n1,0,0,15\n0,1,1,5\n0,0,0,35\n", encoding="utf-8")
+    return str(path)
+
+
+def test_of_a_table_it_shows_what_no_policy_can_beat_that_is_right_under_any_dependence(table):
+    outcomes = lb.OutcomeTable.read(table)
+    result = run("bounds", "--table", table, "--delta", "0.05", COLUMNS="80")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    lines = [line.split() for line in result.stdout.splitlines()]
+    for linkage, longest in (("free", 2), ("single", 1)):
+        least = lb.bounds.lower_joint(outcomes, 0.05, longest).plays
+        assert any(line[:2] == ["linkage", f"{linkage},"] and line[-1] == f"{int(least):,}" for line in lines)
+    assert any(line[:2] == ["north,", "east"] for line in lines)
+
+
+def test_some_options_of_a_table_and_json(table):
+    data = run_json("bounds", "--table", table, "--options", "east,north")
+    bound = lb.bounds.lower_joint(lb.OutcomeTable.read(table, ["east", "north"]), 0.1)
+    free = data["linkages"]["free"]
+    assert data["instance"]["options"] == ["east", "north"]
+    assert (free["longest"], free["lower_bound"]) == (2, pytest.approx(bound.plays))
+    assert {tuple(each["tried"]) for each in free["shares"]} == {("east", "north"), ("north", "east")}
+    assert sum(each["share"] for each in free["shares"]) == pytest.approx(1, abs=0.01)
+
+
+def test_options_of_a_table_that_tie_have_no_bound(tmp_path):
+    (tmp_path / "tied.csv").write_text("a,b\n1,0\n0,1\n", encoding="utf-8")
+    tied = str(tmp_path / "tied.csv")
+    assert "tie: no number of plays tells them apart" in run("bounds", "--table", tied).stdout
+    assert run_json("bounds", "--table", tied)["linkages"]["free"]["lower_bound"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--k 2", "--k 2 is for independent options; leave it out with --table"),
+        ("--plot x.png", "--plot x.png is for independent options; leave it out"),
+        ("--linkage ordered", "no bound is known under --linkage ordered"),
+        ("--linkage sideways", "unknown linkage 'sideways'"),
+        ("--means 0.1,0.2", "both --means 0.1,0.2 and --table"),
+    ],
+)
+def test_what_does_not_go_with_a_table_is_refused(table, arguments, said):
+    assert refusal("bounds", "--table", table, *arguments.split()).startswith(said)
+
+
+def test_a_table_with_too_many_options_is_refused_with_a_remedy(tmp_path):
+    (tmp_path / "wide.csv").write_text("a,b,c,d,e,f,g\n1,0,1,0,1,0,1\n", encoding="utf-8")
+    said = refusal("bounds", "--table", str(tmp_path / "wide.csv"))
+    assert said == (
+        "the table has 7 options, and the bound is computed for up to 6; choose some, such as --options a,b"
+    )
 
 
 @pytest.mark.slow

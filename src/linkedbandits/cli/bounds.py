@@ -14,13 +14,24 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkedbandits.bounds import CharacteristicTime, PaperBounds, characteristic_time, lower, price_of_order
+from linkedbandits.bounds import (
+    CharacteristicTime,
+    JointBound,
+    PaperBounds,
+    characteristic_time,
+    lower,
+    lower_joint,
+    price_of_order,
+)
 from linkedbandits.bounds import paper as paper_bounds
+from linkedbandits.bounds.joint import MOST_OPTIONS
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import report_console
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.proportions import draw_proportions
+from linkedbandits.joint_worlds import OutcomeTable
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.model import FloatArray
 from linkedbandits.policies import policy_class
@@ -35,6 +46,8 @@ PAPER_BOUNDS = {
     "linked_ege": "LinkedEGE, Theorem 4.1",
     "lower": "any policy, Corollary 5.1.1",
 }
+LONGEST = {"free": 2, "single": 1}
+"""How many options a play tries, in the bounds for options that depend on each other."""
 STANDARD = {"uniform": "standard_uniform", "linked_ege": "standard_ege", "lower": "standard_lower"}
 
 
@@ -43,9 +56,16 @@ def bounds(
     arms: opt.Arms = None,
     best: opt.Best = None,
     means: opt.Means = None,
+    table: opt.TableFile = None,
+    options: opt.Options = None,
     delta: opt.Delta = 0.1,
     k: Annotated[int, typer.Option(help="How many best arms are to be found.")] = 1,
-    linkage: opt.LinkageName = "ordered",
+    linkage: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; --table has free and single."
+        ),
+    ] = None,
     as_json: opt.Json = False,
     plot: Annotated[
         Path | None,
@@ -53,9 +73,17 @@ def bounds(
     ] = None,
     seed: opt.SeedOption = 0,
 ) -> None:
-    """What no policy can beat on an instance, what the order costs, and what the paper's theorems say."""
-    instance = opt.read_instance(scenario, arms, best, means)
-    link = find_linkage(linkage).name
+    """What no policy can beat on an instance, what the order costs, and what the paper's theorems say.
+
+    With --table, what no policy can beat that is right however options fail together.
+    It is computed for up to six options, which take a minute or two.
+    """
+    instance = opt.read_requests(scenario, arms, best, means, table, options, correlation=None)
+    if isinstance(instance.law, OutcomeTable):
+        _refuse_beside_table({"--k": k if k != 1 else None, "--plot": plot}, linkage)
+        _of_table(instance.name, instance.law, delta, as_json)
+        return
+    link = find_linkage(linkage or "ordered").name
     times = {name: characteristic_time(instance.means, name, k) for name in LINKAGES}
     paper = paper_bounds(instance.means, delta)
     if as_json:
@@ -68,6 +96,79 @@ def bounds(
             raise InvalidParameter(f"there are no optimal proportions to draw: {reason}")
         draw_proportions(plot, instance.means, times[link], _measured(instance, delta, link, k, seed))
         typer.echo(f"wrote {plot}", err=True)
+
+
+def _refuse_beside_table(others: dict[str, Any], linkage: str | None) -> None:
+    """What is known of options that depend on each other is the bound for the best one, under two linkages."""
+    for option, value in others.items():
+        if value is not None:
+            raise InvalidParameter(f"{option} {value} is for independent options; leave it out with --table")
+    if linkage is not None and find_linkage(linkage).name not in LONGEST:
+        raise InvalidParameter(
+            f"no bound is known under --linkage {linkage} for options that depend on each other; "
+            f"leave it out: both {' and '.join(LONGEST)} are shown"
+        )
+
+
+def _of_table(name: str, outcomes: OutcomeTable, delta: float, as_json: bool) -> None:
+    count = len(outcomes.options)
+    if count > MOST_OPTIONS:
+        raise InvalidParameter(
+            f"the table has {count} options, and the bound is computed for up to {MOST_OPTIONS}; choose some, such as "
+            f"--options {','.join(outcomes.options[:2])}"
+        )
+    bounds_of = {linkage: lower_joint(outcomes, delta, longest) for linkage, longest in LONGEST.items()}
+    if as_json:
+        typer.echo(json.dumps(_table_as_data(name, outcomes, bounds_of, delta)))
+    else:
+        _print_table(name, outcomes, bounds_of, delta)
+
+
+def _table_as_data(name: str, outcomes: OutcomeTable, bounds_of: dict[str, JointBound], delta: float) -> dict[str, Any]:
+    data: dict[str, Any] = _finite(
+        {
+            "instance": opt.NamedMeans(name, outcomes.means, outcomes).to_json(),
+            "delta": delta,
+            "linkages": {
+                linkage: {
+                    "longest": LONGEST[linkage],
+                    "lower_bound": bound.plays,
+                    "shares": [
+                        {"tried": [outcomes.options[option] for option in tried], "share": share}
+                        for tried, share in bound.shares.items()
+                    ],
+                }
+                for linkage, bound in bounds_of.items()
+            },
+        }
+    )
+    return data
+
+
+def _print_table(
+    name: str, outcomes: OutcomeTable, bounds_of: dict[str, JointBound], delta: float, most: int = 12
+) -> None:
+    console = report_console()
+    console.print(f"{name}, delta {delta:g}", style="bold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("what no policy can beat that is right however options fail together")
+    table.add_column("plays, at least", justify="right", no_wrap=True)
+    for linkage, bound in bounds_of.items():
+        tried = "one option a play" if LONGEST[linkage] == 1 else f"up to {LONGEST[linkage]} options a play"
+        table.add_row(f"linkage {linkage}, {tried}", _plays(bound.plays))
+    console.print(table)
+    shares = sorted(bounds_of["free"].shares.items(), key=lambda pair: -pair[1])
+    if not shares:
+        console.print("The best options tie: no number of plays tells them apart.")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("tried first, then", overflow="fold")
+    table.add_column("share of the plays that would do", justify="right")
+    for tried, share in shares[:most]:
+        table.add_row(", ".join(outcomes.options[option] for option in tried), f"{share:.3f}")
+    console.print(table)
+    if len(shares) > most:
+        console.print(f"The {most} largest of {len(shares)} shares are shown; --json has them all.")
 
 
 def _as_data(

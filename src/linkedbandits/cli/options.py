@@ -49,7 +49,6 @@ Gap = Annotated[
         "Unless given, true; none with --table. Others are told with --policy NAME:gap=0.05.",
     ),
 ]
-LinkageName = Annotated[str, typer.Option("--linkage", help=f"What a play may be: {', '.join(LINKAGES)}.")]
 LinkageOfRuns = Annotated[
     str | None,
     typer.Option(
