@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
+from rich.console import Console
+from rich.table import Table
 
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import fits, report_console
 
 
 class Terminal(io.StringIO):
@@ -52,3 +54,12 @@ def test_a_terminal_is_not_taken_to_be_wider_than_it_is(monkeypatch):
 def test_names_and_numbers_come_out_as_they_are(monkeypatch, stream):
     monkeypatch.setenv("COLUMNS", "80")
     assert printed(monkeypatch, "[red]a/b[/nope] 12.5 'x'", stream()) == "[red]a/b[/nope] 12.5 'x'\n"
+
+
+@pytest.mark.parametrize("overflow", ["fold", "ellipsis"])
+def test_a_table_fits_if_none_of_its_cells_is_broken(overflow):
+    table = Table()
+    table.add_column("policy", overflow=overflow)
+    table.add_row("linked-track-and-stop")
+    assert fits(Console(width=25), table)  # with a border and a space on either side
+    assert not fits(Console(width=24), table)

@@ -61,6 +61,27 @@ def test_the_table_is_for_people(file):
     assert "mine-results/figures" in result.stdout
 
 
+def test_in_a_narrow_terminal_names_stay_whole(file, tmp_path):
+    """Also where a table's options make an instance of several policies with long names."""
+    (tmp_path / "gateways.csv").write_text("a,b,count\n1,1,45\n1,0,15\n0,1,5\n0,0,35\n", encoding="utf-8")
+    file.write_text(
+        'seed = 5\ntrials = 5\nlinkages = ["free"]\n[[instances]]\ntable = "gateways.csv"\n[[instances]]\n'
+        'means = [0.9, 0.1]\n[[policies]]\npolicy = "linked-duels"\n[[policies]]\npolicy = "linked-track-and-stop"\n',
+        encoding="utf-8",
+    )
+    wide = run("study", str(file), "--workers", "1").stdout
+    narrow = run("study", "--show", "mine-results", COLUMNS="80").stdout
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+    rows = {line.split()[0]: line.split() for line in narrow.splitlines() if line.strip().startswith("linked-")}
+    assert set(rows) == {"linked-duels", "linked-track-and-stop"}
+    for said in ("gateways, linkage free, delta 0.1, 5 trials", "2 arms, linkage free, delta 0.1, 5 trials"):
+        assert said in narrow
+    for line in wide.splitlines():
+        if "linked-track-and-stop" in line:  # the same figures
+            figures = line[line.index(" 5 ") + 2 :].split()
+            assert any(row.split()[1:] == figures for row in narrow.splitlines() if "track-and-stop" in row)
+
+
 def test_the_plan_says_what_would_run_and_runs_nothing(file, tmp_path):
     plan = run_json("study", str(file), "--plan")
     assert len(plan["cells"]) == 4

@@ -20,6 +20,7 @@ from linkedbandits.checks import check_not_negative
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import fits
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
     ACQUISITIONS,
@@ -41,8 +42,6 @@ DEFAULT_METHODS = ("synchronous", "even", "pulse")
 PICTURE = Path("lidar.png")
 MOST_CYCLES = 20_000
 """Where a pixel ends that was given delta alone: there may be nothing to be seen."""
-_UNLIMITED = 1000
-"""Columns: no table is as wide."""
 
 
 def lidar(
@@ -181,7 +180,7 @@ def _print(frames: list[Frame], picture: Path) -> None:
     )
     lines = _figures(frames)
     table = _table(lines)
-    if console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum > console.width:
+    if not fits(console, table):
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
     console.print(table)
     console.print(

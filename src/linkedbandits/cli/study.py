@@ -12,13 +12,18 @@ from rich.table import Table
 
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import fits, report_console
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from linkedbandits.study import Results, Study
+
+NAMES = ("instance", "policy", "linkage")
+"""Columns of text; the others have figures."""
 
 
 def study(
@@ -91,7 +96,7 @@ def _report(results: Results, as_json: bool) -> None:
         typer.echo(json.dumps(data))
         return
     console = report_console()
-    console.print(_table(table.to_dicts()))
+    _print_rows(console, table.to_dicts())
     if any(depends(cell) for cell in results.cells.values()):
         console.print("Where options depend on each other no bound is shown: it is for independent ones.")
     if results.missing_trials():
@@ -99,38 +104,61 @@ def _report(results: Results, as_json: bool) -> None:
     console.print(f"Every trial is in {results.path}/chunks, figures are in {results.path}/figures.", soft_wrap=True)
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    """``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess."""
-    some_bounds = any(row["lower_bound"] for row in rows)
-    some_unfinished = any(_unfinished(row) > 0 for row in rows)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("instance", "policy", "linkage"):
-        table.add_column(heading, overflow="fold")
-    over_bound = ["over bound"] if some_bounds else []
-    for heading in ("delta", "trials", "plays", "(95 % band)", *over_bound, "wrong", "(95 % interval)"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if some_unfinished:
-        table.add_column("unfinished", justify="right", no_wrap=True)
+def _print_rows(console: Console, rows: list[dict[str, Any]]) -> None:
+    """One table; where that is too wide, one for each instance, linkage and delta, so that names stay whole."""
+    rows = [_as_shown(row) for row in rows]
+    # A figure that no row has is left out everywhere.
+    headings = [heading for heading in rows[0] if any(row[heading] for row in rows)] if rows else []
+    whole = _table(rows, headings)
+    if fits(console, whole):
+        console.print(whole)
+        return
+    groups: dict[str, list[dict[str, str]]] = {}
     for row in rows:
-        bound = row["lower_bound"]
-        stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
-        wrong, low, high = (formatting.percent(row[name]) for name in stopped.split())
-        table.add_row(
-            row["instance"],
-            row["policy"],
-            row["linkage"],
-            "" if row["delta"] is None else f"{row['delta']:g}",
-            f"{row['trials']:,}",
-            formatting.count(row["plays_mean"]),
-            f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
-            if row["plays_high"]
-            else "",
-            *([formatting.times(row["plays_mean"] / bound) if bound else ""] if some_bounds else []),
-            wrong,
-            f"({low} to {high})",
-            *([formatting.percent(_unfinished(row))] if some_unfinished else []),
-        )
+        delta = f", delta {row['delta']}" if row["delta"] else ""
+        said = f"{row['instance']}, linkage {row['linkage']}{delta}, {row['trials']} trials"
+        groups.setdefault(said, []).append(row)
+    figures = [heading for heading in headings if heading not in ("instance", "linkage", "delta", "trials")]
+    for said, group in groups.items():
+        console.print(said, style="bold")
+        console.print(_table(group, figures))
+
+
+def _table(rows: list[dict[str, str]], headings: list[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in headings:
+        if heading in NAMES:
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[heading] for heading in headings))
     return table
+
+
+def _as_shown(row: dict[str, Any]) -> dict[str, str]:
+    """A row of results by its headings; blank where there is nothing to say.
+
+    ``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess.
+    """
+    bound = row["lower_bound"]
+    stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
+    wrong, low, high = (formatting.percent(row[name]) for name in stopped.split())
+    band = f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
+    unfinished = _unfinished(row)
+    return {
+        "instance": row["instance"],
+        "policy": row["policy"],
+        "linkage": row["linkage"],
+        "delta": "" if row["delta"] is None else f"{row['delta']:g}",
+        "trials": f"{row['trials']:,}",
+        "plays": formatting.count(row["plays_mean"]),
+        "(95 % band)": band if row["plays_high"] else "",
+        "over bound": formatting.times(row["plays_mean"] / bound) if bound else "",
+        "wrong": wrong,
+        "(95 % interval)": f"({low} to {high})",
+        "unfinished": formatting.percent(unfinished) if unfinished > 0 else "",
+    }
 
 
 def _unfinished(row: dict[str, Any]) -> float:
@@ -161,7 +189,7 @@ def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_
         return
     console = report_console()
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("instance", "policy", "linkage"):
+    for heading in NAMES:
         table.add_column(heading, overflow="fold")
     for heading in ("delta", "trials", "to run"):
         table.add_column(heading, justify="right", no_wrap=True)
