@@ -154,8 +154,8 @@ def _print_table(
     table.add_column("what no policy can beat that is right however options fail together")
     table.add_column("plays, at least", justify="right", no_wrap=True)
     for linkage, bound in bounds_of.items():
-        tried = "one option a play" if LONGEST[linkage] == 1 else f"up to {LONGEST[linkage]} options a play"
-        table.add_row(f"linkage {linkage}, {tried}", _plays(bound.plays))
+        options = "one option" if LONGEST[linkage] == 1 else f"up to {LONGEST[linkage]} options"
+        table.add_row(f"linkage {linkage}, {options} a play", _plays(bound.plays))
     console.print(table)
     shares = sorted(bounds_of["free"].shares.items(), key=lambda pair: -pair[1])
     if not shares:
