@@ -45,9 +45,18 @@ def test_estimates_and_verdict_are_those_of_an_experiment_in_process(service):
         here.tell(play.id, hit)
         service.post(experiment, "tell", {"answers": [{"play": play.id, "hit": hit}]})
     estimates = service.http.get(f"/v1/experiments/{experiment}/estimates").json()
-    assert estimates == {"plays": 4, "estimates": [dataclasses.asdict(one) for one in here.estimates()]}
+    known = [dataclasses.asdict(one) for one in here.estimates()]
+    assert estimates == {"plays": 4, "only_first_tries": False, "estimates": known}
     verdict = service.http.get(f"/v1/experiments/{experiment}/verdict").json()
     assert verdict == {"done": False, "verdict": verdict_data(here.recommend())}
+
+
+def test_estimates_say_where_only_first_tries_count(service):
+    experiment = service.create(policy={"name": "linked-duels", "parameters": {"delta": 0.05}}, linkage="free")
+    service.play(experiment, 20)
+    found = service.http.get(f"/v1/experiments/{experiment}/estimates").json()
+    assert found["only_first_tries"]
+    assert sum(estimate["samples"] for estimate in found["estimates"]) == found["plays"] == 20
 
 
 def test_the_journal_comes_as_a_file_in_either_form(service):
