@@ -363,10 +363,10 @@ class Run:
         return self._goes_on_from(content) and (version == __version__ or self._comes_to(content, answers))
 
     def _goes_on_from(self, content: dict[str, Any]) -> bool:
-        """Can the policy read the state, and does it ask then what was asked?"""
+        """Can the policy read the state, and does it ask then what was asked? KeyError if there is none at all."""
+        saved, asked = content["state"], content["request"]
         try:
-            state = type(self._state).from_json(content["state"])
-            return is_of(content["request"], self.policy.request(state))
+            return is_of(asked, self.policy.request(type(self._state).from_json(saved)))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             return False
 
