@@ -18,7 +18,7 @@ take names and words from there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Literal, Protocol
 
@@ -38,7 +38,7 @@ from linkedbandits.model import (
     Tuples,
     check_needs,
 )
-from linkedbandits.world import ManyTuples, World
+from linkedbandits.world import ManyTuples, World, positions_played
 
 Asks = Literal["needs", "suffixes", "ordered tuples", "tuples"]
 """What a policy may ask for: needs alone, also all arms from one on, also any tuple in order, also any tuple at all."""
@@ -533,7 +533,7 @@ def _rows(height: int, width: int, *entries: Entries) -> CostRows:
 
 def may_pass(limit: IntArray, needs: IntArray) -> BoolArray:
     """In which lanes could the needs, with the worst of luck, take more plays than the limit?"""
-    return np.asarray(needs.sum(axis=1, dtype=np.float64) > limit)
+    return np.asarray(needs.astype(np.float64) @ np.ones(needs.shape[1]) > limit)
 
 
 def _first_samples(needs: IntArray, limit: IntArray) -> IntArray:
@@ -648,31 +648,37 @@ def play_repeats(request: Repeats, limit: IntArray, arms: int, world: World) -> 
 
 def play_tuples(request: Tuples, limit: IntArray, arms: int, world: World) -> Fulfilment:
     """Play each tuple as often as asked, one after the other, as far as the limit allows."""
-    lanes = request.order.shape[0]
-    times = request.times if not may_pass(limit, request.times).any() else _first_samples(request.times, limit)
+    times = request.times
+    met = np.ones(limit.size, dtype=np.bool_)
+    if may_pass(limit, times).any():
+        times = _first_samples(times, limit)
+        met = np.asarray((times == request.times).all(axis=1))
     if isinstance(world, ManyTuples):
         hits = world.hits_of_many(request.order, times)
     else:
         hits = np.zeros_like(request.order)
         for choice in np.flatnonzero(times.any(axis=0)):
             hits[:, choice] = world.hits(request.order[:, choice], times[:, choice])
-    tried = np.empty_like(hits)
-    tried[:, :, 0] = times
-    for place in range(1, tried.shape[2]):
-        np.subtract(tried[:, :, place - 1], hits[:, :, place - 1], out=tried[:, :, place])
-    # Arms by lane, flat, with a cell more in each lane: one before its first arm, where filled-up places go.
-    cell = (request.order + ((arms + 1) * np.arange(lanes) + 1)[:, np.newaxis, np.newaxis]).ravel()
-    samples, successes = (_add_up(cell, counts.ravel(), lanes, arms) for counts in (tried, hits))
-    plays = times.sum(axis=1)
-    met = np.asarray((times == request.times).all(axis=1))
+    samples, successes = _by_arm(request.order, times, hits, arms)
+    plays = np.einsum("ij->i", times)  # along so short an axis several times faster than sum
     return Fulfilment(Counts(samples, successes, hits=hits), plays, met)
 
 
-def _add_up(cell: IntArray, counts: IntArray, lanes: int, arms: int) -> IntArray:
-    """The counts of every cell; in whole numbers, which weights of bincount are not."""
-    total = np.zeros(lanes * (arms + 1), dtype=np.int64)
-    np.add.at(total, cell, counts)
-    return total.reshape(lanes, arms + 1)[:, 1:]
+def _by_arm(order: IntArray, times: IntArray, hits: IntArray, arms: int) -> tuple[IntArray, IntArray]:
+    """How often every arm was tried in these plays, and how often it succeeded: (lanes, arms) each."""
+    lanes, tuples, width = order.shape
+    # Arms by lane, flat, with a cell more in each lane: one before its first arm, where filled-up places go.
+    samples, successes = np.zeros((2, lanes * (arms + 1)), dtype=np.int64)
+    played = positions_played(times)
+    before_lane = played // tuples * (arms + 1) + 1
+    reached = times.reshape(-1).take(played)
+    for place in range(width):
+        cell = before_lane + order.reshape(-1).take(played * width + place)
+        hit = hits[:, :, place].reshape(-1).take(played)
+        np.add.at(samples, cell, reached)  # in whole numbers, which weights of bincount are not
+        np.add.at(successes, cell, hit)
+        reached = reached - hit
+    return samples.reshape(lanes, arms + 1)[:, 1:], successes.reshape(lanes, arms + 1)[:, 1:]
 
 
 def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world: World) -> Fulfilment:
@@ -686,7 +692,8 @@ def fulfil(request: Request, limit: IntArray, arms: int, linkage: Linkage, world
             step = play_repeats(request, limit, arms, world)
         case Tuples():
             step = play_tuples(request, limit, arms, world)
-    return replace(step, counts=replace(step.counts, plays=step.plays))
+    counts = Counts(step.counts.samples, step.counts.successes, step.plays, step.counts.hits)
+    return Fulfilment(counts, step.plays, step.met, step.spare)
 
 
 LINKAGES: dict[str, Linkage] = {linkage.name: linkage for linkage in (Ordered(), Free(), Single(), Suffix())}

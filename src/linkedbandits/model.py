@@ -190,7 +190,8 @@ def check_request(request: Request) -> None:
         raise InvalidNeeds(f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64")
     if amounts.size and int(amounts.min()) < 0:
         raise InvalidNeeds(f"a policy asked for {int(amounts.min())} samples; ask for 0 to leave an arm out")
-    nothing = ~amounts.any(axis=1)
+    # Along the axis of lanes, which is long where there are many, numpy takes a fraction of the time.
+    nothing = ~np.asfortranarray(amounts != 0).any(axis=1)
     if nothing.any():
         raise InvalidNeeds(f"a policy asked for nothing in lane {int(nothing.argmax())}; it has to ask or to stop")
 

@@ -41,17 +41,22 @@ class LaneState:
 
     def keep(self, lanes: npt.NDArray[Any]) -> None:
         """Go on with these lanes only (a mask, or increasing positions)."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name)[lanes])
+        for name, array in self._of_lanes(lanes).items():
+            setattr(self, name, array)
 
     def take(self, lanes: npt.NDArray[Any]) -> Self:
         """These lanes as a state of their own."""
-        return type(self)(**{field.name: getattr(self, field.name)[lanes] for field in fields(self)})
+        return type(self)(**self._of_lanes(lanes))
 
     def put(self, lanes: npt.NDArray[Any], part: Self) -> None:
         """Have these lanes be as in ``part``, in place."""
         for field in fields(self):
             getattr(self, field.name)[lanes] = getattr(part, field.name)
+
+    def _of_lanes(self, lanes: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """These lanes of all arrays, by name."""
+        positions = np.flatnonzero(lanes) if lanes.dtype == np.bool_ else lanes
+        return {field.name: _rows(getattr(self, field.name), positions) for field in fields(self)}
 
     def to_json(self) -> dict[str, Any]:
         """All arrays by name, as lists and numbers that JSON keeps exactly."""
@@ -72,6 +77,15 @@ class LaneState:
                 for field in fields(cls)
             }
         )
+
+
+def _rows(array: npt.NDArray[Any], positions: IntArray) -> npt.NDArray[Any]:
+    """Rows of an array, which stays laid out in memory as it is: a policy may have put another axis outermost."""
+    if array.flags.c_contiguous:
+        return array.take(positions, axis=0)
+    outermost_first = sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True)
+    rows = array.transpose(outermost_first).take(positions, axis=outermost_first.index(0))
+    return rows.transpose([outermost_first.index(axis) for axis in range(array.ndim)])
 
 
 StateT = TypeVar("StateT", bound=LaneState)

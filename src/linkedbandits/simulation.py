@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -197,11 +196,11 @@ class _Tally:
         self.samples = np.zeros((len(lanes), arms), dtype=np.int64)
         self.successes = np.zeros((len(lanes), arms), dtype=np.int64)
 
-    def keep(self, lanes: npt.NDArray[Any]) -> None:
-        self.lane = self.lane[lanes]
-        self.plays = self.plays[lanes]
-        self.samples = self.samples[lanes]
-        self.successes = self.successes[lanes]
+    def keep(self, lanes: IntArray) -> None:
+        self.lane = self.lane.take(lanes)
+        self.plays = self.plays.take(lanes)
+        self.samples = self.samples.take(lanes, axis=0)
+        self.successes = self.successes.take(lanes, axis=0)
 
 
 def _run_lanes(
@@ -219,7 +218,9 @@ def _run_lanes(
     arms = outcomes.samples.shape[1]
     tally = _Tally(lanes, arms)
 
-    def write_down(done: BoolArray, top: IntArray, confident: bool) -> None:
+    def write_down(finished: BoolArray, top: IntArray, confident: bool) -> None:
+        # Positions are found once for all arrays, and rows at positions are taken many times faster than by a mask.
+        done, going_on = np.flatnonzero(finished), np.flatnonzero(~finished)
         rows = tally.lane[done]
         outcomes.top[rows] = top[done]
         outcomes.plays[rows] = tally.plays[done]
@@ -229,7 +230,7 @@ def _run_lanes(
         if progress is not None:
             progress(rows.size)
         for part in (state, world, tally):
-            part.keep(~done)
+            part.keep(going_on)
 
     def leading() -> IntArray:
         return best_guess(policy, state, tally.samples, tally.successes)

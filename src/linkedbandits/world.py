@@ -116,15 +116,24 @@ def draw_hits(
 
     ``ends(lane, tuples)`` has how likely a play ends at each place of each of these tuples, and at none.
     """
-    _, tuples, width = order.shape
-    hits = np.zeros_like(order)
-    # Along one axis numpy finds and puts entries several times faster than along two.
-    each_order, each_times, each_hits = order.reshape(-1, width), times.reshape(-1), hits.reshape(-1, width)
-    for stream, lanes in streams.blocks():
-        played = np.flatnonzero(each_times[lanes.start * tuples : lanes.stop * tuples]) + lanes.start * tuples
-        chance = ends(played // tuples, each_order[played])
-        each_hits[played] = stream.multinomial(each_times[played], chance)[:, :-1]
-    return hits
+    lanes, tuples, width = order.shape
+    # Along one axis numpy finds, takes and puts entries several times faster than along two: so those of one place are
+    # next to each other, and places come last in the shape alone.
+    hits = np.zeros((width, lanes * tuples), dtype=np.int64)
+    played = positions_played(times)
+    played_times = times.reshape(-1).take(played)
+    chances = ends(played // tuples, order.reshape(-1, width).take(played, axis=0))
+    for stream, part in streams.blocks():
+        some = slice(*np.searchsorted(played, (part.start * tuples, part.stop * tuples)))
+        drawn = stream.multinomial(played_times[some], chances[some])
+        for place in range(width):
+            hits[place][played[some]] = drawn[:, place]
+    return hits.reshape(width, lanes, tuples).transpose(1, 2, 0)
+
+
+def positions_played(times: IntArray) -> IntArray:
+    """Where a lane and a tuple meet that is played at all, as positions in the flat array."""
+    return np.flatnonzero(times.reshape(-1) != 0)  # comparing first takes a third of the time
 
 
 class JointWorld(ManyTuples):

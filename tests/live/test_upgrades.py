@@ -247,6 +247,33 @@ def test_a_saved_experiment_goes_on_with_a_policy_that_asks_otherwise(monkeypatc
     assert finish(saved) == finish(read) == lb.Verdict("c", "confident", read.recommend().plays, 1e-60, assumes=ASSUMES)
 
 
+def test_a_state_in_a_form_of_before_leads_to_a_log_also_in_the_same_version(monkeypatch):
+    exp = busy_experiment(lb.LinkedElimination(1e-60))
+    text = exp.to_json()
+    change_state(monkeypatch)
+    read = lb.Experiment.from_json(text)
+    assert read.upgrade == (__version__, __version__, exp.plays - exp.late, 0)
+    assert counts(read) == counts(exp)
+    assert finish(read).arm == "c"
+
+
+def test_duels_that_were_saved_when_each_block_was_counted_alone_go_on():
+    """Their plays are of whole tuples, and serve again."""
+    exp = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        asked = exp.ask()
+        exp.tell(asked.id, asked.arms[0] if rng.random() < 0.5 else None)
+    content = exp.run.content()
+    for name in ("planned", "challenged", "new_hits"):
+        del content["state"][name]
+    read = lb.Experiment("abc", lb.LinkedDuels(1e-9), linkage="free")
+    read.run.fill(content, exp.answers)
+    assert read.upgrade == (__version__, __version__, 300, 0)
+    assert counts(read) == counts(exp)
+    assert finish(read).arm == "c"
+
+
 def test_plays_that_are_out_are_waited_for_in_their_place(monkeypatch):
     """The first of all is out: no sample of its arm counts before it is told."""
     exp = lb.Experiment("ab", lb.LinkedElimination(1e-60), linkage="single")

@@ -29,13 +29,14 @@ from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.linked_duels import (
-    LinkedDuels,
-    LinkedDuelsState,
+    DuelsState,
     Told,
     count_duels,
     ends_plan,
+    open_duels,
     plan_duels,
     settle_bets,
+    times_asked,
     wealth,
 )
 from linkedbandits.policy import Goal, SeedArray
@@ -46,10 +47,10 @@ PARTS = len(fields(DuelBets))
 
 
 @dataclass
-class LinkedOrderState(LinkedDuelsState):
+class LinkedOrderState(DuelsState):
     """The duels for the present place, and the places that have been given.
 
-    What :class:`~linkedbandits.policies.linked_duels.LinkedDuelsState` has is of the present place alone; ``block``
+    What :class:`~linkedbandits.policies.linked_duels.DuelsState` has is of the present place alone; ``block``
     counts its blocks, and ``rounds`` those of the whole run. ``place`` is how many places have been given, ``order``
     has the options in them and -1 behind, ``settled`` says which of them are. ``still_in`` are those options and the
     ones that can still have the present place. ``reach`` is the share of requests that were expected to come to
@@ -135,11 +136,8 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         """Everybody duels with the first option for the first place, without a bet."""
         if self.places > arms:
             raise InvalidParameter(f"places={self.places} of {arms} options; choose at most {arms}")
-        duels = LinkedDuels(self.delta, parallel=self.parallel).start(lanes, arms, seeds)
-        inherited = {each.name: getattr(duels, each.name) for each in fields(duels)}
-        inherited["bets"] = np.zeros((lanes, arms, PARTS, duels.bets.shape[3]))
         return LinkedOrderState(
-            **inherited,
+            **open_duels(lanes, arms, seeds, self.parallel, PARTS),
             rounds=np.zeros(lanes, dtype=np.int64),
             place=np.zeros(lanes, dtype=np.int64),
             order=np.full((lanes, self.places), -1, dtype=np.int64),
@@ -167,8 +165,8 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         lane, arm = idle.nonzero()
         order[lane, :, arm] = -1
         order[lane, :, arm, 0] = arm[:, np.newaxis]
-        times = np.concatenate([state.challenging, state.asked], axis=1) * state.step[:, np.newaxis]
-        return Tuples(order.reshape(lanes, 2 * arms, width), times, state.seed + state.rounds.astype(np.uint64))
+        shuffle = state.seed + state.rounds.astype(np.uint64)
+        return Tuples(order.reshape(lanes, 2 * arms, width), times_asked(state), shuffle)
 
     def observe(self, state: LinkedOrderState, counts: Counts) -> None:
         """Settle the bets, drop what they refute; give the place, or plan the next blocks, when it is time."""

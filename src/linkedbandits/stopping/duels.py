@@ -99,35 +99,46 @@ def place_duel_bets(
     leading, ahead, behind = plays
     # From the small differences themselves, so that nothing is lost where options nearly tie.
     both = leading + ahead
-    up, down = (leader - own) * (ahead / both), (leader - own) * (leading / both)
+    lead = leader - own
+    up, down = lead * (ahead / both), lead * (leading / both)
     pooled = own + down
     reached_ahead, reached_behind = ahead * (1 - own), behind * (1 - leader)
     reached = reached_ahead + reached_behind
-    rescue_up = (leader_rescue - own_rescue) * (reached_behind / reached)
-    rescue_down = (leader_rescue - own_rescue) * (reached_ahead / reached)
+    rescue_lead = leader_rescue - own_rescue
+    rescue_up, rescue_down = rescue_lead * (reached_behind / reached), rescue_lead * (reached_ahead / reached)
     rescued = own_rescue + rescue_down
 
-    hit_l, fail_l = np.log1p(up / pooled), np.log1p(-up / (1 - pooled))
-    hit_b, fail_b = np.log1p(-down / pooled), np.log1p(down / (1 - pooled))
-    saved_l, lost_l = np.log1p(rescue_up / rescued), np.log1p(-rescue_up / (1 - rescued))
-    saved_b, lost_b = np.log1p(-rescue_down / rescued), np.log1p(rescue_down / (1 - rescued))
+    hit_l, fail_l, hit_b, fail_b = _log_ratios(up, down, pooled)
+    saved_l, lost_l, saved_b, lost_b = _log_ratios(rescue_up, rescue_down, rescued)
 
-    sure = leading * fail_l + ahead * (fail_b + lost_l) + behind * lost_b
+    leader_first, before = hit_l - fail_l, -lost_b
+    own_failed = fail_b + lost_l
+    leader_rescued, own_rescued = saved_l - lost_l, saved_b - lost_b
+    sure = leading * fail_l + ahead * own_failed + behind * lost_b
     # What rounding may have added is taken off, so that the factor is never more than it should be.
-    sizes = leading * (hit_l - fail_l) + ahead * (fail_b - hit_b + saved_l - lost_l) + behind * (lost_b - saved_b)
-    sure -= _ROUNDING * sizes
+    sizes = leading * leader_first + ahead * (fail_b - hit_b + leader_rescued) - behind * own_rescued
+    sizes *= _ROUNDING
+    sure -= sizes
     if shift > 0:
         # By how much the mean of the factor exceeds 1 on requests on which L succeeds and b fails.
         gain = leading * (up / pooled) + ahead * ((1 + rescue_up / rescued) * (1 + down / (1 - pooled)) - 1)
         sure -= both * np.log1p(-shift * (1 - _ROUNDING) * (gain / both))
     return DuelBets(
         sure=sure,
-        leader_first=hit_l - fail_l,
-        before=-lost_b,
+        leader_first=leader_first,
+        before=before,
         own_first=hit_b - fail_b - lost_l,
-        leader_rescue=saved_l - lost_l,
-        own_rescue=saved_b - lost_b,
+        leader_rescue=leader_rescued,
+        own_rescue=own_rescued,
         leader_missed=-fail_l,
-        own_missed=-(fail_b + lost_l),
-        behind_missed=-lost_b,
+        own_missed=-own_failed,
+        behind_missed=before,
     )
+
+
+def _log_ratios(
+    up: FloatArray, down: FloatArray, pooled: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Logarithms of a hit's and of a failure's likelihood over the pooled ones: of L, then of b."""
+    failing = 1 - pooled
+    return np.log1p(up / pooled), np.log1p(-up / failing), np.log1p(-down / pooled), np.log1p(down / failing)

@@ -132,5 +132,6 @@ def grow(capital: FloatArray, log_factor: FloatArray) -> FloatArray:
     Capping the capital and the factor only lowers them, which keeps the supermartingale.
     """
     grown = np.minimum(capital, _MOST_CAPITAL)
-    grown *= np.exp(np.minimum(log_factor, _MOST_LOG_FACTOR))
+    factor = np.minimum(log_factor, _MOST_LOG_FACTOR)
+    grown *= np.exp(factor, out=factor)
     return grown
