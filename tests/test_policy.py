@@ -72,6 +72,7 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
+    assert policy.contradicted(state) is None
     assert policy.answers_at_any_time is False
     assert policy.fitted_to(LINKAGES["free"], 7) is policy
     assert policy.assumptions(LINKAGES["free"]) == (INDEPENDENT_OPTIONS,)
@@ -103,8 +104,8 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, fitted_to, "
-    "assumptions; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, contradicted, "
+    "fitted_to, assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 
@@ -141,6 +142,9 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
             return None
 
         def log10_evidence(self, state):
+            return None
+
+        def contradicted(self, state):
             return None
 
         def fitted_to(self, linkage, parallel):
@@ -209,6 +213,9 @@ GOALS = {
     "LinkedTrackAndStop(delta=0.1)": Goal(delta=0.1),
     "LinkedHalving(plays=60, neighbours=0)": Goal(budget=60),
     "LinkedHalving(plays=60, neighbours=1)": Goal(neighbours=1, budget=60),
+    "LinkedLead(delta=0.1, odds_ratio=2.0, lift=None, gap=None)": Goal(delta=0.1),
+    "LinkedLead(delta=0.1, odds_ratio=None, lift=0.5, gap=None)": Goal(delta=0.1),
+    "LinkedLead(delta=0.1, odds_ratio=None, lift=None, gap=0.2)": Goal(delta=0.1),
     "LinkedDuels(delta=0.1, gap=None)": Goal(delta=0.1),
     "LinkedDuels(delta=0.1, gap=0.2)": Goal(delta=0.1),
     "LinkedOrder(delta=0.1, places=2, gap=None)": Goal(delta=0.1, k=2, in_order=True),

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         LinkedEGE,
         LinkedElimination,
         LinkedHalving,
+        LinkedLead,
         LinkedOrder,
         LinkedTrackAndStop,
         MaximalSampling,
@@ -84,8 +85,8 @@ else:
         "linkedbandits.live": "Estimate Experiment Play",
         "linkedbandits.model": "Verdict",
         "linkedbandits.policies": (
-            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedOrder LinkedTrackAndStop "
-            "MaximalSampling MedianElimination SuffixUCB UniformSampling"
+            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead LinkedOrder "
+            "LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
         "linkedbandits.runs": "Runs Summary",
@@ -143,6 +144,7 @@ __all__ = [
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
+    "LinkedLead",
     "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",

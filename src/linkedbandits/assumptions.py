@@ -60,16 +60,44 @@ fair sample of it only if their failures say nothing of how it will do.
 """
 
 
-def told_difference(gap: float) -> Assumption:
+TOLD_DIFFERENCE = "told difference"
+"""What verdicts call it that the best option is ahead by at least as much as the user has said."""
+
+
+def told_difference(gap: float, instead: str = "leave the gap out") -> Assumption:
     """The best option is ahead of every other by at least this, as the user has said.
+
+    ``instead`` is what to do where one does not know.
 
     >>> told_difference(0.05).condition
     'the best option is ahead of every other by at least 0.05'
     """
     ahead = f"ahead of every other by at least {gap:g}"
+    return _told(
+        f"the best option is {ahead}",
+        f"The best option is taken to be {ahead}, as was told; where it is not, another may be answered.",
+        instead,
+    )
+
+
+def told_odds_ratio(ratio: float, instead: str) -> Assumption:
+    """The odds of the best option are at least so many times those of every other, as the user has said.
+
+    >>> told_odds_ratio(2.0, "leave it out").condition
+    'the odds of the best option are at least 2 times those of every other'
+    """
+    odds = f"odds of the best option are at least {ratio:g} times those of every other"
+    return _told(
+        f"the {odds}",
+        f"The {odds} (successes for one failure), as was told; where they are not, another may be answered.",
+        instead,
+    )
+
+
+def _told(condition: str, sentence: str, instead: str) -> Assumption:
     return Assumption(
-        name="told difference",
-        condition=f"the best option is {ahead}",
-        sentence=f"The best option is taken to be {ahead}, as was told; where it is not, another may be answered.",
-        remedy="If you do not know by how much the best one is ahead, leave the gap out.",
+        name=TOLD_DIFFERENCE,
+        condition=condition,
+        sentence=sentence,
+        remedy=f"If you do not know by how much the best one is ahead, {instead}.",
     )

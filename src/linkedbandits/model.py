@@ -7,7 +7,7 @@ independent problems that run side by side (a Monte-Carlo trial, a pixel). A liv
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -97,7 +97,7 @@ class Counts:
         return Counts(self.samples[lanes], self.successes[lanes], plays, hits)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """The answer to "which arm is best?".
 
@@ -108,7 +108,7 @@ class Verdict:
     them in, ``settled`` says of each place whether it is decided; at the others the policy names what leads.
     What is settled holds with the policy's delta even if plays ran out before the rest. ``assumes`` names what the
     policy takes for granted: only where that holds is the answer worth what it says. ``Experiment.assumptions`` has the
-    sentences, with what to use instead.
+    sentences, with what to use instead. ``contradicted`` names those of them that what was seen speaks against.
     """
 
     arm: Label
@@ -118,6 +118,12 @@ class Verdict:
     top: tuple[Label, ...] = field(default=(), repr=False)
     settled: tuple[bool, ...] = field(default=(), repr=False, kw_only=True)
     assumes: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Without what is only of interest for some verdicts; but what is contradicted has to be seen."""
+        shown = [part.name for part in fields(self) if part.repr or (part.name == "contradicted" and self.contradicted)]
+        return f"Verdict({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:

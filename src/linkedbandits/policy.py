@@ -201,6 +201,13 @@ class Policy(Protocol[StateT]):
         """
         return None
 
+    def contradicted(self, state: StateT) -> BoolArray | None:
+        """In which lanes what was seen speaks against what the policy was told, (lanes,).
+
+        None, the default, where it is told nothing, or does not look.
+        """
+        return None
+
     def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
         """The policy as it runs under ``linkage``, with ``parallel`` plays out at once, or None if that is not said.
 
@@ -230,7 +237,16 @@ def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
 """What every policy writes itself."""
-INHERITED = ("answers_at_any_time", "goal", "answer", "settled", "log10_evidence", "fitted_to", "assumptions")
+INHERITED = (
+    "answers_at_any_time",
+    "goal",
+    "answer",
+    "settled",
+    "log10_evidence",
+    "contradicted",
+    "fitted_to",
+    "assumptions",
+)
 """What has a default in :class:`Policy`."""
 
 

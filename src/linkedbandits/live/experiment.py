@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption
+from linkedbandits.assumptions import TOLD_DIFFERENCE, Assumption
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
 from linkedbandits.linkage import Linkage, find_linkage
@@ -196,6 +196,7 @@ class Experiment:
         with self._lock:
             top, status, plays, bound = self.run.recommend()
             settled = self.run.settled()
+            contradicted = self.run.contradicted()
         arms = tuple(self._labels[arm] for arm in top)
         assumes = tuple(assumption.name for assumption in self.assumptions)
         several = len(arms) > 1
@@ -207,6 +208,7 @@ class Experiment:
             top=arms if several else (),
             settled=settled if several else (),
             assumes=assumes,
+            contradicted=(TOLD_DIFFERENCE,) if contradicted else (),
         )
 
     def estimates(self) -> list[Estimate]:

@@ -238,6 +238,11 @@ class Run:
         settled = self.policy.settled(self._state)
         return () if settled is None else tuple(settled[0].tolist())
 
+    def contradicted(self) -> bool:
+        """Does what was seen speak against what the policy was told?"""
+        contradicted = self.policy.contradicted(self._state)
+        return contradicted is not None and bool(contradicted[0])
+
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""
         evidence = self.policy.log10_evidence(self._state)

@@ -12,6 +12,7 @@ from linkedbandits.policies.linked_duels import LinkedDuels
 from linkedbandits.policies.linked_ege import LinkedEGE
 from linkedbandits.policies.linked_elimination import LinkedElimination
 from linkedbandits.policies.linked_halving import LinkedHalving
+from linkedbandits.policies.linked_lead import LinkedLead
 from linkedbandits.policies.linked_order import LinkedOrder
 from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
 from linkedbandits.policies.maximal_sampling import MaximalSampling
@@ -28,6 +29,7 @@ __all__ = [
     "LinkedEGE",
     "LinkedElimination",
     "LinkedHalving",
+    "LinkedLead",
     "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",
@@ -48,6 +50,7 @@ POLICIES: dict[str, Any] = {
         LinkedHalving,
         LinkedDuels,
         LinkedOrder,
+        LinkedLead,
         MaximalSampling,
         UniformSampling,
         LinkedEGE,

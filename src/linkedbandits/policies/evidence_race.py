@@ -21,6 +21,9 @@ epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1
 leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
 a rival that is ahead by epsilon/2, so epochs come to an end, even between exact ties.
 
+*Told by how much the best arm is ahead* (k = 1), the race is against a sharper claim: that a rival is better than the
+leader by that much. Of the best arm it is true, whichever leads.
+
 *With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
 is still in has all the others within that many places. The best arm is one of those, unless it was dropped.
 """
@@ -98,6 +101,8 @@ class EvidenceRace(InBatches[RaceState]):
     k: int = 1
     epsilon: float = 0.0
     neighbours: int = 0
+    told: float = 0.0
+    """By how much the best arm is known to be ahead of every other; for k = 1 without a tolerance."""
     price: Price
 
     @property
@@ -288,8 +293,8 @@ class EvidenceRace(InBatches[RaceState]):
         asked = state.needs > 0
         leaders_asked = np.take_along_axis(state.needs, state.leaders, axis=1)
         rivals = (asked & ~are_leaders(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
-        below = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis]
-        state.own, state.rival, state.sure = _bets(state, rivals & below, leader_prediction, leaders_asked, 0.0)
+        below = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.told
+        state.own, state.rival, state.sure = _bets(state, rivals & below, leader_prediction, leaders_asked, self.told)
         if self.epsilon > 0:
             near = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.epsilon
             state.near_own, state.near_rival, state.near_sure = _bets(

@@ -179,6 +179,7 @@ def _verdict(found: Any) -> Verdict:
         settled=tuple(verdict.get("settled", ())),
         # A service that does not say is an older one, whose policies nearly all assumed this.
         assumes=tuple(verdict.get("assumes", [INDEPENDENT_OPTIONS.name])),
+        contradicted=tuple(verdict.get("contradicted", ())),
     )
 
 

@@ -138,6 +138,7 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
         "plays": verdict.plays,
         "error_bound": verdict.error_bound,
         "assumes": list(verdict.assumes),
+        "contradicted": list(verdict.contradicted),
     }
 
 

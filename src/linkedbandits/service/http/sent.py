@@ -160,6 +160,7 @@ class VerdictOut(BaseModel):
         description="The names of what its policy takes for granted; the experiment has the sentences.",
         examples=[[INDEPENDENT_OPTIONS.name]],
     )
+    contradicted: list[str] = Field(description="Those of them that what was seen speaks against.")
 
 
 class Recommendation(BaseModel):

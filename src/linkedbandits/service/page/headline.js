@@ -81,13 +81,19 @@ function decided(view, arms) {
   const confident = verdict.status === "confident";
   let note = `The plays ran out before the policy was sure, so no chance of error is stated.${settledBefore(view)}`;
   if (confident && verdict.error_bound !== null)
-    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.`;
+    note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.${contradictionIn(verdict)}`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
   return {
     kind: confident ? `Verdict after ${plural(verdict.plays, "play")}` : `Out of plays after ${count(verdict.plays)}`,
     detail: estimateOf(arms, verdict),
     note,
   };
+}
+
+/** What was told and does not look true; no bound holds then. */
+function contradictionIn({ contradicted = [] }) {
+  if (contradicted.length === 0) return "";
+  return ` But what was seen speaks against the ${contradicted.join(" and the ")}: do not rely on that bound.`;
 }
 
 /** The places of an order that were settled before the plays ran out. */
