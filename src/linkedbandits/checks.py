@@ -40,6 +40,12 @@ def check_whole(name: str, value: int, least: int = 1) -> None:
         raise InvalidParameter(f"{name}={value!r} is too large; counters end at 2**62")
 
 
+def check_one_best(policy: str, k: int, instead: str) -> None:
+    """Refuse a ``k`` other than 1 where a policy finds the one best option; ``instead`` says what to use."""
+    if k != 1:
+        raise InvalidParameter(f"k={k!r}: {policy} finds the one best option; {instead}")
+
+
 def check_positive(name: str, value: float, most: float = np.inf) -> None:
     """Refuse a number that is not in (0, most]."""
     if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most):

@@ -217,6 +217,11 @@ def test_other_linkages_are_refused_with_the_remedy(linkage):
 def test_the_k_best_are_refused():
     with pytest.raises(lb.InvalidParameter, match="linked-duels has no parameter 'k'"):
         make_policy("linked-duels", {"delta": 0.1, "k": 2})
+    with pytest.raises(
+        lb.InvalidParameter, match=r"k=2: LinkedDuels finds the one best option; .* linked-order:places"
+    ):
+        lb.LinkedDuels(0.1, k=2)
+    assert lb.LinkedDuels(0.1, k=1) == lb.LinkedDuels(0.1)
 
 
 @pytest.mark.parametrize("given", [{"delta": 0.0}, {"delta": 0.1, "gap": 0.0}, {"delta": 0.1, "gap": 1.5}])

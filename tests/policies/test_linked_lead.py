@@ -15,6 +15,7 @@ from scipy.stats import binom
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
+from linkedbandits.policies import make_policy
 from linkedbandits.policies.linked_lead import LeadInSuccesses, LeadState
 
 TRIALS = 4000
@@ -231,12 +232,18 @@ def test_what_is_told_is_assumed_and_said():
         ({"gap": 0.0}, r"gap=0.0 is not in \(0, 1\]"),
         ({"gap": 1.5}, r"gap=1.5 is not in \(0, 1\]"),
         ({"gap": True}, "gap=True is not in"),
+        ({"gap": 0.1, "k": 2}, "k=2: LinkedLead finds the one best option; for the k best use linked-elimination"),
     ],
     ids=str,
 )
 def test_a_difference_that_is_none_is_refused(told, said):
     with pytest.raises(lb.InvalidParameter, match=said):
         lb.LinkedLead(0.1, **told)
+
+
+def test_the_k_best_are_refused_by_name_too():
+    with pytest.raises(lb.InvalidParameter, match=r"linked-lead has no parameter 'k'.* linked-elimination:k=2"):
+        make_policy("linked-lead", {"delta": 0.1, "gap": 0.1, "k": 2})
 
 
 def test_a_told_difference_saves_plays():

@@ -62,10 +62,7 @@ POLICIES: dict[str, Any] = {
 }
 
 NOT_OFFERED: dict[tuple[str, str], str] = {
-    ("linked-duels", "k"): (
-        "for the order in which to try the first few of options that fail together use linked-order:places=2, "
-        "for the k best of independent ones linked-elimination:k=2"
-    )
+    (policy.name, "k"): policy.instead_of_k for policy in (LinkedDuels, LinkedLead)
 }
 """Parameters that a policy could be thought to have, and what to use instead."""
 

@@ -20,13 +20,13 @@ again when what speaks against it has become too little for the plays since.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linkedbandits.assumptions import Assumption, told_difference
-from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
 from linkedbandits.policies.in_batches import InBatches
@@ -129,12 +129,19 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
     delta: float
     gap: float | None = None
     parallel: int = field(default=1, kw_only=True, repr=False)
+    k: InitVar[int] = field(default=1, kw_only=True)
 
     name: ClassVar[str] = "linked-duels"
     asks: ClassVar[Asks] = "tuples"
     answers_at_any_time: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    instead_of_k: ClassVar[str] = (
+        "for the order in which to try the first few of options that fail together use linked-order:places=2, "
+        "for the k best of independent ones linked-elimination:k=2"
+    )
+
+    def __post_init__(self, k: int) -> None:
+        check_one_best("LinkedDuels", k, self.instead_of_k)
         check_delta(self.delta)
         if self.gap is not None:
             check_positive("gap", self.gap, most=1.0)

@@ -20,7 +20,7 @@ ratio, the difference of two successes is a walk that leaves any interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from math import ceil, expm1, inf, isfinite, log, log1p, log10
 from typing import ClassVar, Self
@@ -28,7 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from linkedbandits.assumptions import Assumption, told_difference, told_odds_ratio
-from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage, Ordered, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status
@@ -75,11 +75,15 @@ class LinkedLead(InBatches[LeadState | RaceState]):
     gap: float | None = field(default=None, kw_only=True)
     parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, kw_only=True, repr=False, compare=False, metadata={"saved": False})
+    k: InitVar[int] = field(default=1, kw_only=True)
 
     name: ClassVar[str] = "linked-lead"
     asks: ClassVar[Asks] = "needs"
 
-    def __post_init__(self) -> None:
+    instead_of_k: ClassVar[str] = "for the k best use linked-elimination:k=2, which is told no difference"
+
+    def __post_init__(self, k: int) -> None:
+        check_one_best("LinkedLead", k, self.instead_of_k)
         check_delta(self.delta)
         told = {"odds_ratio": self.odds_ratio, "lift": self.lift, "gap": self.gap}
         given = [f"{name}={value!r}" for name, value in told.items() if value is not None]
