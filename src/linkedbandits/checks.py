@@ -53,6 +53,13 @@ def check_positive(name: str, value: float, most: float = np.inf) -> None:
         raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")
 
 
+def check_odds_ratio(value: float) -> None:
+    """Refuse an ``odds_ratio`` that is not a finite number above 1."""
+    check_positive("odds_ratio", value)
+    if not 1 < value < np.inf:
+        raise InvalidParameter(f"odds_ratio={value!r} is no ratio above 1; give one such as 2.0")
+
+
 def check_not_negative(name: str, value: float) -> None:
     """Refuse what is not a finite number of at least 0."""
     if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf):

@@ -12,8 +12,19 @@ from linkedbandits.linkage import Linkage
 __all__ = ["lower"]
 
 
-def lower(means: npt.ArrayLike, delta: float, linkage: str | Linkage = "ordered", k: int = 1) -> float:
+def lower(
+    means: npt.ArrayLike,
+    delta: float,
+    linkage: str | Linkage = "ordered",
+    k: int = 1,
+    *,
+    gap: float | None = None,
+    odds_ratio: float | None = None,
+) -> float:
     """Plays that every policy needs on average here, if it errs with probability at most delta on all instances.
+
+    With a ``gap`` or an ``odds_ratio``: on all instances in which the best arm is ahead of every other by at least
+    that, which is all that a policy which is told so has to care for.
 
     Infinite where arms tie for the best; 0 for delta of 1/2 or more, where a guess is good enough for two arms.
 
@@ -21,10 +32,12 @@ def lower(means: npt.ArrayLike, delta: float, linkage: str | Linkage = "ordered"
     209.3
     >>> round(lower([0.1, 0.05, 0.05], delta=1e-300), 1)
     82249.8
+    >>> round(lower([0.1, 0.05, 0.05], delta=0.1, gap=0.05), 1)
+    57.2
     >>> lower([0.1, 0.1], delta=0.1)
     inf
     """
     check_probability("delta", delta)
-    time = characteristic_time(means, linkage, k)
+    time = characteristic_time(means, linkage, k, gap=gap, odds_ratio=odds_ratio)
     evidence = kl_of_error(delta)
-    return evidence * time.value if evidence > 0 else 0.0
+    return evidence * time.at_least if evidence > 0 else 0.0  # of the bracket around the time, the end that is proved

@@ -9,6 +9,7 @@ upper bound. The rounds end when the two agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import numpy as np
 from scipy.optimize import linprog
@@ -16,11 +17,12 @@ from scipy.sparse import csr_array, vstack
 
 from linkedbandits.bounds.allocation import Allocation
 from linkedbandits.bounds.divergence import pooled_kl
+from linkedbandits.bounds.told import AlternativesThatKeepTheDifference
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-__all__ = ["allocate_by_programme"]
+__all__ = ["allocate_by_programme", "allocate_told"]
 
 _MAX_ROUNDS = 300
 _FEASIBILITY = 1e-10
@@ -43,7 +45,54 @@ def allocate_by_programme(means: FloatArray, best: IntArray, linkage: Linkage, t
     >>> round(found.plays, 6)
     1.442695
     """
-    pairs = _Pairs.of(means, best)
+    return _grow(_Pairs.of(means, best), means, linkage, tolerance)
+
+
+def allocate_told(
+    means: FloatArray,
+    best: int,
+    linkage: Linkage,
+    gap: float | None = None,
+    odds_ratio: float | None = None,
+    tolerance: float = 1e-8,
+) -> Allocation:
+    """Allocate samples so that arm ``best`` is told from instances in which another is ahead by what was told.
+
+    >>> from linkedbandits.linkage import find_linkage
+    >>> found = allocate_told(np.array([0.5, 0.25]), 0, find_linkage("single"), gap=0.25)
+    >>> found.samples.round(2)
+    array([3.25, 4.08])
+    """
+    alternatives = AlternativesThatKeepTheDifference.of(means, best, gap, odds_ratio, _LARGEST_COEFFICIENT)
+    return _grow(alternatives, means, linkage, tolerance)
+
+
+class _Alternatives(Protocol):
+    """Instances that have to be told from the true one, a number of kinds of them."""
+
+    @property
+    def is_best(self) -> BoolArray:
+        """The arms that are best in the true one."""
+        ...
+
+    def only(self, chosen: BoolArray) -> Self:
+        """Those of these kinds."""
+        ...
+
+    def sufficient_samples(self) -> FloatArray:
+        """Samples that exclude them all, not sparingly."""
+        ...
+
+    def evidence(self, samples: FloatArray) -> FloatArray:
+        """What samples bring against the closest alternative of each kind."""
+        ...
+
+    def conditions(self, samples: FloatArray, unit: float, width: int) -> csr_array:
+        """One row for each kind: that evidence as a linear function of samples in this unit, exact at those given."""
+        ...
+
+
+def _grow(pairs: _Alternatives, means: FloatArray, linkage: Linkage, tolerance: float) -> Allocation:
     first = pairs.sufficient_samples()
     # Samples and plays are both counted in these plays: HiGHS takes coefficients below 1e-9 for 0, and in this unit
     # such a price belongs to an arm whose every possible sample together costs less than 1e-9 of the whole.

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from math import ceil, expm1, inf, isfinite, log, log1p, log10
+from math import ceil, expm1, isfinite, log, log1p, log10
 from typing import ClassVar, Self
 
 import numpy as np
 
 from linkedbandits.assumptions import Assumption, told_difference, told_odds_ratio
-from linkedbandits.checks import check_delta, check_one_best, check_positive
+from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage, Ordered, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status
@@ -93,9 +93,7 @@ class LinkedLead(InBatches[LeadState | RaceState]):
                 "2.0), lift (such as 0.2) and gap (such as 0.05), or use LinkedElimination, which need not be told"
             )
         if self.odds_ratio is not None:
-            check_positive("odds_ratio", self.odds_ratio)
-            if not 1 < self.odds_ratio < inf:
-                raise InvalidParameter(f"odds_ratio={self.odds_ratio!r} is no ratio above 1; give one such as 2.0")
+            check_odds_ratio(self.odds_ratio)
         if self.lift is not None:
             check_positive("lift", self.lift)
             if not isfinite(self.lift) or 1 + self.lift == 1:
