@@ -95,6 +95,24 @@ def test_one_is_enough_for_what_cannot_be_interrupted():
     assert ended(process, signal.SIGTERM)[0] == 143
 
 
+def test_one_that_was_lost_on_its_way_is_raised_again():
+    process = start("""
+        try:
+            try:
+                ready()
+                time.sleep(300)
+            except BaseException:  # as code in C does that takes any exception for a "no"
+                pass
+            time.sleep(300)
+        except KeyboardInterrupt as stopped:
+            time.sleep(1.0)  # to clean up takes a while, and nothing is raised meanwhile
+            print(farewell(stopped))
+            sys.exit(exit_status(stopped))
+    """)
+    expected = "linkedbandits: interrupted; nothing is kept, and the same command begins anew\n"
+    assert ended(process, signal.SIGTERM) == (143, expected, "")
+
+
 def test_one_is_enough_for_a_cleaning_up_that_never_ends():
     process = start("""
         try:

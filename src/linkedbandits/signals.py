@@ -2,17 +2,21 @@
 
 The first signal raises ``Interrupted`` in the main thread, once, so that everything unwinds in order: workers are let
 go, files are closed. A thread of its own sees to it that this does not last: it ends the process at the second signal,
-and when the first has not led to the end in time, be it that some library is deep in a computation of its own.
+and when the first has not led to the end in time, be it that some library is deep in a computation of its own. It also
+has the exception raised again where it was lost: there is code, mostly in C, that asks for an attribute or compares two
+keys and takes any exception for a "no".
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import signal
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -20,6 +24,8 @@ from types import FrameType
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECONDS_TO_END = 4.0
 """From the first signal to the end of the process, at the latest."""
+SECONDS_BETWEEN_LOOKS = 0.2
+"""How often it is looked whether the exception was lost."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -54,32 +60,59 @@ def farewell(stopped: KeyboardInterrupt) -> str:
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Within this, SIGINT and SIGTERM end the process as said above. For the main thread, once, at its beginning."""
-    raised = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal raised
-        if not raised:  # a second exception would cut short the cleaning up after the first
-            raised = True
-            raise Interrupted(number)
-
+    exception = _RaisedOnce()
     # The system writes a signal's number into this pair at once, even if the main thread is busy in foreign code.
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     # What was told to ignore a signal, as a shell tells jobs in the background, goes on ignoring it.
     heard = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, stop) for number in heard}
+    before = {number: signal.signal(number, exception.raise_it) for number in heard}
     woken_before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_see_to_the_end, args=(reading,), name="sees to the end", daemon=True).start()
+    watching = threading.Thread(target=_see_to_the_end, args=(reading, exception), name="sees to the end", daemon=True)
+    watching.start()
     try:
         yield
     finally:
-        if raised:  # the process is about to end, and is watched until it has: this end must stay open as long
+        exception.arrived = True
+        if exception.was_raised:  # the process is about to end, and is watched until then: this end stays open
             writing.detach()
         else:
             signal.set_wakeup_fd(woken_before)
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)  # None: it was set by something else than Python
             writing.close()  # which ends the thread
+
+
+class _RaisedOnce:
+    """The exception that the first signal raises, and whether it is still on its way.
+
+    As long as it is, something refers to it: the interpreter that unwinds, or what cleans up meanwhile. ``arrived`` is
+    set when everything has unwound.
+    """
+
+    def __init__(self) -> None:
+        self.arrived = False
+        self._raised: weakref.ref[Interrupted] | None = None
+
+    @property
+    def was_raised(self) -> bool:
+        """Has there been a signal?"""
+        return self._raised is not None
+
+    @property
+    def was_lost(self) -> bool:
+        """Was it caught and forgotten on its way?"""
+        return self._raised is not None and self._raised() is None and not self.arrived
+
+    def raise_it(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal; a second exception would cut short the cleaning up after the first."""
+        if not self.was_raised or self.was_lost:
+            stopped = Interrupted(number)
+            self._raised = weakref.ref(stopped)
+            try:
+                raise stopped
+            finally:
+                del stopped  # else this frame, which it refers to, would keep it
 
 
 @contextmanager
@@ -132,23 +165,40 @@ def end_in_time(number: int) -> None:
     last_resort.start()
 
 
-def _see_to_the_end(signals: socket.socket) -> None:
+def _see_to_the_end(signals: socket.socket, exception: _RaisedOnce) -> None:
     """Wait for a first signal, and then for a second or for the time to be up."""
     first: int | None = None
-    deadline: float | None = None
+    deadline = 0.0
+    our_own = 0  # what we send ourselves comes back like the others
     with signals:
         while True:
-            seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([signals], [], [], seconds)[0]:
-                end_now(first or signal.SIGINT)
+            something = select.select([signals], [], [], None if first is None else SECONDS_BETWEEN_LOOKS)[0]
+            if first is not None and time.monotonic() >= deadline:
+                end_now(first)
+            if not something:
+                if first is not None and exception.was_lost and our_own == 0:
+                    our_own = 1
+                    _send_to_main_thread(first)
+                continue
             arrived = signals.recv(1)
             if not arrived:  # the other end is closed: the process goes on without being watched
                 return
             if arrived[0] not in STOP_SIGNALS:
                 continue
+            if our_own > 0:
+                our_own -= 1
+                continue
             if first is not None:
                 end_now(arrived[0])
             first, deadline = arrived[0], time.monotonic() + SECONDS_TO_END
+
+
+def _send_to_main_thread(number: int) -> None:
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, number)  # which also wakes it up
+    else:
+        _thread.interrupt_main(signal.Signals(number))
 
 
 def end_now(number: int) -> None:

@@ -38,6 +38,9 @@ LONG = {
     "lidar": (("lidar", "--size", "300", "--cycles", "5000"), ANEW),
 }
 """Commands that run for minutes, and what they say when they are interrupted."""
+WITH_TIME = f"from linkedbandits import signals; signals.SECONDS_TO_END = {SECONDS}; "
+PATIENT = [sys.executable, "-c", WITH_TIME + "from linkedbandits.__main__ import main; main()"]
+"""The command, with more time to end in order than it takes on any machine, however busy with other things."""
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def all_gone(processes: list[int]) -> bool:
 def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder):
     """After a random time: while modules are read, workers begin, chunks run or tables are written."""
     arguments, kept = LONG[name]
-    with started(*COMMAND, *arguments) as process:
+    with started(*PATIENT, *arguments) as process:
         time.sleep(random.Random(f"{name} {number}").uniform(0.0, 4.0))
         begun = descendants(process.pid)
         process.send_signal(number)
@@ -90,7 +93,7 @@ def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name,
     """A terminal sends the signal to the whole group, at whatever point of their beginning the workers are."""
     arguments, _ = LONG[name]
     for seconds in (0.3, 0.8):
-        with started(*COMMAND, *arguments) as process:
+        with started(*PATIENT, *arguments) as process:
             until(lambda process=process: descendants(process.pid), "the first process that it begins")
             time.sleep(seconds)
             begun = descendants(process.pid)
@@ -132,7 +135,7 @@ def test_what_runs_in_the_background_of_a_script_hears_no_ctrl_c(folder):
 def test_an_interrupted_study_goes_on_from_there(folder):
     file = folder / "long.toml"
     file.write_text(STUDY.replace("400_000", "30_000").replace("[20, 50]", "2"), encoding="utf-8")
-    with started(*COMMAND, "study", str(file)) as process:
+    with started(*PATIENT, "study", str(file)) as process:
         until(lambda: list(folder.rglob("*.parquet")), "a chunk on the disk")
         process.send_signal(signal.SIGINT)
         _, complained = process.communicate(timeout=SECONDS)
@@ -171,7 +174,7 @@ def workers_of(process: int) -> list[int]:
 def serving(folder, request):
     """With the loop that the extra brings, and with that of systems which do not have it."""
     without = "" if request.param == "uvloop" else "import sys; sys.modules['uvloop'] = None; "
-    serve = [sys.executable, "-c", without + "from linkedbandits.__main__ import main; main()", "serve"]
+    serve = [sys.executable, "-c", without + WITH_TIME + "from linkedbandits.__main__ import main; main()", "serve"]
     with started(*serve, "--port", "0", "--store", "experiments.sqlite3") as process:
         yield process, process.stdout.readline().split()[2].rstrip("/")
 

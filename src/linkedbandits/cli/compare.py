@@ -101,7 +101,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(_as_data(instance, results, settings)))
     else:
-        _print(instance, results, given.linkage, delta)
+        _print(instance, results, given.linkage, delta, opt.told_by_itself(texts, given.told_gap))
 
 
 def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
     }
 
 
-def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float) -> None:
+def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float, told: str | None) -> None:
     console = Console(markup=False, emoji=False)  # names come from people's files
     least = min(result.summary.plays_mean for result in results)
     trials = results[0].summary.trials
@@ -147,6 +147,8 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
     console.print(table)
     link = find_linkage(linkage)
     console.print(_meaning(instance, results, delta, link))
+    if told is not None:
+        console.print(told)
     shown = [(result.text, result.policy) for result in results]
     for line in assumed_lines(shown, link, instance.dependence):
         console.print(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -221,6 +222,18 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     if told is not None and gap is not None:
         parameters.setdefault(told, gap)
     return make_policy(name, parameters)
+
+
+def told_by_itself(texts: Sequence[str], gap: float | None) -> str | None:
+    """A sentence that says which of the policies are told the gap without their user having written it.
+
+    >>> told_by_itself(["linked-ege", "linked-lead:gap=0.1", "linked-elimination"], 0.05)
+    'linked-ege is told the gap, 0.05.'
+    """
+    told = [text for text in texts if (key := TOLD_THE_GAP.get(text.partition(":")[0])) and f"{key}=" not in text]
+    if gap is None or not told:
+        return None
+    return f"{' and '.join(told)} {'is' if len(told) == 1 else 'are'} told the gap, {gap:.6g}."
 
 
 def check_writable(option: str, path: Path) -> None:

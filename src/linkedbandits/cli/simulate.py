@@ -90,6 +90,9 @@ def simulate(
         typer.echo(json.dumps(data))
     else:
         _print(instance, policy, made, runs)
+        told = opt.told_by_itself([policy], given.told_gap)
+        if told is not None:
+            Console().print(told)
         for line in assumed_lines([(policy, made)], link, instance.dependence):
             Console().print(line)
 
