@@ -2,31 +2,35 @@
 
     make bench SECTION=commit-before REV=HEAD~3
 
-Each round measures both trees, one right after the other, each in a process of its own that imports nothing of the
-other. What is compared are times of the processor, which other work on the machine hardly changes; for the service it
-is those of the server's process. The figure is the median over the rounds of the ratio within a round.
+Each tree is imported by a process of its own. The two are asked in turn for a short piece of the same work, some dozens
+of times, and each piece is held against the one of the other tree beside it: what else the machine does changes both.
+What is compared are times of the processor; for the service it is those of the server's process, over a few rounds. The
+figure is the median of the ratios.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Self
 
 import numpy as np
 
 import linkedbandits as lb
 from benchmarks.service_http import ARMS, HARDLY_EVER, Connection, Player
+from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.client import Client
 
+SLICES = 40
 ROUNDS = 5
 ALLOWED = 1.05
 ROOT = Path(__file__).parents[1]
@@ -37,79 +41,84 @@ def main() -> None:
     """Print a table of ratios."""
     revision = os.environ.get("REV", "HEAD~1")
     with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder)
         packed = ["git", "archive", revision, "src"]
         archive = subprocess.run(packed, cwd=ROOT, check=True, capture_output=True, timeout=60)
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True, timeout=60)
-        print(f"time of the processor, this tree over {revision} (allowed: {ALLOWED})")
-        ratios: dict[str, list[float]] = {}
-        for number in range(ROUNDS):
-            sides = [("before", before / "src"), ("now", ROOT / "src")]
-            # The second may find the machine warmer or busier: they take turns.
-            found = {name: measured(source) for name, source in (sides if number % 2 else reversed(sides))}
-            for what, seconds in found["now"].items():
-                ratios.setdefault(what, []).append(seconds / found["before"][what])
-            these = ", ".join(f"{values[-1]:.2f}" for values in ratios.values())
-            print(f"  round {number + 1} of {ROUNDS}: {these}", flush=True)
-    for what, values in ratios.items():
-        note = "" if median(values) <= ALLOWED else "   more than allowed"
-        print(f"  {what:44} {median(values):5.2f}   ({min(values):.2f} to {max(values):.2f}){note}")
+        print(f"time of the processor, this tree over {revision} (allowed: {ALLOWED}), with the middle half")
+        with Tree(ROOT / "src") as now, Tree(Path(folder) / "src") as before:
+            for what in WORK:
+                times = ROUNDS if what.startswith("service") else SLICES
+                ratios = sorted(ratio_of_a_slice(what, number, now, before) for number in range(times))
+                low, middle, high = ratios[times // 4], median(ratios), ratios[-1 - times // 4]
+                note = "" if middle <= ALLOWED else "   more than allowed"
+                print(f"  {what:44} {middle:5.2f}   ({low:.2f} to {high:.2f}){note}", flush=True)
 
 
-def measured(source: Path) -> dict[str, float]:
-    """What a process that imports the library from this folder measures."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks.commit_before", str(source)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        timeout=SECONDS_OF_MEASURING,
-        check=True,
-    )
-    return dict(json.loads(ran.stdout))
+def ratio_of_a_slice(what: str, number: int, now: Tree, before: Tree) -> float:
+    """The second may find the machine warmer or busier: they take turns in being it."""
+    if number % 2:
+        after = now.seconds(what)
+        return after / before.seconds(what)
+    earlier = before.seconds(what)
+    return now.seconds(what) / earlier
 
 
-def measure_all(source: Path) -> Iterable[tuple[str, float]]:
-    """Names and seconds. Uses public names alone, which earlier commits have, too."""
-    assert Path(lb.__file__).is_relative_to(source), f"{lb.__file__} is not in {source}"
-    means = lb.scenarios.one_sparse(100)
-    for policy, trials in (
-        (lb.UniformSampling(delta=0.1), 500),
-        (lb.LinkedEGE(delta=0.1, gap=0.05), 10_000),
-        (lb.LinkedElimination(delta=0.1), 2_000),
-        (lb.LinkedTrackAndStop(delta=0.1), 500),
-    ):
-        yield (
-            f"simulate, {policy.name}, n=100",
-            least(lambda policy=policy, trials=trials: lb.simulate(means, policy, trials=trials, seed=1)),
+class Tree:
+    """A process that imports the library from a folder, and measures what it is told."""
+
+    def __init__(self, source: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.commit_before", str(source)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
-    for linkage in ("ordered", "free", "single"):
-        for arms in (10, 1000):
-            yield f"ask and tell, {linkage}, n={arms}", least(lambda linkage=linkage, arms=arms: plays(linkage, arms))
-    for batch, pairs in ((1, 3_000), (100, 80_000)):
-        yield f"service, batches of {batch}", service_seconds(batch, pairs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._process.communicate(timeout=SECONDS_OF_MEASURING)  # it ends with its input
+
+    def seconds(self, what: str) -> float:
+        """Of the processor, for one piece of this work."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(what, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
 
 
-def least(work: Callable[[], object], times: int = 3) -> float:
-    """The least time of the processor that the work took."""
-    seconds = []
-    for _ in range(times):
+def serve_seconds(source: Path) -> None:
+    """Measure what is read from the standard input. Uses public names alone, which earlier commits have, too."""
+    assert Path(lb.__file__).is_relative_to(source), f"{lb.__file__} is not in {source}"
+    for line in sys.stdin:
+        print(WORK[line.strip()](), flush=True)
+
+
+def simulation(policy: AnyPolicy, trials: int) -> Callable[[], float]:
+    def seconds() -> float:
         begun = time.process_time()
-        work()
-        seconds.append(time.process_time() - begun)
-    return min(seconds)
+        lb.simulate(lb.scenarios.one_sparse(100), policy, trials=trials, seed=1)
+        return time.process_time() - begun
+
+    return seconds
 
 
-def plays(linkage: str, arms: int) -> None:
+def plays(linkage: str, arms: int) -> float:
     """Some thousand plays of an experiment in this process."""
     means = np.full(arms, 0.1)
     means[-2:] = 0.3  # a tie, so that the run does not end
     heads = (np.random.default_rng(1).random((1000, arms)) < means).tolist()
     experiment = lb.Experiment(range(arms), lb.LinkedElimination(delta=1e-12), linkage=linkage)
-    for number in range(10_000):
+    begun = time.process_time()
+    for number in range(3_000):
         play = experiment.ask()
         coin = heads[number % 1000]
         experiment.tell(play.id, next((arm for arm in play.arms if coin[arm]), None))
+    return time.process_time() - begun
 
 
 def service_seconds(batch: int, pairs: int) -> float:
@@ -152,5 +161,20 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+WORK: dict[str, Callable[[], float]] = {
+    "simulate, uniform-sampling, n=100": simulation(lb.UniformSampling(delta=0.1), 100),
+    "simulate, linked-ege, n=100": simulation(lb.LinkedEGE(delta=0.1, gap=0.05), 2_000),
+    "simulate, linked-elimination, n=100": simulation(lb.LinkedElimination(delta=0.1), 500),
+    "simulate, linked-track-and-stop, n=100": simulation(lb.LinkedTrackAndStop(delta=0.1), 60),
+    **{
+        f"ask and tell, {linkage}, n={arms}": partial(plays, linkage, arms)
+        for linkage in ("ordered", "free", "single")
+        for arms in (10, 1000)
+    },
+    "service, batches of 1": partial(service_seconds, 1, 3_000),
+    "service, batches of 100": partial(service_seconds, 100, 80_000),
+}
+"""What is measured, and how many seconds of the processor one piece of it takes."""
+
 if __name__ == "__main__":
-    print(json.dumps(list(measure_all(Path(sys.argv[1])))))
+    serve_seconds(Path(sys.argv[1]))

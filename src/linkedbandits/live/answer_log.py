@@ -10,6 +10,7 @@ import base64
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -40,22 +41,25 @@ class TupleTable:
     array([1])
     """
 
-    def __init__(self, tuples: Iterable[Sequence[int]] = ()) -> None:
+    def __init__(self, tuples: Iterable[Sequence[int]] = (), most_arms: float = inf) -> None:
+        """With these, and room for so many arms in all."""
         self._tuples: list[IntArray] = []
         self._numbers: dict[bytes, int] = {}
+        self._room = most_arms
         for arms in tuples:
             self.number(np.array(arms, dtype=np.int64))
 
     def number(self, arms: IntArray) -> int:
-        """The tuple's number, a new one if it was not there."""
-        number = self._numbers.setdefault(arms.tobytes(), len(self._tuples))
-        if number == len(self._tuples):
+        """The tuple's number, a new one if it was not there; ``NOT_KEPT`` if there is no room for it."""
+        key = arms.tobytes()
+        number = self._numbers.get(key)
+        if number is None:
+            if arms.size > self._room:
+                return NOT_KEPT
+            self._room -= arms.size
+            number = self._numbers[key] = len(self._tuples)
             self._tuples.append(arms)
         return number
-
-    def find(self, arms: IntArray) -> int | None:
-        """The tuple's number, if it has one."""
-        return self._numbers.get(arms.tobytes())
 
     def __getitem__(self, number: int) -> IntArray:
         return self._tuples[number]
@@ -71,8 +75,7 @@ class AnswerLog:
     def __init__(self, keeps_tuples: bool = True) -> None:
         self._hits = array("i")
         self._tuples: array[int] | None = array("i") if keeps_tuples else None  # the number of each play's tuple
-        self._table = TupleTable()
-        self._arms_kept = 0
+        self._table = TupleTable(most_arms=MOST_ARMS_KEPT)
         self._last: IntArray | None = None
         self._last_number = NOT_KEPT
 
@@ -92,7 +95,7 @@ class AnswerLog:
         tuples, hits = self._tuples, self._hits
         if tuples is not None:
             if arms is not self._last:  # the same tuple again is the same array, mostly
-                self._last, self._last_number = arms, self._number(arms)
+                self._last, self._last_number = arms, self._table.number(arms)
             tuples.append(self._last_number)
         hits.append(WAITING)
         return len(hits) - 1
@@ -109,7 +112,7 @@ class AnswerLog:
 
     def forget_tuples(self) -> None:
         """Stop keeping them: the service's journal has them."""
-        self._tuples, self._table, self._arms_kept, self._last = None, TupleTable(), 0, None
+        self._tuples, self._table, self._last = None, TupleTable(), None
 
     def in_log(self, play: int) -> IntArray | None:
         """The arms of a play that is out or was told in time; None for the others, and where they were not kept."""
@@ -148,8 +151,7 @@ class AnswerLog:
         read = cls._unpack([base64.b64decode(text, validate=True)])
         if tuples is not None:
             read._tuples = _unpack([base64.b64decode(tuples["numbers"], validate=True)])
-            read._table = TupleTable(tuples["table"])
-            read._arms_kept = sum(len(arms) for arms in tuples["table"])
+            read._table = TupleTable(tuples["table"], MOST_ARMS_KEPT)
         return read
 
     def segment(self, number: int) -> bytes:
@@ -167,15 +169,6 @@ class AnswerLog:
         read = cls(keeps_tuples=False)
         read._hits = _unpack(packed)
         return read
-
-    def _number(self, arms: IntArray) -> int:
-        number = self._table.find(arms)
-        if number is not None:
-            return number
-        if self._arms_kept + arms.size > MOST_ARMS_KEPT:
-            return NOT_KEPT
-        self._arms_kept += arms.size
-        return self._table.number(arms)
 
 
 def _in_order(parts: list[tuple[IntArray, Rewards]]) -> Rewards:

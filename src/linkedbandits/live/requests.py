@@ -86,6 +86,7 @@ class NeedsInProgress:
         self._whole = False  # plays try all arms of the order, also those without a need
         self._speaks_for = self._order  # the arms of the next play that are needed
         self.claimed: IntArray | None = None  # the same, where a play has to try others: what those bring is spare
+        self._unclaimed = self._unmet  # the sum of what is free
         self._open = self._order  # the arms of the next play,
         self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
@@ -105,6 +106,7 @@ class NeedsInProgress:
         self._remaining -= taken
         self._free -= taken
         self._unmet -= int(taken.sum())
+        self._unclaimed -= int(taken.sum())
 
     @property
     def fulfilled(self) -> bool:
@@ -119,22 +121,23 @@ class NeedsInProgress:
         self._sure -= 1
         self._plan_plays -= 1
         self._free[self._speaks_for] -= 1
+        self._unclaimed -= self._speaks_for.size
         return self._open
 
     def _settle_next_play(self) -> bool:
         arms = self._planned_arms() if self._plan_plays else None
         if arms is None or not arms.size:
-            if not self._free.any():
+            if not self._unclaimed:
                 return False
             plan = self._linkage.plan(self._free[np.newaxis])
             self._order, self._plan_plays, self._whole = plan.order[0], int(plan.plays[0]), plan.whole
             arms = self._planned_arms()
         opened = self._order if self._whole else arms
-        if opened.size != self._open.size or (opened != self._open).any():
+        if opened.size != self._open.size or opened.tobytes() != self._open.tobytes():
             self._open = opened  # the same array tells the caller that it is the same play
         self._speaks_for = arms
         self.claimed = None if arms.size == opened.size else arms
-        self._sure = min(int(self._free[arms].min()), self._plan_plays)
+        self._sure = min(int(np.minimum.reduce(self._free[arms])), self._plan_plays)
         return True
 
     def _planned_arms(self) -> IntArray:
@@ -158,17 +161,20 @@ class NeedsInProgress:
             self._successes[arms[reached - 1]] += 1
             if reached < arms.size:
                 self._free[arms[reached:]] += 1
+                self._unclaimed += arms.size - reached
                 self._sure = 0
 
     def take_back(self, arms: IntArray) -> None:
         """These arms are no longer spoken for."""
         self._free[arms] += 1
+        self._unclaimed += arms.size
         self._sure = 0
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """Arm by arm, as far as there is a need that no play in flight is to meet."""
         claim = spares.claim_samples(self._free)
         self._free -= claim.spoken_for
+        self._unclaimed -= int(claim.spoken_for.sum())
         self._remaining -= claim.samples
         self._successes += claim.successes
         self._unmet -= int(claim.samples.sum())
@@ -179,6 +185,7 @@ class NeedsInProgress:
         came = np.isin(claimed, arms[:reached])
         self._remaining[claimed[came]] -= 1
         self._free[claimed[~came]] += 1
+        self._unclaimed += int((~came).sum())
         self._unmet -= int(came.sum())
         if hit and (claimed == arms[reached - 1]).any():
             self._successes[arms[reached - 1]] += 1
@@ -209,6 +216,7 @@ class NeedsInProgress:
         read._free = np.array(data["free"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
         read._unmet = int(read._remaining.sum(dtype=np.float64))
+        read._unclaimed = int(read._free.sum(dtype=np.float64))
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
         read._whole = data["whole"]

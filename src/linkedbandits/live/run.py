@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from linkedbandits.live.first_tries import FirstTries
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
-from linkedbandits.model import COUNT_LIMIT, IntArray, Status, check_request
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
 from linkedbandits.streams import LaneStreams
@@ -471,7 +470,7 @@ class Run:
         if counts.plays is not None:
             since = np.minimum(counts.plays, since)  # read from the log: not all that was ever played at once
         self._plays_observed += int(since[0])
-        self.policy.observe(self._state, replace(counts, plays=since))
+        self.policy.observe(self._state, Counts(counts.samples, counts.successes, since, counts.hits))
 
     def _next_request(self) -> RequestInProgress:
         request = self.policy.request(self._state)

@@ -8,7 +8,6 @@ an answer, and go out with a play.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from math import inf
 from typing import Any, NoReturn
@@ -269,7 +268,7 @@ class HostedExperiment:
         store.add_history(experiment, tail.points)
         if self._snapshot_due or tail.plays_since_snapshot >= snapshot_every:
             self.save_snapshot(store)
-        self.record = replace(self._present_record(), written_by=writer)
+        self.record = self._present_record(writer)
         self._numbers.written()
         tail.written()
 
@@ -418,8 +417,17 @@ class HostedExperiment:
             "version of linkedbandits, or damaged?"
         ) from cause
 
-    def _present_record(self) -> ExperimentRecord:
-        return replace(self.record, head=self.head, status=self.status)
+    def _present_record(self, written_by: str | None = None) -> ExperimentRecord:
+        record = self.record  # written out: this is done with every play, and dataclasses.replace takes its time
+        return ExperimentRecord(
+            record.id,
+            record.name,
+            record.setup,
+            self.status,
+            record.created_at,
+            self._tail.head,
+            written_by or record.written_by,
+        )
 
     def _check_not_archived(self) -> None:
         if self.status == "archived":
