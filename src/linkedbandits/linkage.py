@@ -670,14 +670,17 @@ def _by_arm(order: IntArray, times: IntArray, hits: IntArray, arms: int) -> tupl
     # Arms by lane, flat, with a cell more in each lane: one before its first arm, where filled-up places go.
     samples, successes = np.zeros((2, lanes * (arms + 1)), dtype=np.int64)
     played = positions_played(times)
-    before_lane = played // tuples * (arms + 1) + 1
-    reached = times.reshape(-1).take(played)
+    cell, reached, hit = np.empty((3, width, played.size), dtype=np.int64)
+    cell[:] = played // tuples * (arms + 1) + 1
+    reached[0] = times.reshape(-1).take(played)
     for place in range(width):
-        cell = before_lane + order.reshape(-1).take(played * width + place)
-        hit = hits[:, :, place].reshape(-1).take(played)
-        np.add.at(samples, cell, reached)  # in whole numbers, which weights of bincount are not
-        np.add.at(successes, cell, hit)
-        reached = reached - hit
+        cell[place] += order.reshape(-1).take(played * width + place)
+        hit[place] = hits[:, :, place].reshape(-1).take(played)
+        if place + 1 < width:
+            np.subtract(reached[place], hit[place], out=reached[place + 1])
+    # In whole numbers, which weights of bincount are not.
+    np.add.at(samples, cell.reshape(-1), reached.reshape(-1))
+    np.add.at(successes, cell.reshape(-1), hit.reshape(-1))
     return samples.reshape(lanes, arms + 1)[:, 1:], successes.reshape(lanes, arms + 1)[:, 1:]
 
 

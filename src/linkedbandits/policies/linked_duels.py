@@ -21,6 +21,7 @@ again when what speaks against it has become too little for the plays since.
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field, fields
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -178,11 +179,7 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         """Every rival first and the leader second, then the other way round, ``step`` times each."""
         lanes, arms = state.asked.shape
         # Where there are more lanes than arms, many have the same leader: what they ask is written once for each arm.
-        order = (
-            _duels_with(state.leader, arms)
-            if lanes <= arms
-            else _duels_with(np.arange(arms), arms).take(state.leader, axis=0)
-        )
+        order = _duels_with(state.leader, arms) if lanes <= arms else _duels_by_leader(arms).take(state.leader, axis=0)
         return Tuples(order, times_asked(state), state.seed + state.block.astype(np.uint64))
 
     def observe(self, state: LinkedDuelsState, counts: Counts) -> None:
@@ -197,9 +194,9 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         state.challenged = state.challenged + state.challenging
         if state.still_in is not was_in:
             state.challenging = state.challenging & (state.still_in | ~was_in)
-        self._answer(state)
-        # Lanes start together and take one block a step.
-        if ends_plan(state.block[:1]).all() and not state.stopped.all():
+            self._answer(state)
+        block = int(state.block[0])  # lanes start together and take one block a step
+        if block % blocks_of_a_plan(block) == 0 and not state.stopped.all():
             _count_since_plan(state)
             told = 0.0 if self.gap is None else self.gap
             plan_duels(state, self.parallel, Told(least=told, beyond=np.full(lanes, told), shift=told))
@@ -228,8 +225,13 @@ class Told:
     shift: float
 
 
+def blocks_of_a_plan(block: int) -> int:
+    """How many blocks one plan serves when there have been so many."""
+    return 1 if block < FIRST_BLOCKS else 2 if block < EARLY_BLOCKS else LOOKS
+
+
 def ends_plan(block: IntArray) -> BoolArray:
-    """Is this block the last one that its plan serves?"""
+    """Is this block the last one that its plan serves? For lanes that are not all at the same one."""
     return np.asarray(block % np.where(block < FIRST_BLOCKS, 1, np.where(block < EARLY_BLOCKS, 2, LOOKS)) == 0)
 
 
@@ -298,6 +300,12 @@ def _duels_with(leader: IntArray, arms: int) -> IntArray:
     # The leader does not duel with itself: its two rows, never played, are of one arm.
     order[np.arange(leader.size), :, leader, 1] = -1
     return order.reshape(leader.size, 2 * arms, 2)
+
+
+@lru_cache(maxsize=16)
+def _duels_by_leader(arms: int) -> IntArray:
+    """The same for every arm as the leader; remembered, for blocks are many."""
+    return _duels_with(np.arange(arms), arms)
 
 
 def wealth(state: DuelsState) -> FloatArray:
