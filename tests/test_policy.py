@@ -72,7 +72,7 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
-    assert policy.contradicted(state) is None
+    assert policy.contradicted(state, state.arm) is None
     assert policy.answers_at_any_time is False
     assert policy.fitted_to(LINKAGES["free"], 7) is policy
     assert policy.assumptions(LINKAGES["free"]) == (INDEPENDENT_OPTIONS,)
@@ -144,7 +144,7 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
         def log10_evidence(self, state):
             return None
 
-        def contradicted(self, state):
+        def contradicted(self, state, arm):
             return None
 
         def fitted_to(self, linkage, parallel):

@@ -201,8 +201,8 @@ class Policy(Protocol[StateT]):
         """
         return None
 
-    def contradicted(self, state: StateT) -> BoolArray | None:
-        """In which lanes what was seen speaks against what the policy was told, (lanes,).
+    def contradicted(self, state: StateT, arm: IntArray) -> BoolArray | None:
+        """In which lanes what was seen speaks against what the policy was told, if this arm is named there: (lanes,).
 
         None, the default, where it is told nothing, or does not look.
         """

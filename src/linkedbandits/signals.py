@@ -185,7 +185,7 @@ def _see_to_the_end(signals: socket.socket, exception: _RaisedOnce) -> None:
                 return
             if arrived[0] not in STOP_SIGNALS:
                 continue
-            if our_own > 0:
+            if our_own > 0 and arrived[0] == first:
                 our_own -= 1
                 continue
             if first is not None:

@@ -239,7 +239,7 @@ class Run:
 
     def contradicted(self) -> bool:
         """Does what was seen speak against what the policy was told?"""
-        contradicted = self.policy.contradicted(self._state)
+        contradicted = self.policy.contradicted(self._state, np.array(self.recommend().top[:1]))
         return contradicted is not None and bool(contradicted[0])
 
     def evidence(self) -> list[float] | None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from math import ceil, expm1, isfinite, log, log1p, log10
+from math import ceil, expm1, isfinite, log, log1p, log10, sqrt
 from typing import ClassVar, Self
 
 import numpy as np
@@ -42,7 +42,7 @@ SHARE_OF_LEAD = 0.02
 GROWTH = 0.002
 """and this share of the rounds played: arms that never fail are not to keep a simulation for ever."""
 STANDARD_ERRORS = 3.0
-"""So far has what was seen to be below what was told, for the told difference to be called contradicted."""
+"""So far below what was told has what was seen to be for a contradiction, with two arms; with more a little further."""
 
 
 @dataclass
@@ -99,7 +99,11 @@ class LinkedLead(InBatches[LeadState | RaceState]):
             if not isfinite(self.lift) or 1 + self.lift == 1:
                 raise InvalidParameter(f"lift={self.lift!r} is no difference; give one such as 0.2, for a fifth more")
         if self.gap is not None:
-            check_positive("gap", self.gap, most=1.0)
+            check_positive("gap", self.gap)
+            if self.gap >= 1:
+                raise InvalidParameter(
+                    f"gap={self.gap!r} is not below 1, and no two means are further apart; give less"
+                )
 
     @property
     def status_at_stop(self) -> Status:
@@ -143,9 +147,12 @@ class LinkedLead(InBatches[LeadState | RaceState]):
         """What speaks against "this arm is the best, by as much as was told"; at 1/delta an arm is dropped."""
         return self._rule.log10_evidence(state)
 
-    def contradicted(self, state: LeadState | RaceState) -> BoolArray:
-        """Is some arm closer to the answer than was told, by more than chance explains? No part of the guarantee."""
-        lane = np.arange(state.arm.size)
+    def contradicted(self, state: LeadState | RaceState, arm: IntArray) -> BoolArray:
+        """Is some arm closer to the one named than was told, by more than a few standard errors?
+
+        A look at the data, and no part of the guarantee: where there is no contradiction, nothing is proved by that.
+        """
+        lane = np.arange(arm.size)
         mean = (state.successes + 0.5) / (state.samples + 1)
         if self.gap is not None:
             value, told = mean, self.gap
@@ -153,10 +160,12 @@ class LinkedLead(InBatches[LeadState | RaceState]):
         else:
             value, told = np.log(mean / (1 - mean)), log(self._theta)
             variance = 1 / (mean * (1 - mean) * (state.samples + 1))
-        ahead = value[lane, state.arm][:, np.newaxis] - value
-        error = np.sqrt(variance[lane, state.arm][:, np.newaxis] + variance)
-        close = ahead + STANDARD_ERRORS * error < told
-        close[lane, state.arm] = False
+        ahead = value[lane, arm][:, np.newaxis] - value
+        error = np.sqrt(variance[lane, arm][:, np.newaxis] + variance)
+        # The more arms there are, the further one of them is off by chance.
+        errors = sqrt(STANDARD_ERRORS**2 + 2 * log(mean.shape[1] - 1))
+        close = (ahead + errors * error < told) & (state.samples > 0)
+        close[lane, arm] = False
         return np.asarray(close.any(axis=1))
 
     @cached_property
@@ -195,7 +204,7 @@ class LeadInSuccesses(InBatches[LeadState]):
     def lead(self, arms: int) -> int:
         """How many successes another arm has to be ahead, for an arm to be dropped.
 
-        The least whole number with (1 - theta^-lead)^(arms - 1) >= 1 - delta.
+        The least whole number with (1 - theta^-lead)^(arms - 1) >= 1 - delta; one more where rounding leaves it open.
 
         >>> LeadInSuccesses(0.1, 2.0).lead(2), LeadInSuccesses(0.1, 2.0).lead(10), LeadInSuccesses(0.1, 1.1).lead(10)
         (4, 7, 47)
@@ -233,9 +242,13 @@ class LeadInSuccesses(InBatches[LeadState]):
         state.step = np.maximum(sure, np.ceil(few).astype(np.int64))
 
     def log10_evidence(self, state: LeadState) -> FloatArray:
-        """theta to the power of how far an arm is behind, scaled so that it is 1/delta where the arm is dropped."""
+        """theta to the power of how far an arm is behind, scaled so that it is 1/delta where the arm is dropped.
+
+        So it begins at about one over the number of rivals, and stays there for the leader.
+        """
         to_go = self.lead(state.still_in.shape[1]) - self._behind(state)
-        return np.asarray(-log10(self.delta) - to_go * log10(self.theta))
+        # What was dropped is sampled no more: how far it is behind from then on says nothing.
+        return np.asarray(-log10(self.delta) - np.where(state.still_in, to_go, 0) * log10(self.theta))
 
     def _behind(self, state: LeadState) -> IntArray:
         """How many successes each arm is behind the one that leads."""
