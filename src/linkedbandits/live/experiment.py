@@ -174,7 +174,7 @@ class Experiment:
         can no longer enter the decision; or ``"repeated"``, for the same answer told before.
         """
         with self._lock:
-            try:
+            try:  # as number_of does, without a call for every play
                 arm = NO_HIT if hit is None else self._index[hit]
             except (KeyError, TypeError):
                 arm = self.number_of(play_id, hit)

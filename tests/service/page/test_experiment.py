@@ -239,3 +239,22 @@ def test_a_verdict_that_assumes_nothing_has_no_if(service, client, open_page):
     page = open_page(service.address_of(exp))
     expect(page.locator("[data-part=answer-note]")).to_have_text("Wrong with probability at most 5\u00a0%.")
     expect(page.locator("[data-part=assumed]")).to_be_hidden()
+
+
+def test_a_verdict_on_what_was_told_and_is_not_so_says_it_to_all(service, client, open_page):
+    """Every option works on each second of its tries, and one was told to be far ahead."""
+    exp = client.create("told", ["north", "east", "south"], lb.LinkedLead(1e-6, gap=0.6))
+    tries = dict.fromkeys(["north", "east", "south"], 0)
+    while not exp.done:
+        asked = exp.ask()
+        hit = None
+        for arm in asked.arms:
+            tries[arm] += 1
+            if tries[arm] % 2 == 0:
+                hit = arm
+                break
+        exp.tell(asked.id, hit)
+    assert exp.recommend().contradicted == ("told difference",)
+    note = open_page(service.address_of(exp)).locator("[data-part=answer-note]")
+    expect(note).to_contain_text("the best option is ahead of every other by at least 0.6.")
+    expect(note).to_contain_text("But what was seen speaks against the told difference: do not rely on that bound.")
