@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
 from linkedbandits.checks import check_share, check_whole
 from linkedbandits.errors import CannotRead, InvalidParameter
@@ -261,6 +260,8 @@ class SharedDifficulty(KindsOfRequests):
     """
 
     def __init__(self, means: npt.ArrayLike, correlation: float, against: Sequence[int] = ()) -> None:
+        from scipy.special import ndtri  # takes long to load, and few need it
+
         vector = check_means(means)
         check_share("correlation", correlation)
         if not set(against) <= set(range(vector.size)):
@@ -277,10 +278,11 @@ def _chances(mean: float, correlation: float, difficulty: FloatArray) -> FloatAr
         return np.full(difficulty.size, mean)
     load, noise = np.sqrt(correlation), np.sqrt(1 - correlation)
 
+    from scipy.optimize import brentq  # takes long to load, and few need it
+    from scipy.special import ndtr
+
     def chances(ability: float) -> FloatArray:
         return np.asarray(ndtr((ability - load * difficulty) / noise))
-
-    from scipy.optimize import brentq  # takes long to load, and few need it
 
     ability = brentq(lambda ability: float(chances(ability).mean()) - mean, -60.0, 60.0, xtol=1e-14)
     found = chances(float(ability))

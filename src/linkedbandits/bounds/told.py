@@ -15,13 +15,16 @@ programme of :mod:`linkedbandits.bounds.programme` applies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from linkedbandits.bounds.divergence import kl
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["AlternativesThatKeepTheDifference", "check_difference"]
 
@@ -82,6 +85,8 @@ class AlternativesThatKeepTheDifference:
 
     def conditions(self, samples: FloatArray, unit: float, width: int) -> csr_array:
         """One row for each rival: the evidence against what is closest with these samples, linear in samples."""
+        from scipy.sparse import csr_array  # takes long to load, and few are told anything
+
         rows = np.zeros((self.rivals.size, width))
         rows[:, : self.means.size] = np.minimum(unit * self._coefficients(samples), self.largest_coefficient)
         return csr_array(rows)

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import errno
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from linkedbandits.cli.assumed import IN_HELP
-from linkedbandits.cli.bounds import bounds
-from linkedbandits.cli.compare import compare
-from linkedbandits.cli.demo_traffic import demo_traffic
-from linkedbandits.cli.lidar import lidar
-from linkedbandits.cli.reproduce import reproduce
-from linkedbandits.cli.serve import serve
-from linkedbandits.cli.simulate import simulate
-from linkedbandits.cli.study import study
-from linkedbandits.cli.token import token
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.signals import exit_status, farewell
 from linkedbandits.version import __version__
 
-app = typer.Typer(
-    name="linkedbandits",
-    help="Which option is best, when you try options in order and stop at the first that works.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command(epilog=IN_HELP)(compare)
-app.command(epilog=IN_HELP)(simulate)
-app.command()(bounds)
-app.command()(lidar)
-app.command()(reproduce)
-app.command(epilog=IN_HELP)(study)
-app.command(epilog=IN_HELP)(serve)
-app.command(name="demo-traffic", epilog=IN_HELP)(demo_traffic)
-app.add_typer(token, name="token")
+WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
+"""Commands in which one meets policies: their help says what these assume."""
+COMMANDS = ("compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token")
+"""In the order of the help. Each has a module of its name with a function, or a group of commands, of that name."""
+
+
+def application(asked: str | None = None) -> typer.Typer:
+    """The whole command line; or, to begin sooner, only the command that is asked for, if there is one."""
+    app = typer.Typer(
+        name="linkedbandits",
+        help="Which option is best, when you try options in order and stop at the first that works.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        callback=options_of_all,
+    )
+    for name in (asked,) if asked in COMMANDS else COMMANDS:
+        _add_command(app, name)
+    return app
+
+
+def _add_command(app: typer.Typer, name: str) -> None:
+    word = name.replace("-", "_")
+    command = getattr(import_module(f"linkedbandits.cli.{word}"), word)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    elif name in WITH_POLICIES:
+        from linkedbandits.cli.assumed import IN_HELP
+
+        app.command(name=name, epilog=IN_HELP)(command)
+    else:
+        app.command(name=name)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -46,8 +53,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
+def options_of_all(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
@@ -58,7 +64,7 @@ def options(
 def run() -> None:
     """Run the command line; errors of the library and interruptions are one line on standard error, no traceback."""
     try:
-        app()
+        application(sys.argv[1] if len(sys.argv) > 1 else None)()
     except SystemExit as ending:
         stopped = _interruption_behind(ending)
         if stopped is None:
@@ -83,4 +89,4 @@ def _interruption_behind(ending: SystemExit) -> KeyboardInterrupt | None:
     return error
 
 
-__all__ = ["app", "run"]
+__all__ = ["application", "run"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from linkedbandits.cli import app
+from linkedbandits.cli import application
 from tests.support.command_line import environment
 from tools.waiting import SECONDS
 
@@ -61,7 +61,7 @@ def test_the_python_of_the_page_finds_the_arm(service, capsys):
 def test_the_commands_of_the_page_exist():
     named = set(re.findall(r"(?:^|`)linkedbandits ((?:token )?[a-z-]+)", PAGE, flags=re.MULTILINE)) - {"serve"}
     assert named == {"token create", "token list", "token revoke", "demo-traffic"}
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(application())
     commands = [group.commands[name] for name in ("serve", "demo-traffic")] + [
         *group.commands["token"].commands.values()
     ]
