@@ -20,27 +20,37 @@ MOST_PLAYS = 3000
 """Ends the rare very long run, live and simulated alike."""
 
 CASES = [
+    lb.MaximalSampling(plays=12),
+    lb.UniformSampling(samples=10),
+    lb.MaximalSampling(delta=0.2, calibration="plain"),
+    lb.UniformSampling(delta=0.2, calibration="plain"),
+    lb.LilUCB(delta=0.2),
+    lb.SuffixUCB(delta=0.2, calibration="plain"),
+    lb.LinkedEGE(delta=0.5, gap=0.5),
+    lb.LinkedEGE(delta=0.5),
+    lb.LinkedElimination(delta=0.2),
+    lb.LinkedElimination(delta=0.2, k=2),
+    lb.LinkedElimination(delta=0.2, epsilon=0.1),
+    lb.LinkedTrackAndStop(delta=0.2),
+    lb.LinkedHalving(plays=40),
+    lb.CascadeBAI(delta=0.5, k=1, factor=0.5),
+    lb.CascadeBAI(delta=0.5, k=2, factor=0.5),
+    lb.MedianElimination(epsilon=1.0, delta=0.5),
+]
+
+IN_DISTRIBUTION = [
     (lb.MaximalSampling(plays=12), 300),
     (lb.UniformSampling(samples=10), 300),
-    (lb.MaximalSampling(delta=0.2, calibration="plain"), 200),
-    (lb.UniformSampling(delta=0.2, calibration="plain"), 200),
-    (lb.LilUCB(delta=0.2), 200),
-    (lb.SuffixUCB(delta=0.2, calibration="plain"), 100),
-    (lb.LinkedEGE(delta=0.5, gap=0.5), 60),
-    (lb.LinkedEGE(delta=0.5), 60),
-    (lb.LinkedElimination(delta=0.2), 200),
-    (lb.LinkedElimination(delta=0.2, k=2), 200),
-    (lb.LinkedElimination(delta=0.2, epsilon=0.1), 200),
-    (lb.LinkedTrackAndStop(delta=0.2), 200),
+    (lb.LinkedElimination(delta=0.2), 100),
     (lb.LinkedHalving(plays=40), 200),
-    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 100),
-    (lb.CascadeBAI(delta=0.5, k=2, factor=0.5), 100),
-    (lb.MedianElimination(epsilon=1.0, delta=0.5), 60),
+    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 50),
 ]
+"""One of each kind: on the same rewards every policy is compared play by play, so what is left to compare are the coins
+that a simulation and a live experiment throw."""
 
 
 def cases():
-    for policy, trials in CASES:
+    for policy, trials in IN_DISTRIBUTION:
         for linkage in LINKAGES.values():
             if linkage.allows(policy.asks):
                 yield pytest.param(policy, linkage.name, trials, id=f"{policy!r}-{linkage.name}")
@@ -60,7 +70,7 @@ every_policy_and_linkage = pytest.mark.parametrize(
     ("policy", "linkage"),
     [
         pytest.param(policy, linkage.name, id=f"{policy!r}-{linkage.name}")
-        for policy, _ in CASES
+        for policy in CASES
         for linkage in LINKAGES.values()
         if linkage.allows(policy.asks)
     ],
@@ -119,17 +129,16 @@ def test_plays_and_verdicts_agree(policy, linkage, trials):
 
 @pytest.mark.statistical
 @pytest.mark.slow
-@pytest.mark.parametrize("linkage", list(LINKAGES))
-def test_they_agree_for_the_proved_linked_ege_whose_runs_are_long(linkage):
-    """Five live runs of some 100,000 plays each, inside the simulated range widened by its own width.
+def test_they_agree_for_the_proved_linked_ege_whose_runs_are_long():
+    """Two live runs of some 100,000 plays each, inside the simulated range widened by its own width.
 
     Already without the widening, a run falls outside the range of 2,000 others with probability 2/2001; so the false
-    alarm is below 0.5 %.
+    alarm is below 0.2 %.
     """
     policy = lb.LinkedEGE(delta=0.9, gap=0.6, median="fresh")
     means = [0.1, 0.75]
-    live = [run_live(means, policy, linkage, seed).recommend() for seed in range(5)]
-    runs = lb.simulate(means, policy, linkage=linkage, trials=2000, seed=1)
+    live = [run_live(means, policy, "ordered", seed).recommend() for seed in range(2)]
+    runs = lb.simulate(means, policy, trials=2000, seed=1)
     low, high = int(runs.plays.min()), int(runs.plays.max())
     assert all(2 * low - high <= verdict.plays <= 2 * high - low for verdict in live)
     assert all(verdict.arm == 1 and verdict.status == "confident" for verdict in live)

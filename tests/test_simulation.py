@@ -32,7 +32,7 @@ def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
 def test_the_memory_limit_does_not_change_the_runs(policy):
     trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
-    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 2_000}
+    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 300}
     whole = lb.simulate(MEANS, policy, **settings)
     piecewise = lb.simulate(MEANS, policy, **settings, memory_limit=1)
     assert same_runs(whole, piecewise)
@@ -97,24 +97,26 @@ def test_a_spawned_seed_sequence_is_a_seed():
     assert not same_runs(first, second)
 
 
-MILLION = """
+MANY_TRIALS = """
 import resource
 import linkedbandits as lb
 for policy in (lb.UniformSampling(delta=0.1), lb.LinkedTrackAndStop(delta=0.1), lb.SuffixUCB(delta=0.1)):
-    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=1_000_000, seed=1, max_plays=8)
-    assert runs.samples.shape == (1_000_000, 10)
+    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=200_000, seed=1, max_plays=8)
+    assert runs.samples.shape == (200_000, 10)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
 @pytest.mark.slow
-def test_a_million_trials_stay_under_two_gigabytes():
+def test_a_million_trials_would_stay_under_two_gigabytes():
     """One policy of each kind: the lightest, the one with the largest state, and one that plays tuples.
+
+    A fifth of them stays under a fifth of that, with what the interpreter takes by itself.
 
     The working set does not depend on how long a run is, so runs are cut off early to keep the test short.
     """
     run = subprocess.run(
-        [sys.executable, "-c", MILLION],
+        [sys.executable, "-c", MANY_TRIALS],
         capture_output=True,
         text=True,
         check=True,
@@ -122,7 +124,7 @@ def test_a_million_trials_stay_under_two_gigabytes():
         timeout=SECONDS,
     )
     kilobytes = int(run.stdout)
-    assert kilobytes < 2 * 2**20
+    assert kilobytes < 2 * 2**20 / 5
 
 
 @given(st.integers(1, 300), st.sampled_from(list(LINKAGES)))

@@ -189,14 +189,14 @@ def test_bad_input_names_the_value_and_the_remedy():
         characteristic_time([0.1, 0.2], "orderd")
 
 
-MILLION = """
+MANY_ARMS = """
 import resource
 import numpy as np
 from linkedbandits.bounds import characteristic_time
 from linkedbandits.linkage import LINKAGES
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-means = np.random.default_rng(3).random(10**6) * 0.9
+means = np.random.default_rng(3).random(200_000) * 0.9
 means[123456] = 0.95
 for linkage in LINKAGES:
     time = characteristic_time(means, linkage)
@@ -207,6 +207,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 @pytest.mark.slow
-def test_a_million_arms_stay_well_below_a_gigabyte():
-    done = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=SECONDS)
-    assert float(done.stdout) < 500  # MiB; 150 when written
+def test_a_million_arms_would_stay_well_below_a_gigabyte():
+    """A fifth of them stays below a fifth of half of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_ARMS], capture_output=True, text=True, check=True, timeout=SECONDS
+    )
+    assert float(done.stdout) < 100  # MiB

@@ -61,6 +61,12 @@ def test_the_table_is_for_people(file):
     assert "mine-results/figures" in result.stdout
 
 
+def test_figures_can_be_left_out(file, tmp_path):
+    result = run("study", str(file), "--no-figures")
+    assert result.stdout.endswith("Every trial is in mine-results/chunks.\n")
+    assert not (tmp_path / "mine-results" / "figures").exists()
+
+
 def test_in_a_narrow_terminal_names_stay_whole(file, tmp_path):
     """Also where a table's options make an instance of several policies with long names."""
     (tmp_path / "gateways.csv").write_text("a,b,count\n1,1,45\n1,0,15\n0,1,5\n0,0,35\n", encoding="utf-8")
@@ -69,8 +75,8 @@ def test_in_a_narrow_terminal_names_stay_whole(file, tmp_path):
         'means = [0.9, 0.1]\n[[policies]]\npolicy = "linked-duels"\n[[policies]]\npolicy = "linked-track-and-stop"\n',
         encoding="utf-8",
     )
-    wide = run("study", str(file), "--workers", "1").stdout
-    narrow = run("study", "--show", "mine-results", COLUMNS="80").stdout
+    wide = run("study", str(file), "--workers", "1", "--no-figures").stdout
+    narrow = run("study", "--show", "mine-results", "--no-figures", COLUMNS="80").stdout
     assert max(len(line) for line in narrow.splitlines()) <= 80
     rows = {line.split()[0]: line.split() for line in narrow.splitlines() if line.strip().startswith("linked-")}
     assert set(rows) == {"linked-duels", "linked-track-and-stop"}
@@ -96,7 +102,12 @@ def test_names_are_not_markup_and_numbers_are_whole_in_a_pipe(file):
     file.write_text(TEXT.format(trials=5) + 'label = "[red]a/b[/nope]"\n', encoding="utf-8")
     narrow = {name: value for name, value in environment().items() if name != "COLUMNS"}
     result = subprocess.run(
-        [*COMMAND, "study", str(file)], capture_output=True, text=True, timeout=SECONDS, check=False, env=narrow
+        [*COMMAND, "study", str(file), "--no-figures"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        env=narrow,
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert "[red]a/b[/nope]" in result.stdout
@@ -104,7 +115,7 @@ def test_names_are_not_markup_and_numbers_are_whole_in_a_pipe(file):
 
 
 def test_the_plan_knows_what_is_there(file):
-    run_json("study", str(file))
+    run_json("study", str(file), "--no-figures")
     assert run_json("study", str(file), "--plan")["missing_trials"] == 0
     file.write_text(TEXT.format(trials=2000), encoding="utf-8")
     assert "pass --merge" in refusal("study", str(file), "--plan")
@@ -113,10 +124,10 @@ def test_the_plan_knows_what_is_there(file):
 
 
 def test_a_changed_file_is_refused_until_it_is_merged(file):
-    run_json("study", str(file))
+    run_json("study", str(file), "--no-figures")
     file.write_text(TEXT.format(trials=200), encoding="utf-8")
     assert "4 have more trials; pass --merge" in refusal("study", str(file))
-    assert {cell["trials"] for cell in run_json("study", str(file), "--merge")["cells"]} == {200}
+    assert {cell["trials"] for cell in run_json("study", str(file), "--merge", "--no-figures")["cells"]} == {200}
 
 
 def test_what_is_wrong_is_one_line(file, tmp_path):
@@ -132,11 +143,11 @@ def test_what_is_wrong_is_one_line(file, tmp_path):
 
 
 def test_a_damaged_chunk_is_said_and_run_again(file, tmp_path):
-    before = run_json("study", str(file))
+    before = run_json("study", str(file), "--no-figures")
     chunk = next((tmp_path / "mine-results").rglob("*.parquet"))
     chunk.write_bytes(b"x")
     assert "is damaged; run the study again" in refusal("study", "--show", "mine-results")
-    again = run("study", str(file), "--json")
+    again = run("study", str(file), "--no-figures", "--json")
     assert "was damaged and is set aside" in again.stderr
     assert json.loads(again.stdout) == before
 
@@ -157,7 +168,7 @@ def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
     assert "File too large" in result.stderr
     assert "every finished chunk is kept: make room" in result.stderr
     assert not list((tmp_path / "mine-results").rglob("*.unfinished"))
-    assert run_json("study", str(file))["missing_trials"] == 0
+    assert run_json("study", str(file), "--no-figures")["missing_trials"] == 0
 
 
 WITH_A_TABLE = """
@@ -188,20 +199,20 @@ def test_a_study_of_a_table_runs_and_is_shown_without_the_table(with_a_table, tm
     assert plan["cells"][0]["requests"]["options"] == ["north", "east"]
     assert plan["cells"][1]["requests"] == {"correlation": 0.5}
     assert plan["missing_trials"] == 400
-    ran = run_json("study", with_a_table)
+    ran = run_json("study", with_a_table, "--no-figures")
     assert [(cell["instance"], cell["trials"], cell["lower_bound"]) for cell in ran["cells"]] == [
         ("gateways", 200, None),
         ("2 arms, correlation 0.5", 200, None),
     ]
     (tmp_path / "studies" / "gateways.csv").unlink()
-    assert run_json("study", "--show", "mine-results") == ran
-    text = run("study", "--show", "mine-results").stdout
+    assert run_json("study", "--show", "mine-results", "--no-figures") == ran
+    text = run("study", "--show", "mine-results", "--no-figures").stdout
     assert "Where options depend on each other no bound is shown: it is for independent ones." in text
     assert "over bound" not in text
 
 
 def test_a_changed_table_makes_other_cells(with_a_table, tmp_path):
-    before = run_json("study", with_a_table)
+    before = run_json("study", with_a_table, "--no-figures")
     table = tmp_path / "studies" / "gateways.csv"
     table.write_text("north,east,count\n0,1,30\n0,0,18\n1,0,52\n", encoding="utf-8")  # the same requests
     assert run_json("study", with_a_table, "--plan")["missing_trials"] == 0
@@ -210,14 +221,14 @@ def test_a_changed_table_makes_other_cells(with_a_table, tmp_path):
     (tmp_path / "studies" / "mine.toml").write_text(
         WITH_A_TABLE.replace('"gateways.csv"', '"gateways.csv"\nname = "after"'), encoding="utf-8"
     )
-    merged = run_json("study", with_a_table, "--merge")
+    merged = run_json("study", with_a_table, "--merge", "--no-figures")
     assert [cell["instance"] for cell in merged["cells"]] == ["gateways", "2 arms, correlation 0.5", "after"]
     assert merged["cells"][:2] == before["cells"]
 
 
 def test_the_bound_is_shown_beside_options_that_depend_on_each_other(file):
     file.write_text(TEXT.format(trials=20) + "[[instances]]\nmeans = [0.1, 0.5]\ncorrelation = 0.5\n", encoding="utf-8")
-    text = run("study", str(file)).stdout
+    text = run("study", str(file), "--no-figures").stdout
     assert "over bound" in text
     assert "no bound is shown" in text
     assert "no bound is shown" not in run("study", str(file), "--plan").stdout

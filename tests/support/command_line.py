@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from linkedbandits import cli
 from tools.waiting import SECONDS
 
 COMMAND = [sys.executable, "-m", "linkedbandits"]
@@ -42,9 +47,13 @@ def run_json(*arguments: str) -> Any:
 
 
 def refusal(*arguments: str) -> str:
-    """The one line with which a command refuses its arguments."""
-    result = run(*arguments)
-    assert (result.returncode, result.stdout) == (2, "")
-    line, end = result.stderr.removeprefix("linkedbandits: ").split("\n")
+    """The one line with which a command refuses its arguments; in this process, for refusals are many."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["linkedbandits", *arguments])
+        with pytest.raises(SystemExit) as ending:
+            cli.run()
+    assert (ending.value.code, out.getvalue()) == (2, "")
+    line, end = err.getvalue().removeprefix("linkedbandits: ").split("\n")
     assert end == ""
     return line

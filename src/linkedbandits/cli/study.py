@@ -46,6 +46,9 @@ def study(
     merge: Annotated[
         bool, typer.Option("--merge", help="Keep this study's cells together with those of the folder.")
     ] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw figures when the trials are there, or leave them out.")
+    ] = True,
     as_json: opt.Json = False,
 ) -> None:
     """Run a grid of experiments: every instance with every policy, linkage and delta of a file.
@@ -56,7 +59,7 @@ def study(
     if show is not None:
         if file is not None:
             raise InvalidParameter(f"both {file} and --show {show} were given; --show runs nothing, leave one out")
-        _show(show, as_json)
+        _show(show, figures, as_json)
         return
     if file is None:
         raise InvalidParameter("no study was named; write linkedbandits study FILE.toml, or --show FOLDER")
@@ -69,21 +72,20 @@ def study(
         return
     chosen = find_engine(engine, workers, scheduler)
     with kept_in(folder):
-        _report(run_with_bar(made, folder, chosen, merge=merge), as_json)
+        _report(run_with_bar(made, folder, chosen, merge=merge), figures, as_json)
 
 
-def _show(folder: Path, as_json: bool) -> None:
+def _show(folder: Path, figures: bool, as_json: bool) -> None:
     from linkedbandits.study import open_results
 
     with what_is_kept("nothing of the results was changed"):
-        _report(open_results(folder), as_json)
+        _report(open_results(folder), figures, as_json)
 
 
-def _report(results: Results, as_json: bool) -> None:
-    from linkedbandits.study.figures import draw_all
+def _report(results: Results, figures: bool, as_json: bool) -> None:
     from linkedbandits.study.results import depends
 
-    drawn = draw_all(results, results.path / "figures")
+    drawn = _draw(results) if figures else []
     table = results.table()
     if as_json:
         data = {
@@ -101,7 +103,14 @@ def _report(results: Results, as_json: bool) -> None:
         console.print("Where options depend on each other no bound is shown: it is for independent ones.")
     if results.missing_trials():
         console.print(f"{results.missing_trials():,} trials are missing; run the study to have them.")
-    console.print(f"Every trial is in {results.path}/chunks, figures are in {results.path}/figures.", soft_wrap=True)
+    where = f", figures are in {results.path}/figures" if figures else ""
+    console.print(f"Every trial is in {results.path}/chunks{where}.", soft_wrap=True)
+
+
+def _draw(results: Results) -> list[Path]:
+    from linkedbandits.study.figures import draw_all  # drawing takes longer to load than a small study to run
+
+    return draw_all(results, results.path / "figures")
 
 
 def _print_rows(console: Console, rows: list[dict[str, Any]]) -> None:
