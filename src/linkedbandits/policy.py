@@ -302,7 +302,8 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     for field in fields(cls):
         if field.metadata.get("saved") == "if set" and values[field.name] == field.default:
             del values[field.name]
-    return values
+    # As JSON has them, so that what was read back is the same.
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 DECLARED_AS = {

@@ -185,3 +185,10 @@ def test_a_view_says_what_the_policy_takes_for_granted():
         assert view["assumptions"] == assumed
         assert view["leading"]["assumes"] == [each["name"] for each in assumed]
         assert summary_of(standing)["leading"]["assumes"] == view["leading"]["assumes"]
+
+
+def test_a_view_and_a_summary_say_that_most_successes_per_cost_are_looked_for():
+    for costs in ((), (1.0, 2.0, 5.0)):
+        standing = read_standing(host(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05, costs=costs))))
+        assert view_of(standing, Outlook())["goal"]["costs"] == costs
+        assert summary_of(standing)["per_cost"] == bool(costs)

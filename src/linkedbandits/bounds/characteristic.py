@@ -3,9 +3,11 @@
     Tstar = min { plays(t) : t >= 0, C_ab(t) >= 1 for every a among the k best and every b that is not },
     C_ab(t) = min over l of t_a kl(mu_a, l) + t_b kl(mu_b, l),
 
-or, where the best arm is the one with most successes per cost c (k = 1), min over l of t_a kl(mu_a, l) + t_b kl(mu_b,
-l c_b/c_a); where plays(t) is what samples t cost under the linkage, to first order. Every policy that errs with probability at
+where plays(t) is what samples t cost under the linkage, to first order. Every policy that errs with probability at
 most delta on all instances needs at least kl(delta, 1 - delta) Tstar plays on average.
+
+Where arms have costs c, and the best is the one with most successes per cost, a and b have to be told from means with
+which b has as many: C_ab(t) = min over l of t_a kl(mu_a, l) + t_b kl(mu_b, l c_b/c_a).
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ class CharacteristicTime:
     ``value`` is reached by ``proportions``: samples of each arm for each play, a vector on the edge of what the
     linkage can do. ``at_least`` is a proved lower bound on the true minimum, so the two bracket it.
 
-    ``best`` are the k best arms. If the k-th shares its mean (with costs: its mean per cost) with the next, no number of plays tells them apart:
-    then ``unique`` is False, ``best`` names all that could be meant, ``value`` is infinite, ``proportions`` are nan,
-    and ``reason`` says why. ``reason`` is None whenever the time is finite.
+    ``best`` are the k best arms. If the k-th shares its mean (with costs, its mean per cost) with the next, no number
+    of plays tells them apart: then ``unique`` is False, ``best`` names all that could be meant, ``value`` is infinite,
+    ``proportions`` are nan, and ``reason`` says why. ``reason`` is None whenever the time is finite.
     """
 
     value: float
@@ -64,14 +66,16 @@ def characteristic_time(
     odds_ratio: float | None = None,
     costs: Sequence[float] = (),
 ) -> CharacteristicTime:
-    """Compute the characteristic time for finding the k best arms; with ``costs``, the one with most successes per cost.
+    """Compute the characteristic time for finding the k best arms.
+
+    With ``costs``, what a try of each arm costs, the best arm (k = 1) is the one with most successes per cost.
 
     With a ``gap`` or an ``odds_ratio`` it is that of policies which are told that the best arm (k = 1) is ahead of
     every other by at least as much, as LinkedLead is.
 
     One best arm: a convex search over its own samples, to a relative 1e-10, in time linear in the number of arms.
-    Several, a told difference, or costs: a growing linear programme, to a relative 1e-8, meant for up to a few thousand arms;
-    told a difference, for a few hundred.
+    Several, a told difference, or costs: a growing linear programme, to a relative 1e-8, meant for up to a few thousand
+    arms; told a difference, for a few hundred.
 
     >>> time = characteristic_time([0.1, 0.05, 0.05])
     >>> round(time.value, 3), time.proportions.round(3), time.best

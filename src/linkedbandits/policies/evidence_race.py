@@ -24,9 +24,9 @@ a rival that is ahead by epsilon/2, so epochs come to an end, even between exact
 *Told by how much the best arm is ahead* (k = 1), the race is against a sharper claim: that a rival is better than the
 leader by that much. Of the best arm it is true, whichever leads.
 
-*With costs* (k = 1), where the best arm is the one with most successes per cost, the arm with the highest prediction per
-cost leads, and the claim to refute is that a rival has at least as many per cost. Of the best arm it is true, whichever
-leads.
+*With costs* (k = 1), where the best arm is the one with most successes per cost, the arm with the highest prediction
+per cost leads, and the claim to refute is that a rival has at least as many per cost. Of the best arm it is true,
+whichever leads.
 
 *With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
 is still in has all the others within that many places. The best arm is one of those, unless it was dropped.
@@ -328,7 +328,7 @@ class EvidenceRace(InBatches[RaceState]):
         return np.asarray(costs / costs[state.leaders][:, :, np.newaxis])
 
     def _to_beat(self, state: RaceState, leader_prediction: FloatArray) -> FloatArray:
-        """The mean that an arm must have to be worth as much as the last of the leaders: (lanes, arms), or (lanes, 1)."""
+        """The mean with which an arm is worth as much as the last of the leaders: (lanes, arms), or (lanes, 1)."""
         slopes = self._slopes(state)
         if slopes is None:
             return np.asarray(leader_prediction.min(axis=1, keepdims=True))

@@ -12,8 +12,8 @@ is 1 by the choice of q, so their weighted geometric mean is at most 1; and f_c 
 covers mu_c < mu_i. (The factor is the e-variable of Turner, Ly and Grünwald for two Bernoulli streams.)
 
 The same is done for a claim beyond any other line, mu_i >= r mu_c + e with a *slope* r > 0 and a *shift* e >= 0: take
-(q_i, q_c) on the line and choose p_c so that the logarithm of the mean, which is concave along the line, has its maximum
-0 at (q_i, q_c). With a shift that is "better by e"; with the ratio of two costs as the slope, "more successes per cost".
+(q_i, q_c) on the line and choose p_c so that the logarithm of the mean, which is concave along the line, has its
+maximum 0 at (q_i, q_c). A shift makes that "better by e", the ratio of two costs as slope "as many successes per cost".
 
 Capital starts at 1 and enters the bets bit by bit: of a *reserve* Q_t = R/(R + t), the part Q_{t-1} - Q_t is put in
 before block t. Capital and reserve together are again a nonnegative supermartingale from 1, so by Ville's inequality
