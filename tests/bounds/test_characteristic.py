@@ -220,7 +220,7 @@ def by_brute_force(means, costs, linkage):
     for rival in range(means.size):
         if rival != best:
             slope = costs[rival] / costs[best]
-            for place in min(1, 1 / slope) * np.linspace(0, 1, 2002)[1:-1]:
+            for place in min(1, 1 / slope) * np.linspace(0, 1, 402)[1:-1]:
                 row = np.zeros(means.size)
                 row[best], row[rival] = kl(means[best], place), kl(means[rival], slope * place)
                 conditions.append(row)
@@ -248,7 +248,7 @@ def by_brute_force(means, costs, linkage):
 )
 def test_with_costs_it_is_what_a_programme_with_all_conditions_finds(means, costs, linkage):
     found = characteristic_time(means, linkage, costs=costs)
-    assert found.value == pytest.approx(by_brute_force(means, costs, linkage), rel=2e-3)
+    assert found.value == pytest.approx(by_brute_force(means, costs, linkage), rel=4e-3)
     assert found.at_least <= found.value <= found.at_least * (1 + 1e-7)
     assert found.best == (int((np.array(means) / costs).argmax()),)
 
