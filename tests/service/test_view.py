@@ -90,7 +90,7 @@ def test_a_view_has_the_goal_that_the_policy_declares_and_not_one_of_its_paramet
     policy = Renamed(delta=0.05, k=1, epsilon=0.0)
     exp = lb.Experiment(ARMS, policy)
     view = view_of(read_standing(host(exp)), Outlook(None, None))
-    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "in_order": False}
+    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "in_order": False, "costs": ()}
     assert view["goal"] == declared
     assert set(view["goal"]) == set(GoalView.model_fields)
 
