@@ -13,7 +13,7 @@ import linkedbandits as lb
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import _recalled
+from linkedbandits.policies.evidence_race import _recalled, divergence
 from linkedbandits.policies.linked_elimination import RATIOS, guarded_divergences
 from tests.support.coin_flips import run_live
 
@@ -442,3 +442,29 @@ def test_what_does_not_go_with_costs_is_refused(other, said):
 def test_costs_for_another_number_of_arms_are_refused():
     with pytest.raises(lb.InvalidParameter, match="2 costs for 3 arms; give one for each arm"):
         lb.Experiment("abc", lb.LinkedElimination(0.1, costs=[1, 2]))
+
+
+def test_with_costs_the_ratio_of_samples_is_the_cheapest_for_telling_what_arms_are_worth():
+    """The rival is likelier, and worth less: by means alone the ratio would be another."""
+    means = np.array([[0.05, 0.4]])
+    ratios = []
+    for costs in ((1, 20), ()):
+        policy = lb.LinkedElimination(0.1, costs=costs)
+        state = policy.start(1, 2, np.zeros(1, dtype=np.uint64))
+        state.prediction, state.samples = means, np.full((1, 2), 1e6)
+        ratios.append(float(policy._cheapest_ratio(state, np.array([[False, True]]), np.array([[True, False]]))[0]))
+    towards, back = divergence(np.array(0.05), np.array(0.02)), divergence(np.array(0.4), np.array(1 - 1e-6))
+    plays = {ratio: float(policy.price(np.array([[ratio, 1.0]]), means)[0]) for ratio in RATIOS}
+    assert ratios[0] == min(RATIOS, key=lambda ratio: plays[ratio] * (1 / (ratio * towards) + 1 / back))
+    assert ratios[0] != ratios[1]
+
+
+def test_with_costs_the_arm_worth_most_is_named_where_all_were_dropped():
+    named = []
+    for costs in ((1, 4), ()):
+        policy = lb.LinkedElimination(0.1, costs=costs)
+        state = policy.start(1, 2, np.zeros(1, dtype=np.uint64))
+        state.prediction, state.still_in = np.array([[0.3, 0.6]]), np.zeros((1, 2), dtype=bool)
+        policy._answer(state)
+        named.append(int(state.arm[0]))
+    assert named == [0, 1]

@@ -259,3 +259,11 @@ def test_capital_against_a_best_arm_reaches_one_over_delta_at_most_delta_of_the_
     honest = share_of_best_arms_dropped(LinkedElimination(delta=delta), lanes)
     assert 0.005 < honest < delta + 5 * np.sqrt(delta * (1 - delta) / lanes)
     assert share_of_best_arms_dropped(Peeking(delta=delta), lanes) > 3 * honest
+
+
+def test_a_null_point_stays_below_the_end_of_the_line():
+    """A sure and much sampled challenger pulls it beyond: there the rival's null mean would be more than 1."""
+    for mu_c in (0.0, 0.3, 0.6):
+        assert mean_factor(1, 6, 1.5 * mu_c + 0.1, mu_c, 0.5, 0.99, shift=0.1, slope=1.5) <= 1 + ROUNDING
+    bets = place_bets(*(np.array([x]) for x in (0.5, 0.99, 1.0, 60.0)), 0.1, np.array([1.5]))
+    assert np.isfinite([bets.own, bets.rival, bets.sure]).all()
