@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from linkedbandits.checks import (
     SMALLEST_DELTA,
+    check_costs,
+    check_costs_of_arms,
     check_delta,
     check_max_plays,
     check_not_negative,
@@ -120,3 +122,43 @@ def test_a_refusal_says_what_would_do(check, arguments, said):
     with pytest.raises(lb.InvalidParameter) as caught:
         check(*arguments)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("given", [[1, 2.5], (1.0, 2.5), np.array([1, 2.5]), [Fraction(1), np.float32(2.5)]], ids=str)
+def test_costs_become_a_tuple_of_floats(given):
+    costs = check_costs(given)
+    assert costs == (1.0, 2.5)
+    assert {type(cost) for cost in costs} == {float}
+
+
+def test_no_costs_are_none():
+    assert check_costs([]) == ()
+    check_costs_of_arms((), 7)
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ([1, 0], "cost 0.0 of arm 1 is not positive and finite; give a positive number for each arm"),
+        ([-2, 1], "cost -2.0 of arm 0 is not positive and finite"),
+        ([1, math.nan], "cost nan of arm 1 is not positive and finite"),
+        ([1, math.inf], "cost inf of arm 1 is not positive and finite"),
+        ([1, True], "cost True of arm 1 is no number"),
+        (["1", 2], "cost '1' of arm 0 is no number"),
+        (3, r"costs=3 is no list of numbers; give a positive number for each arm, such as costs=\[1, 2.5\]"),
+        (None, "costs=None is no list of numbers"),
+        ([1, 1.1e9], "costs from 1.0 to 1100000000.0 are further apart than 1e.09 times; leave out the arms"),
+    ],
+    ids=str,
+)
+def test_costs_that_make_no_sense_are_refused(costs, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        check_costs(costs)
+
+
+def test_costs_are_one_for_each_arm():
+    check_costs_of_arms((1.0, 2.0), 2)
+    with pytest.raises(lb.InvalidParameter, match="2 costs for 3 arms; give one for each arm"):
+        check_costs_of_arms((1.0, 2.0), 3)
+    with pytest.raises(lb.InvalidParameter, match="1 cost for 3 arms"):
+        check_costs_of_arms((1.0,), 3)

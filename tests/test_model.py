@@ -19,6 +19,8 @@ from linkedbandits.model import (
     check_means,
     check_needs,
     empirical_means,
+    leading_arms,
+    per_cost,
 )
 
 
@@ -111,3 +113,15 @@ def test_a_verdict_cannot_be_changed():
     verdict = lb.Verdict(arm="east", status="confident", plays=12, error_bound=0.05)
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.arm = "west"
+
+
+def test_per_cost_the_cheapest_arm_keeps_its_mean():
+    assert per_cost(np.array([0.6, 0.5, 0.4]), (30.0, 10.0, 40.0)) == pytest.approx([0.2, 0.5, 0.1])
+    assert per_cost(np.array([0.6, 0.5]), ()).tolist() == [0.6, 0.5]
+
+
+def test_with_costs_the_arm_with_most_successes_per_cost_leads():
+    samples, successes = np.array([[10, 10, 10]]), np.array([[5, 8, 3]])
+    everyone = np.ones((1, 3), dtype=bool)
+    led = [leading_arms(samples, successes, everyone, 1, costs).tolist() for costs in ((), (1, 2, 1), (5, 5, 1))]
+    assert led == [[[1]], [[0]], [[2]]]

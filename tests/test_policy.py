@@ -68,7 +68,7 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     policy = Least()
     state = policy.start(2, 3, LANES_SEEDS)
     state.arm = np.array([2, 1])
-    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, in_order=False)
+    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, in_order=False, costs=())
     assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
@@ -95,6 +95,7 @@ def test_it_runs_everywhere():
         ({"k": 2.0}, "k=2.0 is not a whole number"),
         ({"tolerance": -0.1}, "tolerance=-0.1 is not a number of at least 0"),
         ({"neighbours": -1}, "neighbours=-1 is not a whole number of at least 0"),
+        ({"costs": (1.0, -1.0)}, "cost -1.0 of arm 1 is not positive and finite"),
         ({"budget": 0}, "budget=0 is not a whole number of at least 1"),
     ],
 )
@@ -206,10 +207,13 @@ def test_an_error_in_a_goal_is_shown_as_it_is():
 
 
 GOALS = {
-    "LinkedElimination(delta=0.1, k=1, epsilon=0.0, neighbours=0)": Goal(delta=0.1),
-    "LinkedElimination(delta=0.1, k=2, epsilon=0.0, neighbours=0)": Goal(delta=0.1, k=2),
-    "LinkedElimination(delta=0.1, k=1, epsilon=0.1, neighbours=0)": Goal(delta=0.1, tolerance=0.1),
-    "LinkedElimination(delta=0.1, k=1, epsilon=0.0, neighbours=1)": Goal(delta=0.1, neighbours=1),
+    "LinkedElimination(delta=0.1, k=1, epsilon=0.0, neighbours=0, costs=())": Goal(delta=0.1),
+    "LinkedElimination(delta=0.1, k=2, epsilon=0.0, neighbours=0, costs=())": Goal(delta=0.1, k=2),
+    "LinkedElimination(delta=0.1, k=1, epsilon=0.1, neighbours=0, costs=())": Goal(delta=0.1, tolerance=0.1),
+    "LinkedElimination(delta=0.1, k=1, epsilon=0.0, neighbours=1, costs=())": Goal(delta=0.1, neighbours=1),
+    "LinkedElimination(delta=0.1, k=1, epsilon=0.0, neighbours=0, costs=(1.0, 3.0, 1.0, 0.5))": Goal(
+        delta=0.1, costs=(1.0, 3.0, 1.0, 0.5)
+    ),
     "LinkedTrackAndStop(delta=0.1)": Goal(delta=0.1),
     "LinkedHalving(plays=60, neighbours=0)": Goal(budget=60),
     "LinkedHalving(plays=60, neighbours=1)": Goal(neighbours=1, budget=60),

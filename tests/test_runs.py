@@ -86,3 +86,19 @@ def test_within_the_tolerance_is_right():
     means = np.array([0.5, 0.4, 0.39])
     runs = lb.Runs(means, np.array([[0], [1], [2]]), np.ones(3, int), np.ones((3, 3), int), np.ones(3, bool), 0.1)
     assert runs.correct.tolist() == [True, True, False]
+
+
+def test_with_costs_the_arm_with_most_successes_per_cost_is_right():
+    means, top = np.array([0.5, 0.9, 0.3]), np.arange(3)[:, np.newaxis]
+    right = [
+        lb.Runs(means, top, top, top, top[:, 0] > 0, costs=costs).correct.tolist()
+        for costs in ((), (1.0, 2.0, 1.0), (5.0, 9.0, 1.0))
+    ]
+    assert right == [[False, True, False], [True, False, False], [False, False, True]]
+
+
+def test_of_arms_that_tie_per_cost_but_for_rounding_each_is_right():
+    means, costs = np.array([0.3, 0.1, 0.2999]), (3.0, 1.0, 3.0)
+    assert means[0] / costs[0] != means[1] / costs[1]
+    top = np.arange(3)[:, np.newaxis]
+    assert lb.Runs(means, top, top, top, top[:, 0] > 0, costs=costs).correct.tolist() == [True, True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
@@ -11,6 +12,8 @@ from linkedbandits.model import COUNT_LIMIT
 
 SMALLEST_DELTA = 1e-200
 """Evidence is kept as a plain number, which has to have room for 1/delta."""
+MOST_COST_RATIO = 1e9
+"""Between the costs of two arms. Beyond that, rounding would be as large as what is to be told apart."""
 
 
 def check_probability(name: str, value: float) -> None:
@@ -64,6 +67,32 @@ def check_not_negative(name: str, value: float) -> None:
     """Refuse what is not a finite number of at least 0."""
     if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf):
         raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
+
+
+def check_costs(costs: Sequence[float]) -> tuple[float, ...]:
+    """Return the costs of the arms as a tuple, or say what is wrong with them; none at all are none told."""
+    remedy = "give a positive number for each arm, such as costs=[1, 2.5]"
+    try:
+        values = tuple(costs)
+    except TypeError:
+        raise InvalidParameter(f"costs={costs!r} is no list of numbers; {remedy}") from None
+    for arm, cost in enumerate(values):
+        if not isinstance(cost, Real) or isinstance(cost, bool):
+            raise InvalidParameter(f"cost {cost!r} of arm {arm} is no number; {remedy}")
+        if not 0 < cost < np.inf:
+            raise InvalidParameter(f"cost {float(cost)!r} of arm {arm} is not positive and finite; {remedy}")
+    if values and max(values) > MOST_COST_RATIO * min(values):
+        raise InvalidParameter(
+            f"costs from {float(min(values))!r} to {float(max(values))!r} are further apart than {MOST_COST_RATIO:g} "
+            "times; leave out the arms that cannot be worth their cost"
+        )
+    return tuple(float(cost) for cost in values)
+
+
+def check_costs_of_arms(costs: Sequence[float], arms: int) -> None:
+    """Refuse costs that are not one for each arm."""
+    if costs and len(costs) != arms:
+        raise InvalidParameter(f"{len(costs)} cost{'s' * (len(costs) > 1)} for {arms} arms; give one for each arm")
 
 
 def check_max_plays(max_plays: int | None) -> int:

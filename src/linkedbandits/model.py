@@ -6,7 +6,7 @@ independent problems that run side by side (a Monte-Carlo trial, a pixel). A liv
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -103,7 +103,8 @@ class Verdict:
 
     ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
     still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
-    claim (not the best arm; with an epsilon or neighbours, not within these of it), or None where there is no proof.
+    claim (not the best arm; with an epsilon or neighbours, not within these of it; with costs, not the arm with most
+    successes per cost), or None where there is no proof.
     ``top`` has the k best arms, best first, where a policy was asked for more than one. If they are an order to try
     them in, ``settled`` says of each place whether it is decided; at the others the policy names what leads.
     What is settled holds with the policy's delta even if plays ran out before the rest. ``assumes`` names what the
@@ -221,10 +222,22 @@ def best_arm(scores: FloatArray, among: BoolArray) -> IntArray:
     return np.asarray(np.where(among, scores, -np.inf).argmax(axis=1), dtype=np.int64)
 
 
-def leading_arms(samples: IntArray, successes: IntArray, still_in: BoolArray, k: int) -> IntArray:
+def per_cost(means: FloatArray, costs: Sequence[float]) -> FloatArray:
+    """Successes per cost, in units of the least cost, so that they are at most 1; the means themselves without costs.
+
+    >>> per_cost(np.array([0.5, 0.6]), costs=(2.0, 3.0))
+    array([0.5, 0.4])
+    """
+    return means / (np.array(costs) / min(costs)) if costs else means
+
+
+def leading_arms(
+    samples: IntArray, successes: IntArray, still_in: BoolArray, k: int, costs: Sequence[float] = ()
+) -> IntArray:
     """The k arms with the highest means of each lane, best first: the best guess before anything is decided.
 
-    Arms that are still in come before those that are not, and arms with samples before those without.
+    Arms that are still in come before those that are not, and arms with samples before those without. With costs, means
+    per cost.
     """
-    standing = 2.0 * still_in + (samples > 0) + empirical_means(samples, successes) / 2
+    standing = 2.0 * still_in + (samples > 0) + per_cost(empirical_means(samples, successes), costs) / 2
     return np.asarray(np.argsort(-standing, axis=1, kind="stable")[:, :k])

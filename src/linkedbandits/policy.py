@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
-from linkedbandits.checks import check_not_negative, check_probability, check_whole
+from linkedbandits.checks import check_costs, check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, leading_arms
@@ -105,7 +105,7 @@ class Goal:
     """What a policy looks for: which answers are right, how often it may be wrong, and what it may spend.
 
     >>> Goal(delta=0.05, k=3)
-    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, in_order=False)
+    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, in_order=False, costs=())
     """
 
     delta: float | None = None
@@ -122,6 +122,8 @@ class Goal:
     """Are the k arms an order in which to try them, each the best on the requests that all before it fail on?
 
     Means tell only whether the first of them is right."""
+    costs: tuple[float, ...] = ()
+    """What a try of each arm costs, where the best arm is the one with most successes per cost; empty elsewhere."""
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -131,6 +133,7 @@ class Goal:
         check_whole("neighbours", self.neighbours, least=0)
         if self.budget is not None:
             check_whole("budget", self.budget)
+        check_costs(self.costs)
 
 
 class Policy(Protocol[StateT]):
@@ -232,7 +235,7 @@ def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes
     """The arms to name where a policy has not stopped, (lanes, k): its own if it always has some, else the leading."""
     if policy.answers_at_any_time:
         return policy.answer(state)
-    return leading_arms(samples, successes, state.still_in, policy.goal.k)
+    return leading_arms(samples, successes, state.still_in, policy.goal.k, policy.goal.costs)
 
 
 WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", "observe")
@@ -299,7 +302,8 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     for field in fields(cls):
         if field.metadata.get("saved") == "if set" and values[field.name] == field.default:
             del values[field.name]
-    return values
+    # As JSON has them, so that what was read back is the same.
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 DECLARED_AS = {
@@ -309,6 +313,7 @@ DECLARED_AS = {
     "epsilon": "tolerance",
     "neighbours": "neighbours",
     "plays": "budget",
+    "costs": "costs",
 }
 """Parameters that mean the same in every policy, and the part of the goal that has to say so."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.intervals import share_interval
-from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.model import BoolArray, FloatArray, IntArray, per_cost
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Runs:
     ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how
     far below the k-th best mean an arm may be and still count as right. So are ``neighbours``: how many places an arm
     may be away from such a one. With ``in_order`` the arms are an order, each the best where all before it fail; means
-    tell only whether the first of them is right, so that alone is judged.
+    tell only whether the first of them is right, so that alone is judged. With ``costs`` the best arm is the one with
+    most successes per cost.
     """
 
     means: FloatArray
@@ -49,6 +50,7 @@ class Runs:
     tolerance: float = 0.0
     neighbours: int = 0
     in_order: bool = False
+    costs: tuple[float, ...] = ()
 
     @property
     def arm(self) -> IntArray:
@@ -67,9 +69,10 @@ class Runs:
         Of an order, only the first arm is judged: ``OutcomeTable.gains`` has what it takes to judge the others.
         """
         judged = self.top[:, :1] if self.in_order else self.top
-        least = np.sort(self.means)[-judged.shape[1]] - self.tolerance
-        rounding = 1e-12 if self.tolerance else 0.0
-        right = np.flatnonzero(self.means >= least - rounding)
+        worth = per_cost(self.means, self.costs)
+        least = np.sort(worth)[-judged.shape[1]] - self.tolerance
+        rounding = 1e-12 if self.tolerance else 1e-12 * least if self.costs else 0.0
+        right = np.flatnonzero(worth >= least - rounding)
         places = np.abs(np.arange(self.means.size)[:, np.newaxis] - right).min(axis=1)
         return np.asarray((places[judged] <= self.neighbours).all(axis=1))
 

@@ -124,6 +124,7 @@ def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
         goal.tolerance,
         goal.neighbours,
         goal.in_order,
+        goal.costs,
     )
 
 

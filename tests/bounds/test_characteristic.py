@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 import linkedbandits as lb
 from linkedbandits.bounds import characteristic_time, load
 from linkedbandits.bounds.divergence import kl
-from linkedbandits.linkage import LINKAGES
+from linkedbandits.linkage import LINKAGES, find_linkage
 from tests.support.instances import EDGES, no_tie
 from tools.waiting import SECONDS
 
@@ -193,7 +193,7 @@ MANY_ARMS = """
 import resource
 import numpy as np
 from linkedbandits.bounds import characteristic_time
-from linkedbandits.linkage import LINKAGES
+from linkedbandits.linkage import LINKAGES, find_linkage
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 means = np.random.default_rng(3).random(200_000) * 0.9
@@ -213,3 +213,74 @@ def test_a_million_arms_would_stay_well_below_a_gigabyte():
         [sys.executable, "-c", MANY_ARMS], capture_output=True, text=True, check=True, timeout=SECONDS
     )
     assert float(done.stdout) < 100  # MiB
+
+
+def by_brute_force(means, costs, linkage):
+    """One condition for each rival and each of very many pairs of means that are worth the same."""
+    means, costs, link = np.array(means), np.array(costs), find_linkage(linkage)
+    best = (means / costs).argmax()
+    conditions = []
+    for rival in range(means.size):
+        if rival != best:
+            slope = costs[rival] / costs[best]
+            for place in min(1, 1 / slope) * np.linspace(0, 1, 402)[1:-1]:
+                row = np.zeros(means.size)
+                row[best], row[rival] = kl(means[best], place), kl(means[rival], slope * place)
+                conditions.append(row)
+    rows = link.cost_rows(means)
+    plays = np.zeros(rows.shape)
+    np.add.at(plays, (rows.row, rows.column), rows.value)
+    needed = np.zeros((len(conditions), plays.shape[1]))
+    needed[:, : means.size] = conditions
+    goal = np.zeros(plays.shape[1])
+    goal[means.size] = 1
+    limits = np.concatenate([np.zeros(len(plays)), -np.ones(len(needed))])
+    return linprog(goal, A_ub=np.concatenate([plays, -needed]), b_ub=limits, method="highs").fun
+
+
+@pytest.mark.parametrize("linkage", ["ordered", "single"])
+@pytest.mark.parametrize(
+    ("means", "costs"),
+    [
+        ([0.5, 0.3], [1, 2]),
+        ([0.2, 0.6, 0.35], [1, 5, 2]),
+        ([0.9, 0.7, 0.75, 0.1], [3, 1, 2, 0.3]),
+        ([1, 0.5], [1, 1.5]),
+    ],
+    ids=str,
+)
+def test_with_costs_it_is_what_a_programme_with_all_conditions_finds(means, costs, linkage):
+    found = characteristic_time(means, linkage, costs=costs)
+    assert found.value == pytest.approx(by_brute_force(means, costs, linkage), rel=4e-3)
+    assert found.at_least <= found.value <= found.at_least * (1 + 1e-7)
+    assert found.best == (int((np.array(means) / costs).argmax()),)
+
+
+@pytest.mark.parametrize("linkage", list(LINKAGES))
+def test_equal_costs_are_as_none(linkage):
+    means = [0.3, 0.5, 0.2]
+    assert characteristic_time(means, linkage, costs=[4, 4, 4]).value == pytest.approx(
+        characteristic_time(means, linkage).value, rel=1e-7
+    )
+
+
+def test_arms_that_tie_per_cost_are_never_told_apart():
+    tied = characteristic_time([0.3, 0.1, 0.05], costs=[3, 1, 1])
+    assert (tied.value, tied.unique, tied.best) == (np.inf, False, (0, 1))
+    assert tied.reason == "arms 0 and 1 share the mean per cost 0.1; no number of plays tells which is best"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"costs": [1, 2]}, "2 costs for 3 arms; give one for each arm"),
+        ({"costs": [1, 2, -1]}, "cost -1.0 of arm 2 is not positive and finite"),
+        ({"costs": [1, 2, 3], "k": 2}, "k=2 goes with no costs; leave out one or the other"),
+        ({"costs": [1, 2, 3], "gap": 0.1}, "a told difference goes with no costs"),
+        ({"costs": [1, 2, 3], "odds_ratio": 1.1}, "a told difference goes with no costs"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_with_costs_is_refused(given, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        characteristic_time([0.5, 0.4, 0.3], **given)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linkedbandits.bounds.divergence import kl, kl_of_error, pooled_kl
+from linkedbandits.bounds.divergence import kl, kl_of_error, pooled_kl, pooled_kl_per_cost
 
 
 def exact_kl(p: float, q: float) -> float:
@@ -65,3 +65,17 @@ def test_the_evidence_for_an_error_probability(delta):
 def test_a_coin_is_good_enough_from_one_half_on():
     assert kl_of_error(0.5) == kl_of_error(0.9) == 0
     assert kl_of_error(0.5 - 1e-9) > 0
+
+
+def test_per_cost_the_pooled_means_are_those_that_differ_least():
+    """Against very many pairs of means of which the rival's is ``slope`` times the other."""
+    for best, rival, ratio, slope in [
+        (0.5, 0.6, 2.0, 3.0),
+        (0.9, 0.1, 0.3, 0.4),
+        (1.0, 0.4, 1.0, 0.7),
+        (0.8, 0.0, 5, 2),
+    ]:
+        place = min(1, 1 / slope) * np.linspace(0, 1, 100_001)[1:-1]
+        least = (kl(best, place) + ratio * kl(rival, slope * place)).min()
+        of_best, of_rival = pooled_kl_per_cost(*(np.array([x]) for x in (best, rival, ratio, slope)))
+        assert float((of_best + ratio * of_rival)[0]) == pytest.approx(least, rel=1e-6)

@@ -69,17 +69,30 @@ CORRECT = [lb.LinkedEGE(delta=0.1, median="fresh")] + [
 ]
 
 
+def fits(policy, means) -> bool:
+    """Is there something to decide, and a cost for each arm if there are costs?"""
+    return policy.goal.k < len(means) and len(policy.goal.costs) in (0, len(means))
+
+
 INSTANCES = [[0.2, 0.6, 0.5], [1.0, 0.0], [0.1, 0.05, 0.04, 0.03]]
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("policy", "linkage", "means"),
-    [(*played, means) for played in playable(CORRECT) for means in INSTANCES if played[0].goal.k < len(means)],
+    [(*played, means) for played in playable(CORRECT) for means in INSTANCES if fits(played[0], means)],
     ids=policy_id,
 )
 def test_no_correct_policy_beats_the_lower_bound(policy, linkage, means):
     """Mean plays of 100 trials, plus 5 standard errors."""
     runs = lb.simulate(means, policy, linkage=linkage, trials=100, seed=13)
     allowance = 5 * runs.plays.std() / 10
-    assert lower(means, policy.error_bound, linkage, policy.goal.k) <= runs.plays.mean() + allowance
+    least = lower(means, policy.error_bound, linkage, policy.goal.k, costs=policy.goal.costs)
+    assert least <= runs.plays.mean() + allowance
+
+
+def test_with_costs_it_is_that_of_the_arm_with_most_successes_per_cost():
+    means, costs = [0.3, 0.5, 0.2], [1, 2, 1]
+    time = lb.bounds.characteristic_time(means, "single", costs=costs)
+    assert lower(means, 0.1, "single", costs=costs) == lb.bounds.divergence.kl_of_error(0.1) * time.at_least
+    assert lower([0.3, 0.1], 0.1, costs=[3, 1]) == np.inf

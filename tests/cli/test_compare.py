@@ -179,3 +179,11 @@ def test_a_policy_that_is_right_by_luck_is_not_recommended():
     assert elimination["error_rate"] <= 0.1
     said = " ".join(run("compare", *given, *chosen).stdout.split())
     assert "linked-duels finds the best option (claude-45sonnet-10132025, which works 42.6 % of the time) with" in said
+
+
+def test_with_costs_it_says_which_option_has_most_successes_per_cost():
+    result = run("compare", *EASY, "--policy", "linked-elimination:costs=1/8/1", "--policy", "uniform-sampling")
+    assert "linked-elimination:costs=1/8/1 finds the option with most successes per cost (arm 2, which works 30 %" in (
+        " ".join(result.stdout.split())
+    )
+    assert "where uniform-sampling takes" not in result.stdout  # it looks for another arm

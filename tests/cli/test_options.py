@@ -222,3 +222,11 @@ def test_arms_that_share_a_difficulty_keep_their_means():
 def test_what_does_not_go_with_a_table_is_refused_in_one_line(table, command, arguments, said):
     given = [part.replace("TABLE", table) for part in arguments.split()]
     assert refusal(command, *given).startswith(said.replace("TABLE", table))
+
+
+def test_values_between_slashes_are_a_list():
+    assert read_policy("linked-elimination:costs=1/2.5/4,delta=0.2", delta=0.1, gap=None) == lb.LinkedElimination(
+        0.2, costs=[1, 2.5, 4]
+    )
+    with pytest.raises(lb.InvalidParameter, match="cost 'x' of arm 1 is no number"):
+        read_policy("linked-elimination:costs=1/x", delta=0.1, gap=None)

@@ -209,3 +209,12 @@ def test_of_a_table_of_many_options_the_best_are_shown(tmp_path):
     path.write_text(",".join(f"o{number}" for number in range(25)) + "\n" + ",".join("1" * 25) + "\n")
     result = run("simulate", "--table", str(path), "--trials", "2", "--max-plays", "50")
     assert "The 20 best of 25 options are shown; --json has them all." in result.stdout
+
+
+def test_with_costs_the_table_has_them_and_says_what_is_best():
+    result = run("simulate", *EASY, "--policy", "linked-elimination:costs=1/8/1")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "The best arm is the one with most successes per cost." in result.stdout
+    rows = [line.split() for line in result.stdout.splitlines() if line[:6].strip().isdigit()]
+    assert [row[:4] for row in rows] == [["0", "0.2", "1", "0.2"], ["1", "0.6", "8", "0.075"], ["2", "0.3", "1", "0.3"]]
+    assert rows[2][-2] == "100"  # percent of the trials name it

@@ -15,7 +15,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from tests.support.coin_flips import CoinFlipper, run_live
-from tests.support.every_policy import EVERY_POLICY, policy_id
+from tests.support.every_policy import EVERY_POLICY, of_as_many_arms, policy_id
 
 POINTS = ("north", "east", "south")
 ASSUMES = ("independent options",)
@@ -239,6 +239,7 @@ def test_told_how_many_may_be_out_a_policy_keeps_them_busy(policy, linkage):
     if not LINKAGES[linkage].allows(policy.asks):
         return
     means = [0.2, 0.5, 0.4, 0.1] if policy.goal.neighbours else [0.2, 0.5, 0.4]  # or all would be right
+    means = of_as_many_arms(means, policy)
     exp = lb.Experiment(range(len(means)), policy, linkage=linkage, parallel=6)
     coins = CoinFlipper(means, 5)
     out = ask(exp, 6)

@@ -13,6 +13,7 @@ import linkedbandits as lb
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
+from linkedbandits.policies.evidence_race import _recalled, divergence
 from linkedbandits.policies.linked_elimination import RATIOS, guarded_divergences
 from tests.support.coin_flips import run_live
 
@@ -332,3 +333,138 @@ def test_arms_that_nearly_tie_after_a_quintillion_plays_are_not_told_apart_by_ro
     """
     runs = lb.simulate(lb.scenarios.decreasing(650), lb.LinkedElimination(delta=0.1), trials=32, seed=3)
     assert (runs.confident & ~runs.correct).sum() < 10
+
+
+PER_COST = {
+    "the best is not the likeliest": ([0.3, 0.5, 0.2], [1, 2, 1]),
+    "nearly in proportion to cost": ([0.13, 0.2, 0.4, 0.8], [1, 2, 4, 8]),
+    "some cannot be worth their cost": ([0.5, 0.9, 0.99], [1, 2, 5]),
+    "the dearest is best": ([0.1, 0.2, 0.9], [1, 2, 5]),
+    "means 0 and 1": ([0.0, 1.0, 0.9], [1, 2, 2]),
+    "far apart": ([0.003, 0.9, 0.5], [0.001, 1, 1]),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", PER_COST)
+def test_with_costs_another_arm_than_that_with_most_successes_per_cost_is_named_at_most_delta_of_the_time(name):
+    """2,000 trials; the errors are 0.2 % or less, so the 99.9 % limit is passed with a probability below 1e-6."""
+    means, costs = PER_COST[name]
+    runs = lb.simulate(means, lb.LinkedElimination(delta=0.1, costs=costs), trials=2000, seed=8)
+    assert runs.confident.all()
+    assert runs.costs == tuple(costs)
+    assert upper_limit(runs) <= 0.1
+    assert runs.plays.mean() < 6 * lb.bounds.lower(means, 0.1, costs=costs)
+
+
+@pytest.mark.statistical
+def test_of_arms_that_tie_per_cost_each_is_dropped_at_most_delta_of_the_time():
+    """4,000 lanes; the limit allows five standard errors (false alarm below 1e-6)."""
+    means, delta, lanes = np.array([0.1, 0.2, 0.4]), 0.2, 4000
+    policy = lb.LinkedElimination(delta=delta, costs=[1, 2, 4])
+    state = policy.start(lanes, 3, np.zeros(lanes, dtype=np.uint64))
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        policy.observe(state, Counts(state.needs, rng.binomial(state.needs, means)))
+    dropped = (~state.still_in).mean(axis=0)
+    assert (dropped < delta + 5 * np.sqrt(delta * (1 - delta) / lanes)).all()
+    assert (dropped > 0.001).all()
+
+
+def test_equal_costs_change_nothing():
+    means = [0.3, 0.5, 0.2]
+    plain, priced = (
+        lb.simulate(means, lb.LinkedElimination(0.1, costs=costs), trials=100, seed=3) for costs in ((), (7, 7, 7))
+    )
+    assert np.array_equal(plain.top, priced.top)
+    assert np.array_equal(plain.plays, priced.plays)
+
+
+def test_only_the_ratios_of_costs_count():
+    means = [0.3, 0.5, 0.2]
+    small, large = (
+        lb.simulate(means, lb.LinkedElimination(0.1, costs=costs), trials=100, seed=3)
+        for costs in ((0.25, 0.5, 0.125), (2, 4, 1))
+    )
+    assert np.array_equal(small.top, large.top)
+    assert np.array_equal(small.plays, large.plays)
+
+
+def test_with_costs_a_dropped_arm_is_measured_by_what_it_would_have_to_be_worth():
+    """Dropped with the mean of the leader: at half the cost that would be best, at twice the cost it is nothing."""
+    recalled = []
+    for cost in (0.5, 2.0):
+        policy = lb.LinkedElimination(delta=0.1, costs=[1, cost])
+        state = policy.start(1, 2, np.zeros(1, dtype=np.uint64))
+        policy.observe(state, Counts(state.needs, np.array([[1, 0]])))
+        state.still_in[0, 1] = False
+        state.samples, state.successes = np.array([[1e5, 1e3]]), np.array([[3e4, 3e2]])
+        state.level = np.array([1e5])
+        state.leaders = np.array([[0]])
+        to_beat = policy._to_beat(state, np.array([[0.3]]))
+        assert to_beat.tolist() == [[0.3, 0.3 * cost]]
+        recalled.append(bool(_recalled(state, to_beat)[0, 1]))
+    assert recalled == [True, False]
+
+
+def test_live_with_costs_a_leader_and_a_verdict_are_by_successes_per_cost_and_survive_saving():
+    policy = lb.LinkedElimination(delta=0.01, costs=[1, 4, 1])
+    exp = lb.Experiment(["cheap", "dear", "bad"], policy, linkage="single")
+    works = np.random.default_rng(1)
+    means = {"cheap": 0.5, "dear": 0.9, "bad": 0.1}
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, play.arms[0] if works.random() < means[play.arms[0]] else None)
+        if exp.plays == 60:
+            assert {one.arm: one.mean for one in exp.estimates()}["dear"] > 0.5  # estimates stay means
+            assert exp.recommend().arm == "cheap"
+            exp = lb.Experiment.from_json(exp.to_json())
+            assert exp.policy.costs == (1.0, 4.0, 1.0)
+    assert (exp.recommend().arm, exp.recommend().status) == ("cheap", "confident")
+    assert lb.Experiment.from_json(exp.to_json(), policy=policy).recommend() == exp.recommend()
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"k": 2}, "leave out k=2, or the costs"),
+        ({"epsilon": 0.1}, "leave out epsilon=0.1, or the costs"),
+        ({"neighbours": 1, "epsilon": 0.1}, "leave out epsilon=0.1 and neighbours=1, or the costs"),
+        ({"costs": [1, 0]}, "cost 0.0 of arm 1 is not positive and finite"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_with_costs_is_refused(other, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        lb.LinkedElimination(**{"delta": 0.1, "costs": [1, 2]} | other)
+
+
+def test_costs_for_another_number_of_arms_are_refused():
+    with pytest.raises(lb.InvalidParameter, match="2 costs for 3 arms; give one for each arm"):
+        lb.Experiment("abc", lb.LinkedElimination(0.1, costs=[1, 2]))
+
+
+def test_with_costs_the_ratio_of_samples_is_the_cheapest_for_telling_what_arms_are_worth():
+    """The rival is likelier, and worth less: by means alone the ratio would be another."""
+    means = np.array([[0.05, 0.4]])
+    ratios = []
+    for costs in ((1, 20), ()):
+        policy = lb.LinkedElimination(0.1, costs=costs)
+        state = policy.start(1, 2, np.zeros(1, dtype=np.uint64))
+        state.prediction, state.samples = means, np.full((1, 2), 1e6)
+        ratios.append(float(policy._cheapest_ratio(state, np.array([[False, True]]), np.array([[True, False]]))[0]))
+    towards, back = divergence(np.array(0.05), np.array(0.02)), divergence(np.array(0.4), np.array(1 - 1e-6))
+    plays = {ratio: float(policy.price(np.array([[ratio, 1.0]]), means)[0]) for ratio in RATIOS}
+    assert ratios[0] == min(RATIOS, key=lambda ratio: plays[ratio] * (1 / (ratio * towards) + 1 / back))
+    assert ratios[0] != ratios[1]
+
+
+def test_with_costs_the_arm_worth_most_is_named_where_all_were_dropped():
+    named = []
+    for costs in ((1, 4), ()):
+        policy = lb.LinkedElimination(0.1, costs=costs)
+        state = policy.start(1, 2, np.zeros(1, dtype=np.uint64))
+        state.prediction, state.still_in = np.array([[0.3, 0.6]]), np.zeros((1, 2), dtype=bool)
+        policy._answer(state)
+        named.append(int(state.arm[0]))
+    assert named == [0, 1]

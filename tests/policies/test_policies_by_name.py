@@ -31,6 +31,7 @@ SAVED = [
     ("linked-elimination", {"delta": 0.1, "k": 2, "epsilon": 0.0, "parallel": 1}),
     ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.1, "parallel": 1}),
     ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.0, "neighbours": 1, "parallel": 1}),
+    ("linked-elimination", {"delta": 0.1, "k": 1, "epsilon": 0.0, "costs": [1.0, 3.0, 1.0, 0.5], "parallel": 1}),
     ("linked-track-and-stop", {"delta": 0.1, "parallel": 1}),
     ("linked-halving", {"plays": 60}),
     ("linked-halving", {"plays": 60, "neighbours": 1}),

@@ -105,3 +105,11 @@ def test_outlooks_are_computed_in_the_background_and_not_all_the_time(monkeypatc
     outlooks.latest(*given, 6)  # nothing has changed
     outlooks.close()
     assert computed == [5, 6]
+
+
+def test_with_costs_the_bound_is_that_of_most_successes_per_cost():
+    costs = [1, 3, 1]
+    policy = lb.LinkedElimination(delta=DELTA, costs=costs)
+    found = look_ahead(estimates(0.1, 0.3, 0.2), policy, setup_for(3), plays=0)
+    means = [(1000.5) / 10001, 3000.5 / 10001, 2000.5 / 10001]
+    assert found.lower_bound == pytest.approx(lb.bounds.lower(means, DELTA, costs=costs))

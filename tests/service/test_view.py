@@ -90,7 +90,7 @@ def test_a_view_has_the_goal_that_the_policy_declares_and_not_one_of_its_paramet
     policy = Renamed(delta=0.05, k=1, epsilon=0.0)
     exp = lb.Experiment(ARMS, policy)
     view = view_of(read_standing(host(exp)), Outlook(None, None))
-    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "in_order": False}
+    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "in_order": False, "costs": ()}
     assert view["goal"] == declared
     assert set(view["goal"]) == set(GoalView.model_fields)
 
@@ -185,3 +185,10 @@ def test_a_view_says_what_the_policy_takes_for_granted():
         assert view["assumptions"] == assumed
         assert view["leading"]["assumes"] == [each["name"] for each in assumed]
         assert summary_of(standing)["leading"]["assumes"] == view["leading"]["assumes"]
+
+
+def test_a_view_and_a_summary_say_that_most_successes_per_cost_are_looked_for():
+    for costs in ((), (1.0, 2.0, 5.0)):
+        standing = read_standing(host(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05, costs=costs))))
+        assert view_of(standing, Outlook())["goal"]["costs"] == costs
+        assert summary_of(standing)["per_cost"] == bool(costs)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from linkedbandits.bounds.divergence import kl
 from linkedbandits.model import Counts
 from linkedbandits.policies.evidence_race import _log_factors
 from linkedbandits.policies.linked_elimination import LinkedElimination
@@ -34,12 +35,13 @@ def log_factor(bets, x_i, x_c) -> np.ndarray:
     return value.reshape(bets.own.shape)
 
 
-def mean_factor(n_i, n_c, mu_i, mu_c, p_i, p_c, shift=0.0) -> float:
+def mean_factor(n_i, n_c, mu_i, mu_c, p_i, p_c, shift=0.0, slope=1.0) -> float:
     """The factor's mean over all outcomes of a block; ``p_i`` and ``p_c`` may depend on the outcome."""
     x_i, x_c = outcomes(n_i, n_c)
     p_i, p_c = (p(x_i, x_c) if callable(p) else np.full(x_i.shape, p) for p in (p_i, p_c))
-    bets = place_bets(p_i, p_c, np.full(x_i.shape, float(n_i)), np.full(x_i.shape, float(n_c)), shift)
-    factor = np.where(p_i < p_c + shift, np.exp(log_factor(bets, x_i, x_c)), 1.0)
+    slopes = None if slope == 1 else np.full(x_i.shape, slope)
+    bets = place_bets(p_i, p_c, np.full(x_i.shape, float(n_i)), np.full(x_i.shape, float(n_c)), shift, slopes)
+    factor = np.where(p_i < slope * p_c + shift, np.exp(log_factor(bets, x_i, x_c)), 1.0)
     return float((binom.pmf(x_i, n_i, mu_i) * binom.pmf(x_c, n_c, mu_c) * factor).sum())
 
 
@@ -63,6 +65,55 @@ def test_the_mean_is_at_most_one_with_a_shift_too(n_i, n_c, one, other, p_i, p_c
     mu_i = min(1.0, mu_c + shift + abs(one - other) * (1 - mu_c - shift))
     if p_i < p_c + shift:
         assert mean_factor(n_i, n_c, mu_i, mu_c, p_i, p_c, shift) <= 1 + ROUNDING
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.4, 1.3, 3.0, 50.0])
+def test_the_mean_is_at_most_one_beyond_a_line_of_any_slope(slope):
+    """On the line, to its end where one of the means is 1, and beyond it; and it is nearly 1 somewhere on the line."""
+    predictions = (0.004, 0.1, 0.5, 0.97)
+    end = min(1.0, 1 / slope)
+    for (n_i, n_c), (p_i, p_c) in product([(1, 1), (3, 1), (2, 5)], product(predictions, repeat=2)):
+        if p_i >= slope * p_c:
+            continue
+        on_the_line = [
+            mean_factor(n_i, n_c, min(slope * mu_c, 1.0), mu_c, p_i, p_c, slope=slope)
+            for mu_c in end * np.linspace(0, 1, 41)
+        ]
+        assert max(on_the_line) <= 1 + ROUNDING
+        assert max(on_the_line) > 0.98
+        beyond = [(min(slope * mu_c, 1.0), mu_c) for mu_c in end * np.array([0.0, 0.3, 0.9])]
+        for mu_i, mu_c in beyond:
+            higher = (mu_i + 1) / 2
+            assert mean_factor(n_i, n_c, higher, mu_c, p_i, p_c, slope=slope) <= 1 + ROUNDING
+
+
+@given(st.integers(1, 6), st.integers(1, 6), chance, chance, chance, chance, st.floats(-3, 3), st.floats(0, 0.9))
+def test_the_mean_is_at_most_one_with_any_slope_and_shift(n_i, n_c, one, other, p_i, p_c, log_slope, shift):
+    slope = 10**log_slope
+    mu_c = one * min(1.0, (1 - shift) / slope)
+    least = min(slope * mu_c + shift, 1.0)
+    for mu_i in (least, least + other * (1 - least)):
+        assert mean_factor(n_i, n_c, mu_i, mu_c, p_i, p_c, shift, slope) <= 1 + ROUNDING
+
+
+def test_a_slope_of_one_is_the_same_bet_as_none():
+    pair = np.array([0.2, 0.001]), np.array([0.6, 0.4]), np.array([3.0, 500.0]), np.array([7.0, 20.0])
+    plain, sloped = place_bets(*pair), place_bets(*pair, slope=np.ones(2))
+    for part in ("own", "rival", "sure"):
+        assert getattr(sloped, part) == pytest.approx(getattr(plain, part), rel=1e-9)
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.4, 3.0, 50.0])
+def test_right_predictions_grow_as_far_as_the_closest_point_of_the_line_is_away(slope):
+    """The growth is the divergence from the closest point of the line, found here by looking at very many of them."""
+    n_i, n_c = 20.0, 30.0
+    place = min(1.0, 1 / slope) * np.linspace(0, 1, 20_001)[1:-1]
+    for p_i, p_c in product((0.004, 0.1, 0.5, 0.97), repeat=2):
+        if p_i < slope * p_c:
+            bets = place_bets(*(np.array([x]) for x in (p_i, p_c, n_i, n_c)), slope=np.array([slope]))
+            growth = float((bets.own * n_i * p_i + bets.rival * n_c * p_c + bets.sure)[0])
+            away = n_i * kl(p_i, slope * place) + n_c * kl(p_c, place)
+            assert growth == pytest.approx(away.min(), rel=1e-3)
 
 
 def exact_log_factor(n_i: int, n_c: int, p_i: float, p_c: float, x_i: int, x_c: int) -> float:
@@ -208,3 +259,11 @@ def test_capital_against_a_best_arm_reaches_one_over_delta_at_most_delta_of_the_
     honest = share_of_best_arms_dropped(LinkedElimination(delta=delta), lanes)
     assert 0.005 < honest < delta + 5 * np.sqrt(delta * (1 - delta) / lanes)
     assert share_of_best_arms_dropped(Peeking(delta=delta), lanes) > 3 * honest
+
+
+def test_a_null_point_stays_below_the_end_of_the_line():
+    """A sure and much sampled challenger pulls it beyond: there the rival's null mean would be more than 1."""
+    for mu_c in (0.0, 0.3, 0.6):
+        assert mean_factor(1, 6, 1.5 * mu_c + 0.1, mu_c, 0.5, 0.99, shift=0.1, slope=1.5) <= 1 + ROUNDING
+    bets = place_bets(*(np.array([x]) for x in (0.5, 0.99, 1.0, 60.0)), 0.1, np.array([1.5]))
+    assert np.isfinite([bets.own, bets.rival, bets.sure]).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.study import Cell, Instance, Study, open_results, run_study
+from linkedbandits.study import Cell, Instance, Study, open_results, read_study, run_study
 from linkedbandits.study.results import lower_bound
 from tests.support.small_study import in_this_process, small_study
 
@@ -119,3 +119,17 @@ def test_a_correlation_of_zero_is_independence():
     assert lower_bound({**cell, "requests": {"correlation": 0.0}}) == bound
     assert lower_bound({**cell, "requests": {"correlation": 0.1}}) is None
     assert lower_bound({**cell, "requests": {"table": "0f", "options": ["a", "b"]}}) is None
+
+
+def test_with_costs_the_lower_bound_is_that_of_most_successes_per_cost():
+    text = """
+    trials = 30
+    [[instances]]
+    means = [0.3, 0.8, 0.5]
+    [[policies]]
+    policy = "linked-elimination"
+    parameters = { costs = [1, 9, 1] }
+    """
+    (cell,) = read_study(text).cells
+    assert cell.policy == lb.LinkedElimination(0.1, costs=[1, 9, 1])
+    assert lower_bound(cell.to_json()) == pytest.approx(lb.bounds.lower([0.3, 0.8, 0.5], 0.1, costs=[1, 9, 1]))

@@ -10,6 +10,7 @@ EVERY_POLICY = [
     lb.LinkedElimination(delta=0.1, k=2),
     lb.LinkedElimination(delta=0.1, epsilon=0.1),
     lb.LinkedElimination(delta=0.1, neighbours=1),
+    lb.LinkedElimination(delta=0.1, costs=[1, 3, 1, 0.5]),
     lb.LinkedTrackAndStop(delta=0.1),
     lb.LinkedHalving(plays=60),
     lb.LinkedHalving(plays=60, neighbours=1),
@@ -34,6 +35,12 @@ EVERY_POLICY = [
     lb.LilUCB(delta=0.1),
     lb.SuffixUCB(delta=0.1),
 ]
+
+
+def of_as_many_arms(means: list[float], policy) -> list[float]:
+    """The means, as many of them (the last repeated) as the policy has costs, which are for one number of arms."""
+    costs = policy.goal.costs
+    return (means + means[-1:] * len(costs))[: len(costs)] if costs else means
 
 
 def some_linkage(policy) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from linkedbandits.model import FloatArray
 
-__all__ = ["kl", "kl_of_error", "pooled_kl"]
+__all__ = ["kl", "kl_of_error", "pooled_kl", "pooled_kl_per_cost"]
 
 Vector = npt.NDArray[np.float64] | np.float64 | float
 
@@ -58,6 +58,21 @@ def pooled_kl(best: Vector, rival: FloatArray, ratio: FloatArray) -> tuple[Float
         _kl(best, 1 - best, pooled, pooled_complement, -below_best),
         _kl(rival, 1 - rival, pooled, pooled_complement, above_rival),
     )
+
+
+def pooled_kl_per_cost(
+    best: FloatArray, rival: FloatArray, ratio: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same where the two are alike if the rival has ``slope`` times the mean of the best arm.
+
+    Of the means (l, slope l), the closest is where kl(best, l) + ratio kl(rival, slope l) is least: the smaller root of
+    a quadratic equation.
+    """
+    successes = best + ratio * rival
+    middle = successes * (1 + slope) + slope * ratio * (1 - rival) + (1 - best)
+    root = np.sqrt(np.maximum(middle * middle - 4 * slope * (1 + ratio) * successes, 0.0))
+    pooled = np.minimum(2 * successes / (middle + root), np.minimum(1.0, 1 / slope))
+    return kl(best, pooled), kl(rival, np.minimum(slope * pooled, 1.0))
 
 
 def kl_of_error(delta: float) -> float:

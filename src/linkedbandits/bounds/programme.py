@@ -16,13 +16,13 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from linkedbandits.bounds.allocation import Allocation
-from linkedbandits.bounds.divergence import pooled_kl
+from linkedbandits.bounds.divergence import pooled_kl, pooled_kl_per_cost
 from linkedbandits.bounds.told import AlternativesThatKeepTheDifference
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.linkage import Linkage
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-__all__ = ["allocate_by_programme", "allocate_told"]
+__all__ = ["allocate_by_programme", "allocate_per_cost", "allocate_told"]
 
 _MAX_ROUNDS = 300
 _FEASIBILITY = 1e-10
@@ -65,6 +65,19 @@ def allocate_told(
     """
     alternatives = AlternativesThatKeepTheDifference.of(means, best, gap, odds_ratio, _LARGEST_COEFFICIENT)
     return _grow(alternatives, means, linkage, tolerance)
+
+
+def allocate_per_cost(
+    means: FloatArray, best: int, costs: FloatArray, linkage: Linkage, tolerance: float = 1e-8
+) -> Allocation:
+    """Allocate samples so that arm ``best`` is told from instances in which another has as many successes per cost.
+
+    >>> from linkedbandits.linkage import find_linkage
+    >>> found = allocate_per_cost(np.array([0.5, 0.5]), 0, np.array([1.0, 2.0]), find_linkage("single"))
+    >>> found.samples.round(2)
+    array([11.32,  5.66])
+    """
+    return _grow(_Pairs.of(means, np.array([best]), costs), means, linkage, tolerance)
 
 
 class _Alternatives(Protocol):
@@ -122,22 +135,23 @@ def _grow(pairs: _Alternatives, means: FloatArray, linkage: Linkage, tolerance: 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Every arm among the best (``winners``) against every arm that is not (``losers``)."""
+    """Every arm among the best (``winners``) against every arm that is not (``losers``), perhaps by mean per cost."""
 
     means: FloatArray
     is_best: BoolArray
     winners: IntArray
     losers: IntArray
+    costs: FloatArray | None
 
     @classmethod
-    def of(cls, means: FloatArray, best: IntArray) -> _Pairs:
+    def of(cls, means: FloatArray, best: IntArray, costs: FloatArray | None = None) -> _Pairs:
         is_best = np.zeros(means.size, dtype=np.bool_)
         is_best[best] = True
         others = np.flatnonzero(~is_best)
-        return cls(means, is_best, np.repeat(best, others.size), np.tile(others, best.size))
+        return cls(means, is_best, np.repeat(best, others.size), np.tile(others, best.size), costs)
 
     def only(self, chosen: BoolArray) -> _Pairs:
-        return _Pairs(self.means, self.is_best, self.winners[chosen], self.losers[chosen])
+        return _Pairs(self.means, self.is_best, self.winners[chosen], self.losers[chosen], self.costs)
 
     def sufficient_samples(self) -> FloatArray:
         """Samples that tell every pair apart: for each arm the most that any of its pairs needs of both its arms."""
@@ -162,7 +176,10 @@ class _Pairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = samples[self.losers] / samples[self.winners]
         ratios = np.clip(np.nan_to_num(ratios, nan=1.0), 1 / _EXTREME_RATIO, _EXTREME_RATIO)
-        return pooled_kl(self.means[self.winners], self.means[self.losers], ratios)
+        winner, loser = self.means[self.winners], self.means[self.losers]
+        if self.costs is None:
+            return pooled_kl(winner, loser, ratios)
+        return pooled_kl_per_cost(winner, loser, ratios, self.costs[self.losers] / self.costs[self.winners])
 
 
 def _cost_row(prices: FloatArray, width: int) -> csr_array:

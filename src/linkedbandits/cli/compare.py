@@ -18,6 +18,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import Linkage, find_linkage
+from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.runs import Summary
@@ -55,7 +56,8 @@ def compare(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy, with parameters after a colon: linked-ege:median=fresh. Repeat it to compare; "
+            help="A policy, with parameters after a colon: linked-ege:median=fresh, or linked-elimination:costs=1/2/5 "
+            "for most successes per cost. Repeat it to compare; "
             f"without it, {', '.join(DEFAULT_POLICIES)}, and with --table or --correlation "
             f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows."
         ),
@@ -187,11 +189,14 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, link
     if not right:
         return "No policy came to answers of its own that are right often enough; raise --max-plays or choose others."
     first = min(right, key=lambda result: result.summary.plays_mean)
-    last = max(right, key=lambda result: result.summary.plays_mean)
-    best = int(instance.means.argmax())
+    costs = first.policy.goal.costs
+    alike = [result for result in right if result.policy.goal.costs == costs]  # others look for something else
+    last = max(alike, key=lambda result: result.summary.plays_mean)
+    best = int(per_cost(instance.means, costs).argmax())
     share = formatting.percent(instance.means[best])
+    wanted = "the option with most successes per cost" if costs else "the best option"
     text = (
-        f"{first.text} finds the best option ({instance.called(best)}, which works {share} of the time) {soonest}: "
+        f"{first.text} finds {wanted} ({instance.called(best)}, which works {share} of the time) {soonest}: "
         f"after {formatting.count(first.summary.plays_mean)} plays on average"
     )
     if last is not first:

@@ -206,6 +206,8 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     LinkedEGE(delta=0.1, gap=0.05, median='fresh')
     >>> read_policy("uniform-sampling:samples=100", delta=0.1, gap=0.05)
     UniformSampling(delta=None, samples=100, calibration='proved')
+    >>> read_policy("linked-elimination:costs=1/2.5", delta=0.1, gap=0.05).costs
+    (1.0, 2.5)
     """
     name, _, written = text.partition(":")
     parameters: dict[str, Any] = {}
@@ -247,8 +249,11 @@ def check_writable(option: str, path: Path) -> None:
 
 
 def _read_value(text: str) -> Any:
+    """A number or a text; several of them between slashes are a list, since commas are between parameters."""
     if text == "none":
         return None
+    if "/" in text:
+        return [_read_value(part) for part in text.split("/")]
     for kind in (int, float):
         try:
             return kind(text)

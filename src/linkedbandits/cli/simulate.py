@@ -18,6 +18,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
+from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy, check_linkage
 from linkedbandits.runs import Runs
@@ -35,7 +36,8 @@ def simulate(
     policy: Annotated[
         str | None,
         typer.Option(
-            help="The policy, with parameters after a colon: linked-ege:median=fresh. Unless given, "
+            help="The policy, with parameters after a colon: linked-ege:median=fresh, or "
+            "linked-elimination:costs=1/2/5 for most successes per cost. Unless given, "
             "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination."
         ),
     ] = None,
@@ -129,14 +131,22 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
     else:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # names are longer than numbers
         table.add_column("option", overflow="fold")
-    for heading in ("mean", "samples, mean", "samples a play", "named best"):
+    costs = policy.goal.costs
+    if costs:
+        console.print("The best arm is the one with most successes per cost.")
+    for heading in (
+        "mean",
+        *(("cost", "mean per cost") if costs else ()),
+        *("samples, mean", "samples a play", "named best"),
+    ):
         table.add_column(heading, justify="right", no_wrap=True)
-    shown = instance.means.argsort()[::-1][:most_arms]
+    shown = per_cost(instance.means, costs).argsort()[::-1][:most_arms]
     for arm in sorted(shown.tolist()):
         samples = float(runs.samples[:, arm].mean())
         table.add_row(
             str(arm) if instance.options is None else instance.options[arm],
             f"{instance.means[arm]:.4g}",
+            *((f"{costs[arm]:.4g}", f"{instance.means[arm] / costs[arm]:.4g}") if costs else ()),
             formatting.count(samples),
             f"{samples / summary.plays_mean:.3f}",
             formatting.percent(float((runs.arm == arm).mean())),

@@ -24,6 +24,10 @@ a rival that is ahead by epsilon/2, so epochs come to an end, even between exact
 *Told by how much the best arm is ahead* (k = 1), the race is against a sharper claim: that a rival is better than the
 leader by that much. Of the best arm it is true, whichever leads.
 
+*With costs* (k = 1), where the best arm is the one with most successes per cost, the arm with the highest prediction
+per cost leads, and the claim to refute is that a rival has at least as many per cost. Of the best arm it is true,
+whichever leads.
+
 *With neighbours* (k = 1), where arms a few places from the best are right as well, the run ends as soon as one arm that
 is still in has all the others within that many places. The best arm is one of those, unless it was dropped.
 """
@@ -31,15 +35,17 @@ is still in has all the others within that many places. The best arm is one of t
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.checks import check_costs_of_arms
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, Price
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status, per_cost
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.prediction import PRIOR, predict
@@ -103,6 +109,8 @@ class EvidenceRace(InBatches[RaceState]):
     neighbours: int = 0
     told: float = 0.0
     """By how much the best arm is known to be ahead of every other; for k = 1 without a tolerance."""
+    costs: Sequence[float] = ()
+    """What a try of each arm costs, if the arm with most successes per cost is looked for; for k = 1, nothing else."""
     price: Price
 
     @property
@@ -118,7 +126,13 @@ class EvidenceRace(InBatches[RaceState]):
     @property
     def goal(self) -> Goal:
         """The k best arms within the tolerances, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta, k=self.k, tolerance=self.epsilon, neighbours=self.neighbours)
+        return Goal(
+            delta=self.delta,
+            k=self.k,
+            tolerance=self.epsilon,
+            neighbours=self.neighbours,
+            costs=tuple(self.costs),
+        )
 
     def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
         """With the price that samples have under the linkage, and asking for at least ``parallel`` at a time."""
@@ -133,6 +147,7 @@ class EvidenceRace(InBatches[RaceState]):
         if self.k >= arms:
             raise InvalidParameter(f"k={self.k} best of {arms} arms leaves nothing to decide; choose k below {arms}")
         check_something_to_decide(self.neighbours, arms)
+        check_costs_of_arms(self.costs, arms)
         pairs = np.zeros((lanes, self.k, arms))
         near_pairs = pairs if self.epsilon > 0 else np.zeros((lanes, 0, 0))
         leaders = np.tile(np.arange(self.k), (lanes, 1))
@@ -246,7 +261,7 @@ class EvidenceRace(InBatches[RaceState]):
             preferred = np.where(finished[:, np.newaxis], are_leaders(state), preferred)
         ends = np.flatnonzero(state.stopped)
         if ends.size:
-            score = state.prediction[ends] + 2.0 * preferred[ends]
+            score = per_cost(state.prediction[ends], self.costs) + 2.0 * preferred[ends]
             state.top[ends] = np.argsort(-score, axis=1, kind="stable")[:, : self.k]
             state.arm = state.top[:, 0].copy()
 
@@ -256,7 +271,7 @@ class EvidenceRace(InBatches[RaceState]):
         self._find_leaders(state)
         in_lead = are_leaders(state)
         leader_prediction = np.take_along_axis(state.prediction, state.leaders, axis=1)
-        state.recalled = _recalled(state, leader_prediction.min(axis=1))
+        state.recalled = _recalled(state, self._to_beat(state, leader_prediction))
         open_pairs = (state.still_in & ~in_lead)[:, np.newaxis, :] & ~state.refuted
         if self.epsilon > 0:
             open_pairs &= ~state.near_refuted
@@ -274,7 +289,7 @@ class EvidenceRace(InBatches[RaceState]):
         """The k arms of highest prediction; with a tolerance, a leader stays until it is epsilon/2 behind."""
         if self.k == 1 and self.epsilon == 0:
             # Everything is kept at a change: with one leader, any challenger will do.
-            state.leaders = state.prediction.argmax(axis=1)[:, np.newaxis]
+            state.leaders = per_cost(state.prediction, self.costs).argmax(axis=1)[:, np.newaxis]
             state.refuted = ~state.still_in[:, np.newaxis, :]
             return
         score = state.prediction + are_leaders(state) * (self.epsilon / 2 + 1e-12)
@@ -293,13 +308,31 @@ class EvidenceRace(InBatches[RaceState]):
         asked = state.needs > 0
         leaders_asked = np.take_along_axis(state.needs, state.leaders, axis=1)
         rivals = (asked & ~are_leaders(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
-        below = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.told
-        state.own, state.rival, state.sure = _bets(state, rivals & below, leader_prediction, leaders_asked, self.told)
+        slopes = self._slopes(state)
+        line = leader_prediction[:, :, np.newaxis] * (1.0 if slopes is None else slopes) + self.told
+        below = state.prediction[:, np.newaxis, :] < line
+        state.own, state.rival, state.sure = _bets(
+            state, rivals & below, leader_prediction, leaders_asked, self.told, slopes
+        )
         if self.epsilon > 0:
             near = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.epsilon
             state.near_own, state.near_rival, state.near_sure = _bets(
                 state, rivals & near, leader_prediction, leaders_asked, self.epsilon
             )
+
+    def _slopes(self, state: RaceState) -> FloatArray | None:
+        """How many times the mean of each leader an arm must have to be worth as much: (lanes, k, arms)."""
+        if not self.costs:
+            return None
+        costs = np.array(self.costs)
+        return np.asarray(costs / costs[state.leaders][:, :, np.newaxis])
+
+    def _to_beat(self, state: RaceState, leader_prediction: FloatArray) -> FloatArray:
+        """The mean with which an arm is worth as much as the last of the leaders: (lanes, arms), or (lanes, 1)."""
+        slopes = self._slopes(state)
+        if slopes is None:
+            return np.asarray(leader_prediction.min(axis=1, keepdims=True))
+        return np.asarray(np.minimum((leader_prediction[:, :, np.newaxis] * slopes).min(axis=1), 1 - 1e-9))
 
 
 def are_leaders(state: RaceState) -> BoolArray:
@@ -330,7 +363,12 @@ def _indices(pairs: npt.NDArray[Any]) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _bets(
-    state: RaceState, pairs: BoolArray, leader_prediction: FloatArray, leaders_asked: IntArray, shift: float
+    state: RaceState,
+    pairs: BoolArray,
+    leader_prediction: FloatArray,
+    leaders_asked: IntArray,
+    shift: float,
+    slopes: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Bets on the marked pairs; 0 elsewhere."""
     entries, pair_row, cell = _indices(pairs)
@@ -340,19 +378,20 @@ def _bets(
         state.needs.reshape(-1)[cell].astype(np.float64),
         leaders_asked.reshape(-1)[pair_row].astype(np.float64),
         shift,
+        None if slopes is None else slopes.reshape(-1)[entries],
     )
     own, rival, sure = np.zeros((3, pairs.size))
     own[entries], rival[entries], sure[entries] = placed.own, placed.rival, placed.sure
     return own.reshape(pairs.shape), rival.reshape(pairs.shape), sure.reshape(pairs.shape)
 
 
-def _recalled(state: RaceState, leader_prediction: FloatArray) -> BoolArray:
+def _recalled(state: RaceState, to_beat: FloatArray) -> BoolArray:
     """Dropped arms that have had too few samples, for the length of the run, to be so surely behind the leaders."""
     recalled = np.zeros_like(state.still_in)
     lane, arm = (~state.still_in).nonzero()
     if lane.size:
         samples = state.samples[lane, arm]
-        bar = leader_prediction[lane]
+        bar = np.broadcast_to(to_beat, recalled.shape)[lane, arm]
         mean = np.minimum((state.successes[lane, arm] + 0.5) / (samples + 1.0), bar)
         patience = RECALL * np.log(np.maximum(state.level[lane] / samples, 1.0))
         recalled[lane, arm] = samples * divergence(mean, bar) < patience

@@ -6,15 +6,16 @@ Samples the arms that are still in alike, the leader more, and drops an arm when
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.checks import check_delta, check_share, check_whole
+from linkedbandits.checks import check_costs, check_delta, check_share, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Ordered, Price
-from linkedbandits.model import BoolArray, FloatArray
+from linkedbandits.model import BoolArray, FloatArray, per_cost
 from linkedbandits.policies.evidence_race import EARLY_BLOCKS, LOOKS, EvidenceRace, RaceState, divergence
 
 RATIOS = (1.0, 1.5, 2.3, 3.5, 5.5)
@@ -31,6 +32,7 @@ class LinkedElimination(EvidenceRace):
     the run ends accordingly sooner. With ``epsilon=0`` the best arm has to be unique for the run to end by itself.
     ``neighbours`` is a tolerance in places, for arms in a row whose neighbours are alike (bins, prices, thresholds):
     any arm at most that many places from the best is a right answer, and the run ends when all left are that close.
+    ``costs`` has what a try of each arm costs: the best arm is then the one with most successes per cost.
     ``price`` is set by the linkage that the policy runs under, and steers only how often the leader is sampled.
 
     >>> import linkedbandits as lb
@@ -43,6 +45,7 @@ class LinkedElimination(EvidenceRace):
     k: int = 1
     epsilon: float = 0.0
     neighbours: int = field(default=0, kw_only=True, metadata={"saved": "if set"})
+    costs: Sequence[float] = field(default=(), kw_only=True, metadata={"saved": "if set"})
     parallel: int = field(default=1, kw_only=True, repr=False)
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
 
@@ -56,6 +59,18 @@ class LinkedElimination(EvidenceRace):
         check_whole("neighbours", self.neighbours, least=0)
         if self.k > 1 and self.neighbours > 0:
             raise InvalidParameter(f"neighbours={self.neighbours} goes with k=1 alone, not k={self.k}; leave one out")
+        object.__setattr__(self, "costs", check_costs(self.costs))
+        if self.costs:
+            self._check_alone_with_costs()
+
+    def _check_alone_with_costs(self) -> None:
+        others = {"k": self.k if self.k > 1 else 0, "epsilon": self.epsilon, "neighbours": self.neighbours}
+        given = [f"{name}={value!r}" for name, value in others.items() if value]
+        if given:
+            raise InvalidParameter(
+                f"with costs the one arm with most successes per cost is found, without a tolerance; leave out "
+                f"{' and '.join(given)}, or the costs"
+            )
 
     def allocate(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         """One of every rival, and of the leaders the ratio that buys evidence most cheaply.
@@ -72,11 +87,16 @@ class LinkedElimination(EvidenceRace):
     def _cheapest_ratio(self, state: RaceState, rivals: BoolArray, leading: BoolArray) -> FloatArray:
         prediction, samples = state.prediction, state.samples
         lanes = np.arange(rivals.shape[0])
-        hardest = np.where(rivals, prediction, -1.0).argmax(axis=1)
+        hardest = np.where(rivals, per_cost(prediction, self.costs), -1.0).argmax(axis=1)
         weakest = np.where(leading, prediction, 2.0).argmin(axis=1)
-        towards, back = guarded_divergences(
-            prediction[lanes, hardest], samples[lanes, hardest], prediction[lanes, weakest], samples[lanes, weakest]
-        )
+        rival, leader = prediction[lanes, hardest], prediction[lanes, weakest]
+        rival_samples, leader_samples = samples[lanes, hardest], samples[lanes, weakest]
+        towards, back = guarded_divergences(rival, rival_samples, leader, leader_samples)
+        if self.costs:
+            # Each against the mean with which it would be worth as much as the other.
+            slope = np.array(self.costs)[hardest] / np.array(self.costs)[weakest]
+            towards, _ = guarded_divergences(np.minimum(rival / slope, 1.0), rival_samples, leader, leader_samples)
+            _, back = guarded_divergences(rival, rival_samples, np.minimum(slope * leader, 1.0), leader_samples)
         best = np.full(lanes.size, np.inf)
         ratio = np.ones(lanes.size)
         for candidate in RATIOS:

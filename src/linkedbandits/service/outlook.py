@@ -50,7 +50,8 @@ def look_ahead(
         return NOTHING_KNOWN
     # Half a success and half a failure more than were seen: an arm that never succeeded yet is not hopeless.
     means = np.array([(estimate.successes + 0.5) / (estimate.samples + 1) for estimate in estimates])
-    bound = None if _tolerant(goal) else lower(means, goal.delta, setup.linkage, 1 if goal.in_order else goal.k)
+    k = 1 if goal.in_order else goal.k
+    bound = None if _tolerant(goal) else lower(means, goal.delta, setup.linkage, k, costs=goal.costs)
     if bound is not None and not math.isfinite(bound):
         return NOTHING_KNOWN  # a tie: no number of plays would do
 

@@ -153,6 +153,7 @@ def summary_of(standing: Standing) -> dict[str, Any]:
         "plays": standing.plays,
         "done": standing.done,
         "leading": verdict_data(standing.leading),
+        "per_cost": bool(standing.policy.goal.costs),
         "created_at": record.created_at,
     }
 
@@ -167,6 +168,7 @@ def summary_of_damaged(record: ExperimentRecord) -> dict[str, Any]:
         "plays": None,
         "done": False,
         "leading": None,
+        "per_cost": False,
         "created_at": record.created_at,
     }
 

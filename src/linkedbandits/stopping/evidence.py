@@ -11,8 +11,9 @@ is f_c(l)^n_c f_i(l)^n_i, where f_k(l) = 1 + (l - q)(p_k - q)/(q(1 - q)); the we
 is 1 by the choice of q, so their weighted geometric mean is at most 1; and f_c grows in l while f_i falls, which
 covers mu_c < mu_i. (The factor is the e-variable of Turner, Ly and Grünwald for two Bernoulli streams.)
 
-With a *shift* e the same is done for the claim mu_i >= mu_c + e: take q_i = q_c + e and choose p_c so that the
-logarithm of the mean, which is concave along mu_i = mu_c + e, has its maximum 0 at (q_i, q_c).
+The same is done for a claim beyond any other line, mu_i >= r mu_c + e with a *slope* r > 0 and a *shift* e >= 0: take
+(q_i, q_c) on the line and choose p_c so that the logarithm of the mean, which is concave along the line, has its
+maximum 0 at (q_i, q_c). A shift makes that "better by e", the ratio of two costs as slope "as many successes per cost".
 
 Capital starts at 1 and enters the bets bit by bit: of a *reserve* Q_t = R/(R + t), the part Q_{t-1} - Q_t is put in
 before block t. Capital and reserve together are again a nonnegative supermartingale from 1, so by Ville's inequality
@@ -52,23 +53,28 @@ def place_bets(
     samples: FloatArray,
     challenger_samples: FloatArray,
     shift: float = 0.0,
+    slope: FloatArray | None = None,
 ) -> Bets:
-    """Bets against "arm i is at least ``shift`` better than its challenger", for positive sample counts.
+    """Bets against "arm i has at least ``slope`` times the mean of its challenger, and ``shift`` more".
 
-    Predictions must satisfy p_i < p_c + shift, and lie strictly between 0 and 1.
+    Predictions must satisfy p_i < slope p_c + shift, and lie strictly between 0 and 1; sample counts are positive. A
+    slope of None is 1 for all pairs.
 
     >>> bets = place_bets(np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([1.0]))
     >>> float(np.exp(bets.rival + bets.sure)[0].round(6))  # the challenger alone succeeds
     1.52381
     """
-    if shift == 0:
+    if shift == 0 and slope is None:
         up = challenger_prediction - prediction
         up /= samples + challenger_samples
         down = up * challenger_samples
         up *= samples
         null = null_c = prediction + down
     else:
-        null, null_c, down, up = _shifted(prediction, challenger_prediction, samples, challenger_samples, shift)
+        ratio = np.ones_like(prediction) if slope is None else slope
+        pair = prediction, challenger_prediction, samples, challenger_samples
+        null_c = _closest_on_ray(*pair, ratio) if shift == 0 else _close_on_line(*pair, ratio, shift)
+        null, down, up = _tangent(*pair, ratio, shift, null_c)
     # The logarithms of p/q and the like, from the small differences themselves: where arms nearly tie, p/q has lost
     # them to rounding, and a wrong logarithm times very many samples is evidence of nothing. Most of a run's time is
     # spent here, and much of it on new arrays: so there are few.
@@ -96,25 +102,59 @@ def _log_1_plus(value: FloatArray) -> FloatArray:
     return np.log1p(value, out=value)
 
 
-def _shifted(
-    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, shift: float
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The null point (q_i, q_c) for a shifted claim, and how far below and above it to bet.
+def _closest_on_ray(
+    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray
+) -> FloatArray:
+    """Of all points (slope l, l), the l from which samples like the predictions would differ least.
 
-    Any q_c is valid. The mean of p_i - shift and p_c, weighted by precision, is the best to first order; it is kept
-    where both null values are probabilities and q_i lies above p_i. A bet that would put the challenger above its own
-    prediction is made smaller: near 1 it would otherwise lose even if both predictions were right.
+    It minimises samples kl(p, slope l) + challenger_samples kl(c, l), and is the smaller root of slope N l^2 - B l + S.
+    Bets from it to the predictions themselves are tangent.
     """
-    weight = samples / np.maximum(p * (1 - p), 1e-4)
+    successes = samples * p + challenger_samples * c
+    middle = successes * (1 + slope) + slope * samples * (1 - p) + challenger_samples * (1 - c)
+    root = np.sqrt(np.maximum(middle * middle - 4 * slope * (samples + challenger_samples) * successes, 0.0))
+    return np.minimum(2 * successes / (middle + root), _below_one(slope, 0.0))
+
+
+def _close_on_line(
+    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray, shift: float
+) -> FloatArray:
+    """The q_c of a null point close to the predictions.
+
+    Any q_c is valid. The mean of (p_i - shift)/slope and p_c, weighted by precision, is the best to first order; it is
+    kept where both null values are probabilities and q_i lies above p_i.
+    """
+    weight = slope * slope * samples / np.maximum(p * (1 - p), 1e-4)
     weight_c = challenger_samples / np.maximum(c * (1 - c), 1e-4)
-    null_c = (weight * (p - shift) + weight_c * c) / (weight + weight_c)
-    highest = max(1 - shift - 1e-6, 1e-9)
-    null_c = np.clip(null_c, np.minimum(np.maximum(1e-6, p - shift + 1e-9), highest), highest)
-    null = null_c + shift
-    slope = samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null))
+    null_c = (weight * ((p - shift) / slope) + weight_c * c) / (weight + weight_c)
+    highest = np.maximum(_below_one(slope, shift), 1e-9)
+    return np.clip(null_c, np.minimum(np.maximum(1e-6, (p - shift + 1e-9) / slope), highest), highest)
+
+
+def _below_one(slope: FloatArray, shift: float) -> FloatArray:
+    """The highest q_c with which both null values are kept below 1."""
+    return np.minimum(1 - 1e-6, (1 - shift - 1e-6) / slope)
+
+
+def _tangent(
+    p: FloatArray,
+    c: FloatArray,
+    samples: FloatArray,
+    challenger_samples: FloatArray,
+    slope: FloatArray,
+    shift: float,
+    null_c: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The q_i to q_c, and how far below it and above q_c to bet: so that the mean is largest, and 1, at that point.
+
+    A bet that would put the challenger above its own prediction is made smaller: near 1 it would otherwise lose even if
+    both predictions were right.
+    """
+    null = slope * null_c + shift
+    steepness = slope * (samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null)))
     lean = np.maximum(null - p, 0.0)
-    lean = np.minimum(lean, np.maximum(c - null_c, 0.0) / np.maximum(slope, 1e-300))
-    return null, null_c, lean, slope * lean
+    lean = np.minimum(lean, np.maximum(c - null_c, 0.0) / np.maximum(steepness, 1e-300))
+    return null, lean, steepness * lean
 
 
 def reserve(block: int) -> float:

@@ -148,7 +148,10 @@ def lower_bound(cell: dict[str, Any]) -> float | None:
     """
     if cell["delta"] is None or depends(cell):
         return None
-    bound = lower(cell["means"], cell["delta"], cell["linkage"], cell["policy"]["parameters"].get("k", 1))
+    looked_for = cell["policy"]["parameters"]
+    bound = lower(
+        cell["means"], cell["delta"], cell["linkage"], looked_for.get("k", 1), costs=looked_for.get("costs", ())
+    )
     return bound if np.isfinite(bound) else None
 
 

@@ -68,7 +68,8 @@ class PolicyFindings:
     def __str__(self) -> str:
         goal, bound = self.goal, self.error_bound
         several = f"the first {goal.k} of an order" if goal.in_order else f"the {goal.k} best arms"
-        wanted = "the best arm" if goal.k == 1 else several
+        best = "the arm with most successes per cost" if goal.costs else "the best arm"
+        wanted = best if goal.k == 1 else several
         within = [f"{goal.tolerance:g} of the mean"] if goal.tolerance else []
         within += [f"{goal.neighbours} places"] if goal.neighbours else []
         given = [] if goal.delta is None else [f"delta={goal.delta:g}"]
@@ -101,7 +102,8 @@ def check_policy(
     """Hold a policy to the contract, under every linkage that allows what it asks for.
 
     - It is whole, and what it declares makes sense. Parameters whose names mean the same in every policy (``delta``,
-      ``k``, ``epsilon``, ``neighbours``, ``plays``, ``parallel``, ``price``) are declared: nothing else reads them.
+      ``k``, ``epsilon``, ``neighbours``, ``costs``, ``plays``, ``parallel``, ``price``) are declared: nothing else
+      reads them.
     - Its answer has the k arms that it declares; evidence, if it keeps any, is there at any moment.
     - The same seed gives the same trace, in simulation and live.
     - A request changes nothing, and neither does asking without telling.
@@ -430,8 +432,9 @@ def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays:
 
 def _check_every_run_ends(case: _Case) -> None:
     for means in EDGE_CASES:
-        if len(means) > max(case.goal.k, 2 * case.goal.neighbours + 1):  # or there would be nothing to decide
-            _check_ends(case, case.simulate(means, trials=10), len(means))
+        arms = len(case.goal.costs) or len(means)  # costs are for one number of arms alone
+        if arms > max(case.goal.k, 2 * case.goal.neighbours + 1):  # or there would be nothing to decide
+            _check_ends(case, case.simulate(np.resize(means, arms).tolist(), trials=10), arms)
 
 
 def _check_ends(case: _Case, runs: Runs, arms: int) -> None:

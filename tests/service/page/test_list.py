@@ -74,3 +74,13 @@ def test_an_experiment_that_is_not_there_is_said_to_be_missing(service, open_pag
     page = open_page(f"{service.url}/#/experiments/nosuchthing")
     expect(page.get_by_role("heading", name="Nothing here")).to_be_visible()
     expect(page.locator("main")).to_contain_text("nosuchthing")
+
+
+def test_the_list_and_the_page_say_that_an_arm_has_most_successes_per_cost(client, service, open_page):
+    experiment = client.create("worth it", ["cheap", "dear"], lb.LinkedElimination(delta=0.05, costs=[1, 9]))
+    assert play(experiment, {"cheap": 0.5, "dear": 0.9}, 2_000)
+    page = open_page(service.url)
+    expect(row_of(page, "worth it")).to_contain_text("cheap has most successes per cost")
+    page.get_by_role("link", name="worth it", exact=True).click()
+    expect(page.get_by_text("Which of 2 arms has most successes per cost?")).to_be_visible()
+    expect(page.get_by_text("cheap has most successes per cost", exact=True)).to_be_visible()

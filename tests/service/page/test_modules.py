@@ -157,6 +157,7 @@ async (goal) => {
     ("goal", "words"),
     [
         ({"tolerance": 0, "neighbours": 0}, "b is best"),
+        ({"tolerance": 0, "neighbours": 0, "costs": [1, 2]}, "b has most successes per cost"),
         ({"tolerance": 0.02, "neighbours": 0}, "b is best, or within 0.02 of it"),
         ({"tolerance": 0, "neighbours": 1}, "b is best, or at most 1 place from it"),
         ({"tolerance": 0.02, "neighbours": 3}, "b is best, or within 0.02 of it, or at most 3 places from it"),

@@ -83,3 +83,14 @@ def test_what_would_be_best_is_not_drawn_where_arms_depend_on_each_other(tmp_pat
     )
     assert kinds(draw_all(together, tmp_path / "together")) == {"plays-by-delta", "errors-by-delta", "arms-still-in"}
     assert "samples-by-arm" in kinds(draw_all(apart, tmp_path / "apart"))
+
+
+def test_policies_that_look_for_most_successes_per_cost_have_a_panel_of_their_own(tmp_path):
+    costs = '[[policies]]\npolicy = "linked-elimination"\nparameters = { costs = [1, 9] }\n'
+    results = results_of(f"{HEAD}{MEANS}{POLICIES}{costs}", tmp_path / "results")
+    panels = list(everything._samples(results, results.cells))
+    assert [panel.title for panel in panels] == [
+        "mine (ordered, delta 0.1)",
+        "mine, most successes per cost 1/9 (ordered, delta 0.1)",
+    ]
+    assert [panel.time.best for panel in panels] == [(1,), (0,)]

@@ -46,6 +46,7 @@ Parameter = (
     | Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True, ge=-_LARGEST_COUNT, le=_LARGEST_COUNT)]
     | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[list[Annotated[float, Field(strict=True, allow_inf_nan=False)]], Field(max_length=MOST_ARMS)]
     | None
 )
 

@@ -212,6 +212,9 @@ class GoalView(BaseModel):
     neighbours: int = Field(description="How many places an arm may be away from a right answer and still be one.")
     budget: int | None = Field(description="The plays that the policy takes at most, where it has a limit of its own.")
     in_order: bool = Field(description="Are the k arms to be an order, each after those before it have failed?")
+    costs: list[float] = Field(
+        description="What a try of each arm costs, if the arm with most successes per cost is looked for; else empty."
+    )
 
 
 class View(BaseModel):

@@ -12,8 +12,12 @@ export function answerOf({ done, leading, goal }) {
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
   if (leading.settled?.length) return `${subject}: to be tried in this order`;
+  if (perCost(goal)) return `${subject} has most successes per cost`;
   return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(goal)}`;
 }
+
+/** Is the best arm the one with most successes per cost? */
+const perCost = ({ costs = [] }) => costs.length > 0;
 
 function toleranceOf({ tolerance, neighbours }) {
   const value = tolerance > 0 ? `, or within ${tolerance} of it` : "";
@@ -42,8 +46,10 @@ export class Headline {
   }
 }
 
-function questionOf({ linkage_words: tried, goal: { delta, k, in_order: ordered } }, { size }) {
+function questionOf({ linkage_words: tried, goal }, { size }) {
+  const { delta, k, in_order: ordered } = goal;
   let which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
+  if (perCost(goal)) which = `Which of ${count(size)} arms has most successes per cost?`;
   if (ordered) which = `Which ${count(k)} of ${count(size)} arms come first, in which order?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;

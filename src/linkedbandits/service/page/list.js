@@ -76,8 +76,9 @@ class Row {
 
 const leadersOf = ({ leading: { arm, top } }) => (top?.length > 1 ? top : [arm]);
 
-function tailOf({ done, leading }) {
-  if (!done) return "leads";
+function tailOf({ done, leading, per_cost: perCost = false }) {
+  if (!done) return perCost ? "leads, by successes per cost" : "leads";
+  if (leading.status === "confident" && perCost) return "has most successes per cost";
   if (leading.status === "confident" && leading.settled?.length) return "in this order";
   return leading.status === "confident" ? (leading.top?.length > 1 ? "are best" : "is best") : "led at the end";
 }

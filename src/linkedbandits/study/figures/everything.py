@@ -93,7 +93,7 @@ def _samples(results: Results, finished: Iterable[str]) -> Iterator[SamplesPanel
     for title, cells in _settings(results, finished).items():
         if depends(cells[0]):
             continue  # what would be best is known for independent arms alone
-        time = characteristic_time(cells[0]["means"], cells[0]["linkage"], _wanted(cells[0]))
+        time = characteristic_time(cells[0]["means"], cells[0]["linkage"], _wanted(cells[0]), costs=_costs(cells[0]))
         if time.reason is None:
             yield SamplesPanel(title, time, {cell["label"]: _samples_a_play(results, cell) for cell in cells})
 
@@ -119,6 +119,8 @@ def _settings(results: Results, finished: Iterable[str]) -> dict[str, list[CellD
 
     def title(cell: CellData) -> str:
         wanted = "" if _wanted(cell) == 1 else f", {_wanted(cell)} best"
+        if _costs(cell):
+            wanted = f", most successes per cost {'/'.join(f'{cost:g}' for cost in _costs(cell))}"
         return f"{cell['instance']}{wanted} ({described(cell['linkage'], cell['delta'])})"
 
     return grouped((results.cells[key] for key in finished), title)
@@ -127,3 +129,9 @@ def _settings(results: Results, finished: Iterable[str]) -> dict[str, list[CellD
 def _wanted(cell: CellData) -> int:
     """How many best arms the cell's policy looks for."""
     return int(cell["policy"]["parameters"].get("k", 1))
+
+
+def _costs(cell: CellData) -> Sequence[float]:
+    """What a try of each arm costs, if the policy looks for most successes per cost."""
+    costs: Sequence[float] = cell["policy"]["parameters"].get("costs", ())
+    return costs

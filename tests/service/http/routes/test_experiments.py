@@ -9,6 +9,10 @@ from tests.support.problem_documents import check_problem
 NEW = {"name": "directions", "arms": ["north", "east"]}
 
 
+def costs_of(costs):
+    return {"name": "linked-elimination", "parameters": {"delta": 0.05, "costs": costs}}
+
+
 @pytest.mark.parametrize(
     ("change", "problem_type", "words"),
     [
@@ -24,6 +28,9 @@ NEW = {"name": "directions", "arms": ["north", "east"]}
         ({"policy": {"name": "linked-elimination", "parameters": {"delta": 2}}}, "invalid-parameter", "delta=2"),
         ({"policy": {"name": "linked-elimination", "parameters": {"zeta": 2}}}, "invalid-parameter", "'zeta'"),
         ({"policy": {"name": "linked-elimination", "parameters": {"k": 2}}}, "invalid-parameter", "delta"),
+        ({"policy": costs_of([1, 2, 3])}, "invalid-parameter", "3 costs for 2 arms"),
+        ({"policy": costs_of([1, 0])}, "invalid-parameter", "cost 0.0 of arm 1"),
+        ({"policy": costs_of([1, "2"])}, "invalid-request", "costs"),
         ({"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}}, "linkage-mismatch", "free"),
         (
             {"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}, "linkage": "suffix"},
@@ -73,3 +80,11 @@ def test_experiments_are_listed_oldest_first_and_by_their_state(own_service):
     check_problem(
         own_service.http.get("/v1/experiments", params={"status": "asleep"}), 422, "urn:linkedbandits:invalid-request"
     )
+
+
+def test_an_experiment_for_most_successes_per_cost_is_opened_and_shown_as_such(service):
+    policy = {"name": "linked-elimination", "parameters": {"delta": 0.05, "costs": [1, 2.5]}}
+    created = service.http.post("/v1/experiments", json=NEW | {"policy": policy})
+    assert (created.status_code, created.json()["policy"]) == (201, policy)
+    view = service.http.get(f"{created.headers['location']}/view").json()
+    assert view["goal"]["costs"] == [1.0, 2.5]
