@@ -30,14 +30,16 @@ LARGEST_ODDS_RATIO = 10.0
 """What is told where the best arm always succeeds, so that its odds are infinite."""
 
 CAPTION = f"""\
-Mean plays, ± the half-width of their 95 % interval in percent; in brackets the wrong answers, where there were any.
-Trials of a cell at delta 0.1, 0.01, 1e-6: {", ".join(map(str, TRIALS.values()))}; of rules marked 1 \
-{", ".join(map(str, TRIALS_ONE_BY_ONE.values()))}.
-Proof: yes, no, or told: proved if the difference it is told is true.
-Seconds of processor time, for the three deltas together.
-Rules marked 2 ask for one sample at a time. Under ordered that is a play of this arm alone, as under single: the
-figures are the same, and not simulated again. All others ask for samples of several arms, which plays share.
-A run of more than {MOST_PLAYS:,} plays is cut off: a > stands before the mean, and their number after it.
+Mean plays, ± the half-width of their 95 % interval in percent; in brackets the wrong answers, if
+there were any. Proof: yes, no, or told: proved if the difference that the rule is told is true.
+Trials at delta 0.1, 0.01 and 1e-6: {", ".join(map(str, TRIALS.values()))}; \
+of the rules marked 1: {", ".join(map(str, TRIALS_ONE_BY_ONE.values()))}.
+Seconds (s) are of processor time, for the three deltas together.
+Rules marked 2 ask for one sample at a time. Under ordered that is a play of this arm alone, as under
+single: so the figures are the same, and not simulated again. The others ask for samples of several
+arms at once, and plays bring samples of several.
+A run that needs more than {MOST_PLAYS:,} plays is cut off: then a > stands before the mean, and
+how many there were behind it.
 """
 
 
@@ -118,6 +120,10 @@ class Cell:
         return f">{shown}, {self.cut_off} cut off" if self.cut_off else shown
 
 
+def short(delta: float) -> str:
+    return f"{delta:g}".replace("e-0", "e-")
+
+
 def told(means: FloatArray) -> tuple[float, float]:
     """The odds ratio and the gap of the best arm and the second."""
     second, first = np.sort(means)[-2:].tolist()
@@ -151,7 +157,7 @@ class Table:
 
     def show(self, instance: str, means: FloatArray, linkage: str) -> None:
         print(f"\n**{instance}; {linkage}**\n")
-        self._heading("rule", "proof", *(f"{delta:g}" for delta in DELTAS), "s")
+        self._heading("rule", "proof", *map(short, DELTAS), "s")
         least = {delta: lb.bounds.lower(means, delta, linkage) for delta in DELTAS}
         self._least.update({(instance, linkage, delta): plays for delta, plays in least.items()})
         self._row("no rule that is not told beats", "", *(f"{plays:,.0f}" for plays in least.values()), "")
@@ -173,10 +179,11 @@ class Table:
         )
 
     def sum_up(self) -> None:
-        print("\n**Summary**: plays over what no rule that is not told can beat, the geometric mean over the instances")
-        print("(> where runs were cut off); wrong answers in all; seconds of processor time in all\n")
+        print("\n**Summary.** Plays over what no rule that is not told can beat, the geometric mean over instances")
+        print("(> where runs were cut off); wrong answers and seconds in all.\n")
         columns = [(linkage, delta) for linkage in ("single", "ordered") for delta in DELTAS]
-        self._heading("rule", "proof", *(f"{linkage} {delta:g}" for linkage, delta in columns), "wrong", "s")
+        heads = [f"{linkage} {short(delta)}" if delta == DELTAS[0] else short(delta) for linkage, delta in columns]
+        self._heading("rule", "proof", *heads, "wrong", "s")
         for rule in RULES:
             mine = {key: cell for key, cell in self._cells.items() if key[0] == rule.name}
             ratios = [self._ratio(mine, linkage, delta) for linkage, delta in columns]
