@@ -35,9 +35,9 @@ there were any. Proof: yes, no, or told: proved if the difference that the rule 
 Trials at delta 0.1, 0.01 and 1e-6: {", ".join(map(str, TRIALS.values()))}; \
 of the rules marked 1: {", ".join(map(str, TRIALS_ONE_BY_ONE.values()))}.
 Seconds (s) are of processor time, for the three deltas together.
-Rules marked 2 ask for one sample at a time. Under ordered that is a play of this arm alone, as under
-single: so the figures are the same, and not simulated again. The others ask for samples of several
-arms at once, and plays bring samples of several.
+Rules marked 2 ask for one sample at a time. Under ordered that is a play of this arm alone, as it
+is under single: so the figures are the same, and not simulated again. The others ask for samples of
+several arms at once, and plays bring samples of several.
 A run that needs more than {MOST_PLAYS:,} plays is cut off: then a > stands before the mean, and
 how many there were behind it.
 """
