@@ -2,24 +2,29 @@
 
 The k arms with the highest predictions lead. Every other arm is a rival of each leader: capital is bet, pair by pair,
 against "the rival is at least as good as this leader" (:mod:`linkedbandits.stopping.evidence`). A rival is dropped when
-the capital of all its k pairs has reached k/delta since the leaders last changed. The policies differ only in how many
-samples they ask of whom.
+the capital of all its k pairs has reached k/delta since the leaders last changed; (n-k)/delta, if that is less. The
+policies differ only in how many samples they ask of whom.
 
 *The answer is wrong with probability at most delta.* Let a be one of the true k best. While a is no leader, some leader
 is at most as good as a; follow the capital of that pair. At a change of leaders every pair of a is set to the least of
 them, so what we follow never jumps up: with its reserve it is a nonnegative supermartingale from 1, and reaches k/delta
 with probability at most delta/k. To drop a, all its pairs must have. There are k such arms a; and if none is dropped,
-they are the answer. No union over the other arms is needed, and for k = 1 the rule is a single test.
+they are the answer. No union over the other arms is needed, and for k = 1 the rule is a single test. Where k > n-k,
+reserve enters the bets against an arm only while it is a rival. At most n-k of the true k best are that at a time: so
+all that is bet against them, with n-k reserves, is a supermartingale from n-k, and reaches (n-k)/delta with probability
+at most delta.
 
 *Every run ends* where the k best are unique, with finitely many plays in the mean: a dropped arm is never in again, but
 it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if
 a best arm was dropped by bad luck, it returns as the challenger of the rest, and the evidence against those grows.
 
-*With a tolerance* epsilon > 0, half of delta goes to dropping, half to finishing: within an *epoch*, a stretch
-without a change of leaders, capital is also bet against "the rival is more than epsilon better than this leader". In
-epoch e it has to reach 2 k (e+1)(e+2)/delta, and the sum of 1/((e+1)(e+2)) is 1. The run ends when each rival of each
-leader is refuted in the one sense or the other: no rival is then better by more than epsilon. Leaders change only for
-a rival that is ahead by epsilon/2, so epochs come to an end, even between exact ties.
+*With a tolerance* epsilon > 0, a tenth of delta goes to dropping, the rest to finishing: capital is also bet against
+"the rival is more than epsilon better than this leader", and all of it is lost at a change of leaders. The run ends
+when each rival of each leader is refuted in the one sense or the other: no rival is then better by more than epsilon.
+Let a be one of the true k best. What is bet against it beside a leader that it is more than epsilon better than, with
+what is still in reserve, is a nonnegative supermartingale from 1: stretches with other leaders only lose of it. So it
+ever reaches k/delta' with probability at most delta'/k. Leaders change only for a rival that is ahead by a fifth of
+epsilon, so changes come to an end, even between exact ties.
 
 *Told by how much the best arm is ahead* (k = 1), the race is against a sharper claim: that a rival is better than the
 leader by that much. Of the best arm it is true, whichever leads.
@@ -48,18 +53,26 @@ from linkedbandits.linkage import Linkage, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status, per_cost
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
-from linkedbandits.policies.prediction import PRIOR, predict
+from linkedbandits.policies.prediction import PRIOR, plain_means, predict
+from linkedbandits.policies.stakes import MANY_ARMS, at_odds_ratios, shares_of_capital
 from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
-GROWTH = 0.03
+GROWTH = 0.02
 """A block asks for this share of the samples a rival has had."""
-LOOKS = 5
+LOOKS = 2
 """One prediction and one bet serve this many blocks, once the first few are over;"""
 EARLY_BLOCKS = 16
 """before that, every block has its own."""
 FIRST_SUCCESSES = 0.3
 """A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
+TO_FINISH = 0.9
+"""With a tolerance, the share of delta that goes to refuting that a rival is better by more than that."""
+STAYS_AHEAD = 0.2
+"""With a tolerance, a leader stays until another arm is ahead of it by this share of epsilon."""
+SLOW_RESERVE = 30.0
+"""About how many blocks the capital takes to enter bets, where what has entered can be lost at a change of leaders."""
+_MOST_FAVOUR = 50.0
 RECALL = 2.0
 """A dropped arm is sampled again when N kl(mean, leader's) falls below this times log(level / N)."""
 
@@ -68,14 +81,20 @@ RECALL = 2.0
 class RaceState(LaneState):
     """Counts, predictions, the bets of the present block, and the capital they have made.
 
-    Arrays of pairs are (lanes, k, arms). ``level`` is the samples that a rival which was always asked has had,
-    ``ratio`` those of a leader for one of a rival.
+    Arrays of pairs are (lanes, k, arms), those of bets and of capital (lanes, k, arms, stakes). ``level`` is the samples
+    that a rival which was always asked has had, ``ratio`` those of a leader for one of a rival. ``favour`` is by how
+    much, as a logarithm, the ``plain`` means have made likelier what came than the ``shrunken`` ones, up to the samples
+    and successes of ``foreseen``, (lanes, 2, arms).
     """
 
     samples: FloatArray
     successes: FloatArray
     prediction: FloatArray
     mixture: FloatArray
+    plain: FloatArray
+    shrunken: FloatArray
+    favour: FloatArray
+    foreseen: FloatArray
     leaders: IntArray
     top: IntArray
     recalled: BoolArray
@@ -84,7 +103,6 @@ class RaceState(LaneState):
     step: FloatArray
     ratio: FloatArray
     block: IntArray
-    epoch: IntArray
     own: FloatArray
     rival: FloatArray
     sure: FloatArray
@@ -149,7 +167,9 @@ class EvidenceRace(InBatches[RaceState]):
         check_something_to_decide(self.neighbours, arms)
         check_costs_of_arms(self.costs, arms)
         pairs = np.zeros((lanes, self.k, arms))
+        bets = np.zeros((lanes, self.k, arms, self._shares(arms).size))
         near_pairs = pairs if self.epsilon > 0 else np.zeros((lanes, 0, 0))
+        near_bets = near_pairs[..., np.newaxis]
         leaders = np.tile(np.arange(self.k), (lanes, 1))
         return RaceState(
             **open_lanes(lanes, arms),
@@ -157,6 +177,10 @@ class EvidenceRace(InBatches[RaceState]):
             successes=np.zeros((lanes, arms)),
             prediction=np.full((lanes, arms), 0.5),
             mixture=np.tile(PRIOR, (lanes, 1)),
+            plain=np.full((lanes, arms), 0.5),
+            shrunken=np.full((lanes, arms), 0.5),
+            favour=np.zeros(lanes),
+            foreseen=np.zeros((lanes, 2, arms)),
             leaders=leaders,
             top=leaders.copy(),
             recalled=np.zeros((lanes, arms), dtype=np.bool_),
@@ -165,15 +189,14 @@ class EvidenceRace(InBatches[RaceState]):
             step=np.ones(lanes),
             ratio=np.ones(lanes),
             block=np.zeros(lanes, dtype=np.int64),
-            epoch=np.zeros(lanes, dtype=np.int64),
-            own=pairs.copy(),
-            rival=pairs.copy(),
-            sure=pairs.copy(),
-            capital=pairs.copy(),
+            own=bets.copy(),
+            rival=bets.copy(),
+            sure=bets.copy(),
+            capital=bets.copy(),
             refuted=pairs > 0,
-            near_own=near_pairs.copy(),
-            near_rival=near_pairs.copy(),
-            near_sure=near_pairs.copy(),
+            near_own=near_bets.copy(),
+            near_rival=near_bets.copy(),
+            near_sure=near_bets.copy(),
             near_capital=near_pairs.copy(),
             near_refuted=near_pairs > 0,
         )
@@ -205,21 +228,24 @@ class EvidenceRace(InBatches[RaceState]):
 
         With k > 1 it is the least of the arm's pairs. They need not cross together, so it may be dropped before that.
         """
-        kept = reserve(max(int(state.block[0]) - 1, 0))
-        share = 1.0 if self.epsilon == 0 else 0.5
-        evidence = (state.capital.min(axis=1) + kept) * share / self.k
+        kept = self._kept(max(int(state.block[0]) - 1, 0), state.still_in.shape[1])
+        evidence = (state.capital.sum(axis=3).min(axis=1) + kept) / (self._enough(state) * self.delta)
         return np.asarray(np.log10(np.maximum(evidence, 1e-300)))
 
     def _settle(self, state: RaceState, successes: IntArray, block: int) -> bool:
         """Pay out the block's bets. Did that refute anything?"""
         leaders_successes = np.take_along_axis(successes, state.leaders, axis=1)
-        share = self.delta if self.epsilon == 0 else self.delta / 2
+        arms = successes.shape[1]
         entries, log_factor = _log_factors(state.own, state.rival, state.sure, successes, leaders_successes)
-        state.capital += reserve(block - 1) - reserve(block)
-        flat = state.capital.reshape(-1)
-        grown = grow(flat[entries], log_factor)
-        flat[entries] = grown
-        crossed = entries[grown + reserve(block) >= self.k / share]
+        if self.k <= arms - self.k:
+            state.capital += (reserve(block - 1) - reserve(block)) * self._shares(arms)
+        else:  # only while an arm is a rival
+            entering = (reserve(block - 1, SLOW_RESERVE) - reserve(block, SLOW_RESERVE)) * self._shares(arms)
+            state.capital += ~are_leaders(state)[:, np.newaxis, :, np.newaxis] * entering
+        by_pair = state.capital.reshape(-1, state.capital.shape[3])
+        grown = grow(by_pair[entries], log_factor)
+        by_pair[entries] = grown
+        crossed = entries[grown.sum(axis=1) + self._kept(block, arms) >= self._enough(state)]
         if crossed.size:
             state.refuted.reshape(-1)[crossed] = True
             in_lead = are_leaders(state)
@@ -229,11 +255,12 @@ class EvidenceRace(InBatches[RaceState]):
             entries, log_factor = _log_factors(
                 state.near_own, state.near_rival, state.near_sure, successes, leaders_successes
             )
-            # Reserve is for a stream that starts with the run; these start anew with every epoch, whole.
+            state.near_capital += reserve(block - 1, SLOW_RESERVE) - reserve(block, SLOW_RESERVE)
             flat = state.near_capital.reshape(-1)
-            flat[entries] += log_factor
-            epoch = state.epoch[:, np.newaxis, np.newaxis]
-            state.near_refuted |= state.near_capital >= np.log(self.k / share * (epoch + 1.0) * (epoch + 2.0))
+            grown = grow(flat[entries], log_factor[:, 0])
+            flat[entries] = grown
+            near = entries[grown + reserve(block, SLOW_RESERVE) >= self.k / (self.delta * TO_FINISH)]
+            state.near_refuted.reshape(-1)[near] = True
         return crossed.size > 0 or self.epsilon > 0
 
     def _stop_asking(self, state: RaceState, in_lead: BoolArray) -> None:
@@ -267,7 +294,7 @@ class EvidenceRace(InBatches[RaceState]):
 
     def _plan(self, state: RaceState) -> None:
         """Predict, find the leaders, and fix needs and bets from what is known now."""
-        state.prediction, state.mixture = predict(state.samples, state.successes, state.mixture)
+        _predict(state)
         self._find_leaders(state)
         in_lead = are_leaders(state)
         leader_prediction = np.take_along_axis(state.prediction, state.leaders, axis=1)
@@ -292,13 +319,12 @@ class EvidenceRace(InBatches[RaceState]):
             state.leaders = per_cost(state.prediction, self.costs).argmax(axis=1)[:, np.newaxis]
             state.refuted = ~state.still_in[:, np.newaxis, :]
             return
-        score = state.prediction + are_leaders(state) * (self.epsilon / 2 + 1e-12)
+        score = state.prediction + are_leaders(state) * (STAYS_AHEAD * self.epsilon + 1e-12)
         leaders = np.sort(np.argsort(-score, axis=1, kind="stable")[:, : self.k], axis=1)
         changed = (leaders != state.leaders).any(axis=1)
         if changed.any():
-            state.capital[changed] = state.capital[changed].min(axis=1, keepdims=True)
+            state.capital[changed] = _passed_on(state.capital[changed], state.leaders[changed], leaders[changed])
             state.refuted[changed] = False
-            state.epoch = state.epoch + changed
             if self.epsilon > 0:
                 state.near_capital[changed] = 0.0
                 state.near_refuted[changed] = False
@@ -311,14 +337,29 @@ class EvidenceRace(InBatches[RaceState]):
         slopes = self._slopes(state)
         line = leader_prediction[:, :, np.newaxis] * (1.0 if slopes is None else slopes) + self.told
         below = state.prediction[:, np.newaxis, :] < line
-        state.own, state.rival, state.sure = _bets(
-            state, rivals & below, leader_prediction, leaders_asked, self.told, slopes
-        )
+        if state.own.shape[3] == 1:
+            placed = _bets(state, rivals & below, leader_prediction, leaders_asked, self.told, slopes)
+        else:
+            placed = _bets_on_stakes(state, rivals, leader_prediction, leaders_asked)
+        state.own, state.rival, state.sure = placed
         if self.epsilon > 0:
             near = state.prediction[:, np.newaxis, :] < leader_prediction[:, :, np.newaxis] + self.epsilon
             state.near_own, state.near_rival, state.near_sure = _bets(
                 state, rivals & near, leader_prediction, leaders_asked, self.epsilon
             )
+
+    def _enough(self, state: RaceState) -> float:
+        """The capital with which a pair is refuted."""
+        share = self.delta if self.epsilon == 0 else self.delta * (1 - TO_FINISH)
+        return min(self.k, state.still_in.shape[1] - self.k) / share
+
+    def _kept(self, block: int, arms: int) -> float:
+        """What of the reserve counts as capital: all of it, unless only rivals are given any."""
+        return reserve(block) if self.k <= arms - self.k else 0.0
+
+    def _shares(self, arms: int) -> FloatArray:
+        """The part of the capital that is bet on each stake; where the claim is a plain one and arms are few, several."""
+        return shares_of_capital(arms) if self.told == 0 and not self.costs else np.ones(1)
 
     def _slopes(self, state: RaceState) -> FloatArray | None:
         """How many times the mean of each leader an arm must have to be worth as much: (lanes, k, arms)."""
@@ -342,14 +383,53 @@ def are_leaders(state: RaceState) -> BoolArray:
     return marks
 
 
+def _passed_on(capital: FloatArray, leaders: IntArray, new_leaders: IntArray) -> FloatArray:
+    """The capital after a change of leaders, (lanes, k, arms, stakes): that of no pair that a proof follows jumps up.
+
+    Pairs with a leader that stays keep theirs, but have no more than the arm's least against a leader that goes; pairs
+    with a new leader begin with that. An arm that led has nothing against itself: it begins with the least of the rest.
+    """
+    same = new_leaders[:, :, np.newaxis] == leaders[:, np.newaxis, :]
+    itself = leaders[:, :, np.newaxis, np.newaxis] == np.arange(capital.shape[2])[:, np.newaxis]
+    against = np.where(itself, np.inf, capital)
+    goes = ~same.any(axis=1)[:, :, np.newaxis, np.newaxis]
+    least_against_those = np.where(goes, against, np.inf).min(axis=1, keepdims=True)
+    kept = np.take_along_axis(capital, same.argmax(axis=2)[:, :, np.newaxis, np.newaxis], axis=1)
+    kept = np.where(same.any(axis=2)[:, :, np.newaxis, np.newaxis], kept, np.inf)
+    passed_on = np.minimum(kept, least_against_those)
+    rest = np.minimum(against.min(axis=1, keepdims=True), capital.max(axis=1, keepdims=True))
+    return np.where(np.isinf(passed_on), rest, passed_on)
+
+
+def _predict(state: RaceState) -> None:
+    """Weigh the shrunken means against the plain ones, by how likely each has made what came since.
+
+    The leaders stand out, and where there are many arms those that were dropped lie lower than the rest: predictions
+    are drawn to the others.
+    """
+    with np.errstate(divide="ignore"):
+        of_hit, of_miss = np.log(state.plain / state.shrunken), np.log((1 - state.plain) / (1 - state.shrunken))
+    samples, successes = state.samples - state.foreseen[:, 0], state.successes - state.foreseen[:, 1]
+    state.favour = state.favour + np.einsum("ij,ij->i", successes, of_hit)
+    state.favour += np.einsum("ij,ij->i", samples - successes, of_miss)
+    state.foreseen = np.stack([state.samples, state.successes], axis=1)
+
+    pooled = (state.still_in | (state.still_in.shape[1] < MANY_ARMS)) & ~are_leaders(state)
+    state.plain = plain_means(state.samples, state.successes, pooled)
+    state.shrunken, state.mixture = predict(state.samples, state.successes, state.mixture, pooled)
+    trust = 1 / (1 + np.exp(-np.clip(state.favour, -_MOST_FAVOUR, _MOST_FAVOUR)))
+    state.prediction = state.shrunken + trust[:, np.newaxis] * (state.plain - state.shrunken)
+
+
 def _log_factors(
     own: FloatArray, rival: FloatArray, sure: FloatArray, successes: IntArray, leaders_successes: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """The pairs with a bet on them, by flat index, and the logarithm of what each bet brought."""
-    entries, pair_row, cell = _indices(own)
-    value = own.reshape(-1)[entries] * successes.reshape(-1)[cell]
-    value += rival.reshape(-1)[entries] * leaders_successes.reshape(-1)[pair_row]
-    value += sure.reshape(-1)[entries]
+    """The pairs with a bet on them, by flat index, and the logarithms of what each of their bets brought."""
+    entries, pair_row, cell = _indices(own[..., -1])
+    stakes = own.shape[3]
+    value = own.reshape(-1, stakes)[entries] * successes.reshape(-1, 1)[cell]
+    value += rival.reshape(-1, stakes)[entries] * leaders_successes.reshape(-1, 1)[pair_row]
+    value += sure.reshape(-1, stakes)[entries]
     return entries, value
 
 
@@ -370,7 +450,7 @@ def _bets(
     shift: float,
     slopes: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bets on the marked pairs; 0 elsewhere."""
+    """Bets on the marked pairs, all on the predictions; 0 elsewhere."""
     entries, pair_row, cell = _indices(pairs)
     placed = place_bets(
         state.prediction.reshape(-1)[cell],
@@ -382,7 +462,31 @@ def _bets(
     )
     own, rival, sure = np.zeros((3, pairs.size))
     own[entries], rival[entries], sure[entries] = placed.own, placed.rival, placed.sure
-    return own.reshape(pairs.shape), rival.reshape(pairs.shape), sure.reshape(pairs.shape)
+    shape = (*pairs.shape, 1)
+    return own.reshape(shape), rival.reshape(shape), sure.reshape(shape)
+
+
+def _bets_on_stakes(
+    state: RaceState, pairs: BoolArray, leader_prediction: FloatArray, leaders_asked: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bets on the marked pairs: on the predictions where they say that the leader is ahead, and on each odds ratio."""
+    entries, pair_row, cell = _indices(pairs)
+    leader_cell = pair_row // pairs.shape[1] * pairs.shape[2] + state.leaders.reshape(-1)[pair_row]
+    predicted = state.prediction.reshape(-1)[cell], leader_prediction.reshape(-1)[pair_row]
+    asked = state.needs.reshape(-1)[cell].astype(np.float64), leaders_asked.reshape(-1)[pair_row].astype(np.float64)
+    seen = state.samples.reshape(-1)[cell], state.samples.reshape(-1)[leader_cell]
+    means = state.plain.reshape(-1)[cell], state.plain.reshape(-1)[leader_cell]
+    below, above = at_odds_ratios(means, seen, asked)
+    placed = place_bets(
+        np.column_stack([np.minimum(*predicted), below]),
+        np.column_stack([predicted[1], above]),
+        asked[0][:, np.newaxis],
+        asked[1][:, np.newaxis],
+    )
+    shape = (*pairs.shape, 1 + below.shape[1])
+    own, rival, sure = np.zeros((3, pairs.size, shape[3]))
+    own[entries], rival[entries], sure[entries] = placed.own, placed.rival, placed.sure
+    return own.reshape(shape), rival.reshape(shape), sure.reshape(shape)
 
 
 def _recalled(state: RaceState, to_beat: FloatArray) -> BoolArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkedbandits.model import FloatArray
+from linkedbandits.model import BoolArray, FloatArray
 
 NEAR = 3.0
 """Variance of the near slab, in units of an estimate's own variance."""
@@ -23,20 +23,26 @@ PRIOR_ARMS = 3.0
 
 _NEAR_SHRINK = NEAR / (1 + NEAR)
 _MOST_EVIDENCE = 200.0
-_MARGIN = 1e-9
+_MARGIN = 1e-3
+_LEAST_BELOW_1 = 1e-14
 
 
-def predict(samples: FloatArray, successes: FloatArray, mixture: FloatArray) -> tuple[FloatArray, FloatArray]:
+def predict(
+    samples: FloatArray, successes: FloatArray, mixture: FloatArray, pooled: BoolArray
+) -> tuple[FloatArray, FloatArray]:
     """The predicted means, strictly between 0 and 1, and the mixture's new weights.
 
-    ``samples`` and ``successes`` are (lanes, arms), ``mixture`` is (lanes, 3) and starts as :data:`PRIOR`.
+    ``samples`` and ``successes`` are (lanes, arms), ``mixture`` is (lanes, 3) and starts as :data:`PRIOR`. ``pooled``
+    marks the arms that predictions are drawn to: those among which the decision is.
 
-    >>> prediction, _ = predict(np.array([[50.0, 50.0, 50.0]]), np.array([[5.0, 6.0, 25.0]]), PRIOR[np.newaxis])
+    >>> everyone = np.ones((1, 3), dtype=np.bool_)
+    >>> seen = np.array([[50.0, 50.0, 50.0]]), np.array([[5.0, 6.0, 25.0]])
+    >>> prediction, _ = predict(*seen, PRIOR[np.newaxis], everyone)
     >>> prediction.round(2)
     array([[0.15, 0.18, 0.47]])
     """
-    arms = samples.shape[1]
-    centre = (successes.sum(axis=1, keepdims=True) + 0.5) / (samples.sum(axis=1, keepdims=True) + 1.0)
+    arms = pooled.sum(axis=1, keepdims=True)
+    centre = pooled_mean(samples, successes, pooled)
     spread = centre * (1 - centre)
     seen = samples + 1.0
     offset = successes + centre
@@ -63,11 +69,12 @@ def predict(samples: FloatArray, successes: FloatArray, mixture: FloatArray) -> 
     total = near + wide
     total += mixture[:, :1]
     np.divide(1.0, total, out=total)
+    learnt_from = total * pooled
     shares = np.stack(
         [
-            mixture[:, 0] * total.sum(axis=1),
-            np.einsum("ij,ij->i", near, total),
-            np.einsum("ij,ij->i", wide, total),
+            mixture[:, 0] * learnt_from.sum(axis=1),
+            np.einsum("ij,ij->i", near, learnt_from),
+            np.einsum("ij,ij->i", wide, learnt_from),
         ],
         axis=1,
     )
@@ -77,5 +84,25 @@ def predict(samples: FloatArray, successes: FloatArray, mixture: FloatArray) -> 
     keep *= total
     offset *= keep
     offset += centre
-    np.clip(offset, _MARGIN, 1 - _MARGIN, out=offset)
-    return offset, (shares + PRIOR_ARMS * PRIOR) / (arms + PRIOR_ARMS)
+    return between_0_and_1(offset, seen), (shares + PRIOR_ARMS * PRIOR) / (arms + PRIOR_ARMS)
+
+
+def pooled_mean(samples: FloatArray, successes: FloatArray, pooled: BoolArray) -> FloatArray:
+    """The mean of the arms that are marked, taken together: (lanes, 1)."""
+    hits = np.einsum("ij,ij->i", successes, pooled)
+    tries = np.einsum("ij,ij->i", samples, pooled)
+    return np.asarray((hits + 0.5) / (tries + 1.0))[:, np.newaxis]
+
+
+def plain_means(samples: FloatArray, successes: FloatArray, pooled: BoolArray) -> FloatArray:
+    """Each arm's own mean, with one sample more of the pooled mean."""
+    means = successes + pooled_mean(samples, successes, pooled)
+    means /= samples + 1.0
+    return between_0_and_1(means, samples + 1.0)
+
+
+def between_0_and_1(means: FloatArray, samples: FloatArray) -> FloatArray:
+    """In their place, strictly between 0 and 1, by a margin far below what so many samples can tell from 0 and from 1."""
+    margin = np.minimum(_MARGIN / samples, _MARGIN)
+    np.clip(means, margin, 1 - np.maximum(margin, _LEAST_BELOW_1), out=means)
+    return means

@@ -29,7 +29,7 @@ import numpy as np
 
 from linkedbandits.model import FloatArray
 
-RESERVE = 2.0
+RESERVE = 8.0
 """R: about how many blocks the capital takes to enter the bets."""
 
 _ROUNDING = 2.0**-49
@@ -157,13 +157,13 @@ def _tangent(
     return null, lean, steepness * lean
 
 
-def reserve(block: int) -> float:
+def reserve(block: int, slowness: float = RESERVE) -> float:
     """Q_t: what has not entered the bets before block t + 1.
 
-    >>> reserve(0), reserve(2)
-    (1.0, 0.5)
+    >>> reserve(0), reserve(2), reserve(2, slowness=2.0)
+    (1.0, 0.8, 0.5)
     """
-    return RESERVE / (RESERVE + block)
+    return slowness / (slowness + block)
 
 
 def grow(capital: FloatArray, log_factor: FloatArray) -> FloatArray:
