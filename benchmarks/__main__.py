@@ -17,6 +17,7 @@ SECTIONS = {
     "economy": "economy:main",
     "linkages": "economy:other_linkages",
     "against": "economy:against_the_paper",
+    "halving": "halving:main",
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
     "commit-before": "commit_before:main",

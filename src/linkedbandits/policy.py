@@ -144,7 +144,8 @@ class Policy(Protocol[StateT]):
     name: ClassVar[str]
     """What the command line and saved experiments call it, in kebab case."""
     asks: ClassVar[Asks]
-    """The kind of requests it makes."""
+    """The kind of requests it makes. If that is needs, it may ask for tuples where it was fitted to a linkage that allows
+    them."""
     answers_at_any_time: ClassVar[bool] = False
     """Is its answer up to date from the first counts on?
 

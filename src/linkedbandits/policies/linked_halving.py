@@ -3,11 +3,11 @@
 Sample the survivors for a share of the budget, keep the better half, repeat until two are left, and spend on these all
 that remains. Samples are never thrown away. It differs from the original in what a play can do here:
 
-- *A play is a tuple, and no play is spent on making samples equal.* Asked for equal samples, the ordered linkage leaves out
-  the arms that have theirs while the last arms catch up: that is the paper's SuffixSample, and on `one_sparse(10)`
-  and `decreasing(10)` it took a third fewer samples in all than playing all arms every time, and erred more. So where
-  tuples can be asked for, a request is one tuple and a number of plays. Its plays are known beforehand, which keeps the
-  budget exact.
+- *No play is spent on making samples equal.* Asked for equal samples, the ordered linkage leaves out the arms that have
+  theirs while the last arms catch up: the paper's SuffixSample. On ``one_sparse(10)`` that is 6.7 samples a play, and
+  7.7 if all arms are played every time; so halving that asked for equal samples erred more than maximal sampling.
+  Where tuples can be asked for, a request is therefore one tuple and a number of plays. Its plays are known
+  beforehand, which keeps the budget exact.
 - *The tuple is the one that is worth most.* A sample of an arm with t samples is worth w/t^2, by which w/t falls: the
   variance of its mean, weighed. A success hides the arms behind it, so arm i, of mean mu_i, is worth trying if that is
   more than mu_i times what the arms behind it are worth. Where successes are rare all survivors are tried, which is
@@ -76,8 +76,8 @@ class LinkedHalving(WithoutGuarantee, Policy[LinkedHalvingState]):
     hand out some more than the policy needs to its end; there, give the experiment the same number as ``max_plays``.
 
     ``neighbours`` says how many places off the best arm an answer may be. Survivors that are all that close to one of
-    them are not halved further, and share what is left of the plays. ``price`` and ``play`` are set by the linkage that
-    the policy runs under.
+    them are not halved further, and share what is left of the plays. ``price``, ``play`` and ``parallel`` are set by
+    what the policy runs under.
 
     >>> import linkedbandits as lb
     >>> from linkedbandits.policies.linked_halving import LinkedHalving
@@ -88,9 +88,9 @@ class LinkedHalving(WithoutGuarantee, Policy[LinkedHalvingState]):
 
     plays: int
     neighbours: int = field(default=0, metadata={"saved": "if set"})
-    parallel: int = field(default=1, kw_only=True, repr=False, metadata={"saved": "if set"})
+    parallel: int = field(default=1, kw_only=True, repr=False, metadata={"saved": False})
     price: Price = field(default=Ordered.price, repr=False, compare=False, metadata={"saved": False})
-    play: Plays = field(default="needs", kw_only=True, repr=False, metadata={"saved": False})
+    play: Plays = field(default="needs", kw_only=True, repr=False, compare=False, metadata={"saved": False})
 
     name: ClassVar[str] = "linked-halving"
     asks: ClassVar[Asks] = "needs"
