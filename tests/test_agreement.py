@@ -26,6 +26,8 @@ CASES = [
     (lb.UniformSampling(delta=0.2, calibration="plain"), 200),
     (lb.LilUCB(delta=0.2), 200),
     (lb.SuffixUCB(delta=0.2, calibration="plain"), 100),
+    (lb.DeterministicShifting(plays=30), 200),
+    (lb.WholeSequenceEGE(delta=0.5, gap=0.5), 40),
     (lb.LinkedEGE(delta=0.5, gap=0.5), 60),
     (lb.LinkedEGE(delta=0.5), 60),
     (lb.LinkedElimination(delta=0.2), 200),

@@ -233,6 +233,10 @@ GOALS = {
     "LinkedEGE(delta=0.1, gap=0.3, median='fresh')": Goal(delta=0.1),
     "LilUCB(delta=0.1)": Goal(delta=0.1),
     "SuffixUCB(delta=0.1, calibration='proved')": Goal(delta=0.1),
+    "DeterministicShifting(delta=0.1, plays=None, calibration='proved')": Goal(delta=0.1),
+    "DeterministicShifting(delta=None, plays=60, calibration='proved')": Goal(budget=60),
+    "WholeSequenceEGE(delta=0.1, gap=0.3)": Goal(delta=0.1),
+    "WholeSequenceEGE(delta=0.1, gap=None)": Goal(delta=0.1),
 }
 
 

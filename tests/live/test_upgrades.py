@@ -479,7 +479,7 @@ def test_no_earlier_format_is_gone_on_from_with_other_constants(monkeypatch, old
         assert exp.recommend() == before.recommend()
 
 
-OF_THAT_TIME = [policy for policy in EVERY_POLICY if policy.name not in ("linked-duels", "linked-order", "linked-lead")]
+OF_THAT_TIME = [policy for policy in EVERY_POLICY if policy.name in ASKED_IN_FORMAT_2]
 """Policies that there were when saves said nothing of what is asked."""
 
 
@@ -487,7 +487,11 @@ OF_THAT_TIME = [policy for policy in EVERY_POLICY if policy.name not in ("linked
 def test_policies_still_ask_what_they_asked_when_formats_said_nothing_of_it(policy):
     """If one does not, on purpose, saves in formats 1 and 2 start their decision anew: say so in docs/upgrading.md."""
     assert asks_as_in_format_2(policy) == (policy.name not in ASKS_OTHERWISE)
-    assert policy.name in ASKED_IN_FORMAT_2
+
+
+def test_they_are_known_of_every_policy_of_that_time():
+    since = {"linked-duels", "linked-order", "linked-lead", "deterministic-shifting", "whole-sequence-ege"}
+    assert {policy.name for policy in EVERY_POLICY} - since == set(ASKED_IN_FORMAT_2)
 
 
 def test_a_change_of_constants_is_seen_in_every_policy_that_has_some(monkeypatch):

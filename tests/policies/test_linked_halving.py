@@ -87,7 +87,7 @@ def test_an_arm_with_many_samples_is_left_out_if_it_hides_one_with_few():
 
 
 def test_close_rivals_weigh_more():
-    """The first arm is 8 standard errors below: its sample is worth 0.01 of the leader's, and hides 0.05 of 1.3 of it."""
+    """The first arm is 8 standard errors below: a sample is worth 0.01 of the leader's, and hides 0.05 of 1.3 of it."""
     assert seen("ordered", [100] * 3, [4, 50, 45]).tried == [1, 2]
     assert seen("ordered", [100] * 3, [4, 9, 8]).tried == [0, 1, 2]
 
@@ -330,7 +330,7 @@ def test_it_errs_less_than_sampling_without_halving(means, plays):
     ids=["one-sparse-10", "decreasing-10"],
 )
 def test_it_is_no_worse_than_maximal_sampling_where_that_is_best(means, plays):
-    """At most 3.5 standard errors of the difference above it; were it just as good, it would fail with a chance of 2e-4.
+    """At most 3.5 standard errors of the difference above it; just as good, it would fail with a chance of 2e-4.
 
     With equal samples of all survivors it erred 0.064 and 0.173 against 0.036 and 0.140: 8 and 6 standard errors.
     """

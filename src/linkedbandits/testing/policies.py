@@ -108,8 +108,8 @@ def check_policy(
     - The state survives JSON, at any moment, and so does a live experiment with plays in flight.
     - A lane does not depend on the lanes beside it.
     - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
-    - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares, or of one that the linkage
-      allows if that is needs.
+    - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares. Where that is needs,
+      tuples will do if the linkage allows them.
 
     ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
     Raises PolicyCheckFailed at the first violation.
