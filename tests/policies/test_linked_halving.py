@@ -97,6 +97,7 @@ def test_in_free_order_the_arm_of_most_worth_for_its_hits_goes_first():
     assert run.tried == [1, 2, 0]
     run.state.still_in = np.array([[True, False, True]])
     assert run.tried == [2, 0]
+    assert seen("free", [108, 100], [43, 37]).tried == [1, 0]  # worth a little less, but hits are rarer, too
 
 
 def test_dropped_are_those_most_standard_errors_below_the_leader_not_those_of_least_mean():
