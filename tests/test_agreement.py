@@ -26,6 +26,8 @@ CASES = [
     lb.UniformSampling(delta=0.2, calibration="plain"),
     lb.LilUCB(delta=0.2),
     lb.SuffixUCB(delta=0.2, calibration="plain"),
+    lb.DeterministicShifting(plays=30),
+    lb.WholeSequenceEGE(delta=0.5, gap=0.5),
     lb.LinkedEGE(delta=0.5, gap=0.5),
     lb.LinkedEGE(delta=0.5),
     lb.LinkedElimination(delta=0.2),

@@ -237,6 +237,10 @@ GOALS = {
     "LinkedEGE(delta=0.1, gap=0.3, median='fresh')": Goal(delta=0.1),
     "LilUCB(delta=0.1)": Goal(delta=0.1),
     "SuffixUCB(delta=0.1, calibration='proved')": Goal(delta=0.1),
+    "DeterministicShifting(delta=0.1, plays=None, calibration='proved')": Goal(delta=0.1),
+    "DeterministicShifting(delta=None, plays=60, calibration='proved')": Goal(budget=60),
+    "WholeSequenceEGE(delta=0.1, gap=0.3)": Goal(delta=0.1),
+    "WholeSequenceEGE(delta=0.1, gap=None)": Goal(delta=0.1),
 }
 
 
@@ -247,7 +251,7 @@ def test_what_every_policy_looks_for():
     assert ShiftedGates(plays=60).goal == Goal(budget=60)
 
 
-FIXED = (lb.LinkedHalving, lb.MedianElimination, lb.LinkedEGE)
+FIXED = (lb.MedianElimination, lb.LinkedEGE)
 
 
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
@@ -262,7 +266,7 @@ def test_a_policy_is_fitted_to_its_linkage_and_to_the_plays_that_will_be_out(pol
             assert (policy.parallel, told.parallel) == (1, 7)
             assert told.goal == policy.goal
             assert not_told.fitted_to(linkage, 7) == told
-        if isinstance(policy, lb.LinkedElimination | lb.LinkedTrackAndStop):
+        if isinstance(policy, lb.LinkedElimination | lb.LinkedTrackAndStop | lb.LinkedHalving):
             assert told.price is not_told.price is linkage.price
 
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from linkedbandits.model import Verdict
     from linkedbandits.policies import (
         CascadeBAI,
+        DeterministicShifting,
         LilUCB,
         LinkedDuels,
         LinkedEGE,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         MedianElimination,
         SuffixUCB,
         UniformSampling,
+        WholeSequenceEGE,
     )
     from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
     from linkedbandits.runs import Runs, Summary
@@ -85,8 +87,9 @@ else:
         "linkedbandits.live": "Estimate Experiment Play",
         "linkedbandits.model": "Verdict",
         "linkedbandits.policies": (
-            "CascadeBAI LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead LinkedOrder "
-            "LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling"
+            "CascadeBAI DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
+            "LinkedOrder LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
+            "WholeSequenceEGE"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
         "linkedbandits.runs": "Runs Summary",
@@ -122,6 +125,7 @@ __all__ = [
     "ConflictingTell",
     "DamagedResults",
     "DamagedSave",
+    "DeterministicShifting",
     "EngineFailure",
     "ErrorPoint",
     "Estimate",
@@ -171,6 +175,7 @@ __all__ = [
     "UnknownName",
     "UnknownPlay",
     "Verdict",
+    "WholeSequenceEGE",
     "__version__",
     "bounds",
     "error_curve",

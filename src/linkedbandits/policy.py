@@ -147,7 +147,7 @@ class Policy(Protocol[StateT]):
     name: ClassVar[str]
     """What the command line and saved experiments call it, in kebab case."""
     asks: ClassVar[Asks]
-    """The kind of requests it makes."""
+    """The kind of requests it makes; a policy that asks for needs may ask for tuples where its linkage allows them."""
     answers_at_any_time: ClassVar[bool] = False
     """Is its answer up to date from the first counts on?
 

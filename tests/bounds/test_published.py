@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.bounds import corollary_in_kl, paper
+from linkedbandits.bounds import corollary_in_kl, log_log_rate, paper
 from linkedbandits.bounds.divergence import kl
 from tests.support.instances import some_means
 
@@ -98,3 +98,23 @@ def test_bad_input_is_refused():
         paper([0.1, float("nan")], 0.1)
     with pytest.raises(lb.InvalidParameter, match="delta=2"):
         corollary_in_kl([0.1, 0.2], 2)
+
+
+def test_the_log_log_rate_is_the_formula_of_the_source():
+    means, delta = [0.4, 0.1, 0.3, 0.2], 0.05
+    efforts = [log(log(gap**-2)) / gap**2 for gap in (0.3, 0.1, 0.2)]
+    p = 0.6 * 0.9 * 0.7 * 0.8
+    expected = (2 - 4 * delta) * (0.1 * efforts[0] + 0.3 * efforts[1] + 0.2 * efforts[2] + p * efforts[1])
+    assert log_log_rate(means, delta) == pytest.approx(expected)
+
+
+def test_the_log_log_rate_leaves_out_gaps_too_wide_for_its_logarithms():
+    assert log_log_rate([0.9, 0.1, 0.2], 0.1) == 0
+    alone = log_log_rate([0.9, 0.0, 0.5], 0.1)
+    assert alone == pytest.approx(1.6 * (0.5 + 0.1 * 1.0 * 0.5) * log(log(0.4**-2)) / 0.4**2)
+
+
+def test_the_log_log_rate_is_infinite_for_a_tie_and_refuses_what_it_says_nothing_of():
+    assert log_log_rate([0.2, 0.2, 0.1], 0.1) == np.inf
+    with pytest.raises(lb.InvalidParameter, match=r"delta=0\.5 is not below 1/2"):
+        log_log_rate([0.2, 0.1], 0.5)

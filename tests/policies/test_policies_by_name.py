@@ -55,6 +55,10 @@ SAVED = [
     ("linked-ege", {"delta": 0.1, "gap": 0.3, "median": "fresh"}),
     ("lil-ucb", {"delta": 0.1, "parallel": 1}),
     ("suffix-ucb", {"delta": 0.1, "calibration": "proved", "parallel": 1}),
+    ("deterministic-shifting", {"delta": 0.1, "plays": None, "calibration": "proved", "parallel": 1}),
+    ("deterministic-shifting", {"delta": None, "plays": 60, "calibration": "proved", "parallel": 1}),
+    ("whole-sequence-ege", {"delta": 0.1, "gap": 0.3, "parallel": 1}),
+    ("whole-sequence-ege", {"delta": 0.1, "gap": None, "parallel": 1}),
 ]
 """As experiments and studies have them that were saved before policies had a base class; the order counts, too."""
 

@@ -34,6 +34,10 @@ EVERY_POLICY = [
     lb.LinkedEGE(delta=0.1, gap=0.3, median="fresh"),
     lb.LilUCB(delta=0.1),
     lb.SuffixUCB(delta=0.1),
+    lb.DeterministicShifting(delta=0.1),
+    lb.DeterministicShifting(plays=60),
+    lb.WholeSequenceEGE(delta=0.1, gap=0.3),
+    lb.WholeSequenceEGE(delta=0.1),
 ]
 
 

@@ -531,7 +531,11 @@ def test_a_policy_may_not_assume_otherwise_when_it_is_fitted():
         ("ordered tuples", [2, 1, -1, -1], "it asks='ordered tuples', in the arms' order; got [2, 1, -1, -1]"),
         ("tuples", [2, 2, 1, -1], "a tuple must have different arms of 0 to 3; got [2, 2, 1, -1]"),
         ("tuples", [-1, -1, -1, -1], "a tuple must have different arms of 0 to 3; got [-1, -1, -1, -1]"),
-        ("needs", [0, 1, 2, 3], "it asks='needs', so request() must return Needs"),
+        (
+            "needs",
+            [2, 1, -1, -1],
+            "it asks='needs', so request() must return Needs here; [2, 1, -1, -1] cannot be played",
+        ),
     ],
 )
 def test_a_policy_has_to_ask_what_it_declares(asks, order, said):

@@ -13,7 +13,7 @@ from linkedbandits.bounds.expectation import ExpectedPlays, expected_plays
 from linkedbandits.bounds.joint import JointBound, lower_joint
 from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.bounds.order import PriceOfOrder, price_of_order
-from linkedbandits.bounds.published import Improvement, PaperBounds, corollary_in_kl, paper
+from linkedbandits.bounds.published import Improvement, PaperBounds, corollary_in_kl, log_log_rate, paper
 
 __all__ = [
     "CharacteristicTime",
@@ -27,6 +27,7 @@ __all__ = [
     "corollary_in_kl",
     "expected_plays",
     "load",
+    "log_log_rate",
     "lower",
     "lower_joint",
     "paper",

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from linkedbandits.bounds.divergence import kl, kl_of_error
 from linkedbandits.checks import check_probability
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import FloatArray, check_means
 
-__all__ = ["Improvement", "PaperBounds", "corollary_in_kl", "paper"]
+__all__ = ["Improvement", "PaperBounds", "corollary_in_kl", "log_log_rate", "paper"]
 
 _LARGEST_LOG = log(np.finfo(np.float64).max)
 
@@ -126,6 +127,30 @@ def corollary_in_kl(means: npt.ArrayLike, delta: float) -> float:
     if not np.isfinite(samples).all():
         return inf
     return kl_of_error(delta) * float(vector @ samples + np.prod(1 - vector) * samples.max())
+
+
+def log_log_rate(means: npt.ArrayLike, delta: float) -> float:
+    """Evaluate the rate in plays that the paper's source states, and has commented out, after Farrell 1964.
+
+    (2 - 4 delta) (sum of mu_i Delta_i^-2 log log Delta_i^-2 + p Delta^-2 log log Delta^-2), the sum over all arms but
+    the best, where p is the chance that a play of all arms has no hit. (The source calls it M and does not define it;
+    what it says of M is true of p.) **No bound at given means**: what it comes from is a limes superior, along some
+    gaps that shrink to 0, and a policy may take fewer plays at any single instance. It does not grow as delta falls.
+    Where log log is negative or undefined, for gaps above exp(-1/2), it counts as 0.
+
+    >>> round(log_log_rate([0.1, 0.05, 0.05], delta=0.1))
+    1045
+    """
+    vector = check_means(means)
+    check_probability("delta", delta)
+    if delta >= 0.5:
+        raise InvalidParameter(f"delta={delta!r} is not below 1/2, where the rate says nothing; try delta=0.05")
+    rivals = np.delete(vector, vector.argmax())
+    gaps = vector.max() - rivals
+    if gaps.min() == 0:
+        return inf
+    efforts = np.log(np.maximum(-2 * np.log(gaps), 1)) / gaps**2
+    return (2 - 4 * delta) * float(rivals @ efforts + np.prod(1 - vector) * efforts[gaps.argmin()])
 
 
 def _double_logarithms(gaps: FloatArray, delta: float) -> FloatArray:

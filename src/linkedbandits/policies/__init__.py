@@ -7,6 +7,7 @@ from typing import Any
 
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.policies.cascade_bai import CascadeBAI
+from linkedbandits.policies.deterministic_shifting import DeterministicShifting
 from linkedbandits.policies.lil_ucb import LilUCB
 from linkedbandits.policies.linked_duels import LinkedDuels
 from linkedbandits.policies.linked_ege import LinkedEGE
@@ -19,11 +20,13 @@ from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
 from linkedbandits.policies.suffix_ucb import SuffixUCB
 from linkedbandits.policies.uniform_sampling import UniformSampling
+from linkedbandits.policies.whole_sequence_ege import WholeSequenceEGE
 from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
 
 __all__ = [
     "POLICIES",
     "CascadeBAI",
+    "DeterministicShifting",
     "LilUCB",
     "LinkedDuels",
     "LinkedEGE",
@@ -36,6 +39,7 @@ __all__ = [
     "MedianElimination",
     "SuffixUCB",
     "UniformSampling",
+    "WholeSequenceEGE",
     "describe_policy",
     "make_policy",
     "parameter_names",
@@ -57,6 +61,8 @@ POLICIES: dict[str, Any] = {
         MedianElimination,
         LilUCB,
         SuffixUCB,
+        DeterministicShifting,
+        WholeSequenceEGE,
         CascadeBAI,
     )
 }

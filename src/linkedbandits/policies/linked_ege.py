@@ -95,12 +95,8 @@ class LinkedEGE(Policy[LinkedEGEState]):
 
     @property
     def rounds(self) -> float:
-        """The cap on rounds, line 3: ceil(log2(1/gap)), and at least one.
-
-        A gap that is a difference of two floats may miss a power of two by a rounding error; that is no reason
-        for another round.
-        """
-        return np.inf if self.gap is None else max(1, ceil(-log2(self.gap) - 1e-9))
+        """The cap on rounds, line 3."""
+        return most_rounds(self.gap)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedEGEState:
         """Line 2: S_1 = [n], r = 1."""
@@ -114,8 +110,8 @@ class LinkedEGE(Policy[LinkedEGEState]):
 
     def request(self, state: LinkedEGEState) -> Needs:
         """Line 5: SuffixSample(S_r, (2 / eps_r^2) ln(2 / delta_r)); line 6: what median elimination wants."""
-        epsilon, delta = self._resolution(state.round)
-        line_5 = as_count(2 / epsilon**2 * np.log(2 / delta))
+        epsilon, delta = resolution(state.round, self.delta)
+        line_5 = samples_of_a_round(epsilon, delta)
         if self.median == "reuse":
             return suffix_sample(state.still_in, line_5)
         line_6 = stage_samples(epsilon / 2, delta, np.maximum(state.stage, 1))
@@ -140,7 +136,7 @@ class LinkedEGE(Policy[LinkedEGEState]):
 
     def _drop(self, state: LinkedEGEState, nearly_best: IntArray, now: BoolArray) -> None:
         """Lines 7 and 8 in the lanes marked ``now``, with i_r = ``nearly_best``; line 3 decides whether to go on."""
-        epsilon, _ = self._resolution(state.round)
+        epsilon, _ = resolution(state.round, self.delta)
         lanes = np.arange(nearly_best.size)
         threshold = state.averages[lanes, nearly_best] - epsilon
         survives = state.averages >= threshold[:, np.newaxis]
@@ -150,7 +146,22 @@ class LinkedEGE(Policy[LinkedEGEState]):
         state.arm = np.where(now, nearly_best, state.arm)  # i_r always survives its own round
         state.stopped = now & ((state.still_in.sum(axis=1) == 1) | (state.round > self.rounds))
 
-    def _resolution(self, round_number: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Line 4: eps_r = 2^-r / 4 and delta_r = delta / (50 r^3)."""
-        r = round_number.astype(np.float64)
-        return 0.25 * 0.5**r, self.delta / (50.0 * r**3)
+
+def most_rounds(gap: float | None) -> float:
+    """How many rounds a gap allows, ceil(log2(1/gap)) and at least one; without a gap any number.
+
+    A gap that is a difference of two floats may miss a power of two by a rounding error; that is no reason for another
+    round.
+    """
+    return np.inf if gap is None else max(1, ceil(-log2(gap) - 1e-9))
+
+
+def resolution(round_number: IntArray, delta: float) -> tuple[FloatArray, FloatArray]:
+    """Line 4: eps_r = 2^-r / 4 and delta_r = delta / (50 r^3)."""
+    r = round_number.astype(np.float64)
+    return 0.25 * 0.5**r, delta / (50.0 * r**3)
+
+
+def samples_of_a_round(epsilon: FloatArray, delta: FloatArray) -> IntArray:
+    """Line 5: (2 / eps_r^2) ln(2 / delta_r)."""
+    return as_count(2 / epsilon**2 * np.log(2 / delta))

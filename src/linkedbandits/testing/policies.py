@@ -110,7 +110,8 @@ def check_policy(
     - The state survives JSON, at any moment, and so does a live experiment with plays in flight.
     - A lane does not depend on the lanes beside it.
     - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
-    - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares.
+    - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares. Where that is needs,
+      tuples will do if the linkage allows them.
 
     ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
     Raises PolicyCheckFailed at the first violation.
@@ -119,7 +120,7 @@ def check_policy(
     >>> print(check_policy(lb.LinkedHalving(plays=60)))
     LinkedHalving(plays=60, neighbours=0) keeps the contract: 33 checks, under ordered, free, single, suffix.
     It looks for the best arm, given a budget of 60 plays; nothing is proved.
-    It keeps no evidence; told how many plays will be out, it asks the same.
+    It keeps no evidence; told how many plays will be out, it asks for more at a time.
     It assumes independent options, under ordered, free, suffix.
     Of 420 runs 420 ended by its own rule.
     """
@@ -289,13 +290,16 @@ def _check_asks_what_it_declares(case: _Case) -> None:
     for _, request, _ in case.steps():
         if isinstance(request, Needs):
             continue
-        case.require(case.policy.asks != "needs", "it asks='needs', so request() must return Needs")
         for row in request.order.reshape(-1, request.order.shape[-1]).tolist():
             tried = [arm for arm in row if arm >= 0]
             distinct = len(set(tried)) == len(tried) > 0 and max(tried) < arms
             case.require(distinct, f"a tuple must have different arms of 0 to {arms - 1}; got {row}")
-            if case.policy.asks == "suffixes":
-                suffix = tried == list(range(tried[0], arms))
+            suffix = tried == list(range(tried[0], arms))
+            if case.policy.asks == "needs":  # it may ask for more than it has to where a linkage allows that
+                kind: Asks = "suffixes" if suffix else "ordered tuples" if tried == sorted(tried) else "tuples"
+                allowed = case.linkage.allows(kind)
+                case.require(allowed, f"it asks='needs', so request() must return Needs here; {row} cannot be played")
+            elif case.policy.asks == "suffixes":
                 case.require(suffix, f"it asks='suffixes', all arms from one on; got {row}")
             elif case.policy.asks == "ordered tuples":
                 case.require(tried == sorted(tried), f"it asks='ordered tuples', in the arms' order; got {row}")
