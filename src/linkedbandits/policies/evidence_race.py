@@ -6,13 +6,13 @@ the capital of all its k pairs has reached k/delta since the leaders last change
 policies differ only in how many samples they ask of whom.
 
 *The answer is wrong with probability at most delta.* Let a be one of the true k best. While a is no leader, some leader
-is at most as good as a; follow the capital of that pair. At a change of leaders every pair of a is set to the least of
-them, so what we follow never jumps up: with its reserve it is a nonnegative supermartingale from 1, and reaches k/delta
-with probability at most delta/k. To drop a, all its pairs must have. There are k such arms a; and if none is dropped,
-they are the answer. No union over the other arms is needed, and for k = 1 the rule is a single test. Where k > n-k,
-reserve enters the bets against an arm only while it is a rival. At most n-k of the true k best are that at a time: so
-all that is bet against them, with n-k reserves, is a supermartingale from n-k, and reaches (n-k)/delta with probability
-at most delta.
+is at most as good as a; follow the least capital of a's pairs with such leaders. At a change of leaders no pair of a is
+left with more than the least against a leader that goes, so what we follow never jumps up: with its reserve it is a
+nonnegative supermartingale from 1, and reaches k/delta with probability at most delta/k. To drop a, all its pairs must
+have. There are k such arms a; and if none is dropped, they are the answer. No union over the other arms is needed, and
+for k = 1 the rule is a single test. Where k > n-k, reserve enters the bets against an arm only while it is a rival. At
+most n-k of the true k best are that at a time: so all that is bet against them, with n-k reserves, is a supermartingale
+from n-k, and reaches (n-k)/delta with probability at most delta.
 
 *Every run ends* where the k best are unique, with finitely many plays in the mean: a dropped arm is never in again, but
 it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if
@@ -81,10 +81,10 @@ RECALL = 2.0
 class RaceState(LaneState):
     """Counts, predictions, the bets of the present block, and the capital they have made.
 
-    Arrays of pairs are (lanes, k, arms), those of bets and of capital (lanes, k, arms, stakes). ``level`` is the samples
-    that a rival which was always asked has had, ``ratio`` those of a leader for one of a rival. ``favour`` is by how
-    much, as a logarithm, the ``plain`` means have made likelier what came than the ``shrunken`` ones, up to the samples
-    and successes of ``foreseen``, (lanes, 2, arms).
+    Arrays of pairs are (lanes, k, arms), those of bets and of capital (lanes, k, arms, stakes). ``level`` is the
+    samples that a rival which was always asked has had, ``ratio`` those of a leader for one of a rival. ``favour`` is
+    by how much, as a logarithm, the ``plain`` means have made likelier what came than the ``shrunken`` ones, up to the
+    samples and successes of ``foreseen``, (lanes, 2, arms).
     """
 
     samples: FloatArray
@@ -351,14 +351,15 @@ class EvidenceRace(InBatches[RaceState]):
     def _enough(self, state: RaceState) -> float:
         """The capital with which a pair is refuted."""
         share = self.delta if self.epsilon == 0 else self.delta * (1 - TO_FINISH)
-        return min(self.k, state.still_in.shape[1] - self.k) / share
+        best, others = self.k, int(state.still_in.shape[1]) - self.k
+        return min(best, others) / share
 
     def _kept(self, block: int, arms: int) -> float:
         """What of the reserve counts as capital: all of it, unless only rivals are given any."""
         return reserve(block) if self.k <= arms - self.k else 0.0
 
     def _shares(self, arms: int) -> FloatArray:
-        """The part of the capital that is bet on each stake; where the claim is a plain one and arms are few, several."""
+        """The part of the capital that is bet on each stake: several where arms are few and the claim plain."""
         return shares_of_capital(arms) if self.told == 0 and not self.costs else np.ones(1)
 
     def _slopes(self, state: RaceState) -> FloatArray | None:
@@ -398,7 +399,7 @@ def _passed_on(capital: FloatArray, leaders: IntArray, new_leaders: IntArray) ->
     kept = np.where(same.any(axis=2)[:, :, np.newaxis, np.newaxis], kept, np.inf)
     passed_on = np.minimum(kept, least_against_those)
     rest = np.minimum(against.min(axis=1, keepdims=True), capital.max(axis=1, keepdims=True))
-    return np.where(np.isinf(passed_on), rest, passed_on)
+    return np.asarray(np.where(np.isinf(passed_on), rest, passed_on))
 
 
 def _predict(state: RaceState) -> None:

@@ -102,7 +102,7 @@ def plain_means(samples: FloatArray, successes: FloatArray, pooled: BoolArray) -
 
 
 def between_0_and_1(means: FloatArray, samples: FloatArray) -> FloatArray:
-    """In their place, strictly between 0 and 1, by a margin far below what so many samples can tell from 0 and from 1."""
+    """In their place, strictly between 0 and 1: by a margin far below what so many samples can tell from either."""
     margin = np.minimum(_MARGIN / samples, _MARGIN)
     np.clip(means, margin, 1 - np.maximum(margin, _LEAST_BELOW_1), out=means)
     return means
