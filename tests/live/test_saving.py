@@ -121,9 +121,14 @@ def verdict(exp: lb.Experiment) -> list[object]:
     return [exp.done, said.arm, said.status, said.plays, said.error_bound, list(said.top)]
 
 
-@pytest.mark.parametrize("old", SAVED_IN_FORMAT_2, ids=lambda old: old["name"])
+@pytest.mark.parametrize(
+    "old", [old for old in SAVED_IN_FORMAT_2 if old["name"] != "a budget"], ids=lambda old: old["name"]
+)
 def test_a_save_in_format_2_goes_on_as_it_did_then(old):
-    """With plays out, spare, given up and told late; how each went on was written down by the library of that time."""
+    """With plays out, spare, given up and told late; how each went on was written down by the library of that time.
+
+    But for LinkedHalving, which asks otherwise since, and takes what was played as a log.
+    """
     exp = lb.Experiment.from_json(old["saved"])
     assert [exp.plays, exp.late, exp.in_flight] == [old["plays"], old["late"], old["in_flight"]]
     assert estimates(exp) == old["estimates"]

@@ -79,7 +79,8 @@ class DeterministicShifting(EffortOrConfidence, InBatches[DeterministicShiftingS
         """The suffix from the arm whose turn it is."""
         arms = state.samples.shape[1]
         order = state.first[:, np.newaxis] + np.arange(arms)
-        times = batch(state.sweeps, self.parallel)
+        # What is handed out while the last plays of a turn are out is of no use to the next: so turns are longer.
+        times = batch(state.sweeps, 2 * self.parallel - 1)
         if self.plays is not None:
             times = np.minimum(times, self.plays - state.plays)
         return Repeats(np.where(order < arms, order, -1), times)
