@@ -16,6 +16,7 @@ from linkedbandits.bounds.divergence import kl
 from linkedbandits.model import Counts
 from linkedbandits.policies.evidence_race import _log_factors
 from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.policies.stakes import shares_of_capital
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
 ROUNDING = 1e-9
@@ -28,10 +29,10 @@ def outcomes(n_i: int, n_c: int) -> tuple[np.ndarray, np.ndarray]:
 
 def log_factor(bets, x_i, x_c) -> np.ndarray:
     """What the bets bring, by the very lines that settle them in a run: a lane an outcome, with one pair in it."""
-    own, rival, sure = (part.reshape(-1, 1, 1) for part in (bets.own, bets.rival, bets.sure))
+    own, rival, sure = (part.reshape(-1, 1, 1, 1) for part in (bets.own, bets.rival, bets.sure))
     entries, brought = _log_factors(own, rival, sure, x_i.reshape(-1, 1), x_c.reshape(-1, 1))
     value = np.zeros(own.size)  # where nothing is bet, nothing is won or lost
-    value[entries] = brought
+    value[entries] = brought[:, 0]
     return value.reshape(bets.own.shape)
 
 
@@ -219,9 +220,9 @@ def test_the_policy_bets_with_what_it_knew_before_the_block():
     capital = state.capital.copy()
     brought = np.array([0, int(state.needs[0, 1]), 0])
     observe(policy, state, brought)
-    expected = capital + reserve(0) - reserve(1)
+    expected = capital + (reserve(0) - reserve(1)) * shares_of_capital(3)
     own, rival, sure = placed
-    expected = expected * np.exp(own * brought + rival * brought[1] + sure)
+    expected = expected * np.exp(own * brought[:, np.newaxis] + rival * brought[1] + sure)
     assert state.capital[0, 0, [0, 2]] == pytest.approx(expected[0, 0, [0, 2]])
     assert not np.array_equal(placed[0], state.own)
 

@@ -360,7 +360,8 @@ class EvidenceRace(InBatches[RaceState]):
 
     def _shares(self, arms: int) -> FloatArray:
         """The part of the capital that is bet on each stake: several where arms are few and the claim plain."""
-        return shares_of_capital(arms) if self.told == 0 and not self.costs else np.ones(1)
+        plain = self.told == 0 and len(set(self.costs)) <= 1
+        return shares_of_capital(arms) if plain else np.ones(1)
 
     def _slopes(self, state: RaceState) -> FloatArray | None:
         """How many times the mean of each leader an arm must have to be worth as much: (lanes, k, arms)."""
