@@ -28,6 +28,7 @@ def instances():
     yield "means 0 and 1", np.array([0.0, 1.0, 0.0, 0.9])
     yield "all low but one", np.array([0.0, 0.0, 0.02, 0.0])
     yield "1 against 0.98", np.array([0.98, 1.0])
+    yield "ten-billionths", np.array([1e-10, 7e-11, 5e-11])
     for number in range(RANDOM_INSTANCES):
         yield f"random {number}", random_means(4 + number % 5, number)
 
@@ -45,6 +46,26 @@ def beyond_one_best_arm():
         "ordered",
         None,
     )
+    yield "k=3 of 4, near-equal", [0.6, 0.52, 0.5, 0.51], lambda d: lb.LinkedElimination(d, k=3), "ordered", None
+    sparse = np.where(np.arange(10) % 3 == 1, 0.05, 0.1)
+    yield "k=7 of 10", sparse, lambda d: lb.LinkedElimination(d, k=7), "ordered", None
+    for linkage in ("ordered", "free", "single"):
+        yield (
+            f"costs, {linkage}",
+            [0.2, 0.39, 0.6, 0.1],
+            lambda d: lb.LinkedElimination(d, costs=[1.0, 2.0, 3.1, 1.0]),
+            linkage,
+            None,
+        )
+        for told in ({"odds_ratio": 1.2}, {"lift": 0.1}, {"gap": 0.04}):
+            exact = [0.44, 0.48, 0.43, 0.4]  # as far ahead as is told, or just a little further
+            yield (
+                f"linked-lead told {told}, {linkage}",
+                _far_enough(exact, told),
+                lambda d, t=told: lb.LinkedLead(d, **t),
+                linkage,
+                None,
+            )
     yield "k=3 of increasing", lb.scenarios.increasing(8), lambda d: lb.LinkedElimination(d, k=3), "ordered", None
     for means, epsilon in (([0.5, 0.39, 0.39], 0.1), ([0.97, 0.91, 0.91], 0.05), ([0.1, 0.07, 0.02], 0.02)):
         yield (
@@ -56,6 +77,17 @@ def beyond_one_best_arm():
         )
     yield "k=2, epsilon=0.05", [0.6, 0.5, 0.44, 0.44], lambda d: lb.LinkedElimination(d, 2, 0.05), "ordered", None
     yield "parallel=16, near-equal", near, lb.LinkedElimination, "ordered", 16
+
+
+def _far_enough(means: list[float], told: dict[str, float]) -> list[float]:
+    """The same with the best arm just as far ahead as is told: there errors are likeliest."""
+    second = sorted(means)[-2]
+    if "gap" in told:
+        best = second + told["gap"]
+    else:
+        odds = second / (1 - second) * (told.get("odds_ratio") or 1 + told["lift"])
+        best = odds / (1 + odds)
+    return [best if mean == max(means) else mean for mean in means]
 
 
 def report_beyond() -> None:

@@ -82,7 +82,7 @@ def test_csv_has_a_row_a_trial(tmp_path):
 
 
 def test_trials_that_ran_out_of_plays_are_reported():
-    result = run("simulate", "--means", "0.3,0.3", "--trials", "20", "--max-plays", "500")
+    result = run("simulate", "--means", "0.3,0.3", "--trials", "20", "--max-plays", "500", "--delta", "1e-6")
     assert "100 % of the trials ended with their budget, undecided." in result.stdout
 
 

@@ -41,7 +41,7 @@ OTHER_CONSTANTS = {
 }
 WITHOUT_CONSTANTS = ("linked-ege", "median-elimination")
 """Policies whose numbers are those of the paper."""
-ASKS_OTHERWISE = ("linked-halving",)
+ASKS_OTHERWISE = ("linked-halving", "linked-elimination", "linked-track-and-stop")
 """Policies that ask otherwise now than when formats 1 and 2 were written, on purpose."""
 
 
