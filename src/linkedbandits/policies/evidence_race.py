@@ -60,7 +60,7 @@ from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
 GROWTH = 0.02
 """A block asks for this share of the samples a rival has had."""
-LOOKS = 2
+LOOKS = 3
 """One prediction and one bet serve this many blocks, once the first few are over;"""
 EARLY_BLOCKS = 16
 """before that, every block has its own."""
