@@ -57,7 +57,7 @@ def main() -> None:
     for policy, claim in (
         (lb.UniformSampling(delta=0.1), 3),
         (lb.LinkedEGE(delta=0.1, gap=0.05), 3),
-        (lb.LinkedElimination(delta=0.1), 4),
+        (lb.LinkedElimination(delta=0.1), 6),
         (lb.LinkedTrackAndStop(delta=0.1), 30),
     ):
         total, draws = cost(policy, means, trials=10_000)
