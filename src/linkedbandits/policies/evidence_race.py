@@ -56,7 +56,7 @@ from linkedbandits.policies.neighbours import check_something_to_decide, within_
 from linkedbandits.policies.prediction import PRIOR, plain_means, predict
 from linkedbandits.policies.stakes import MANY_ARMS, at_odds_ratios, shares_of_capital
 from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
-from linkedbandits.stopping.evidence import grow, place_bets, reserve
+from linkedbandits.stopping.evidence import entering, grow, place_bets, reserve
 
 GROWTH = 0.02
 """A block asks for this share of the samples a rival has had."""
@@ -72,9 +72,10 @@ STAYS_AHEAD = 0.2
 """With a tolerance, a leader stays until another arm is ahead of it by this share of epsilon."""
 SLOW_RESERVE = 30.0
 """About how many blocks the capital takes to enter bets, where what has entered can be lost at a change of leaders."""
-_MOST_FAVOUR = 50.0
 RECALL = 2.0
 """A dropped arm is sampled again when N kl(mean, leader's) falls below this times log(level / N)."""
+
+_MOST_FAVOUR = 50.0
 
 
 @dataclass
@@ -228,8 +229,9 @@ class EvidenceRace(InBatches[RaceState]):
 
         With k > 1 it is the least of the arm's pairs. They need not cross together, so it may be dropped before that.
         """
-        kept = self._kept(max(int(state.block[0]) - 1, 0), state.still_in.shape[1])
-        evidence = (state.capital.sum(axis=3).min(axis=1) + kept) / (self._enough(state) * self.delta)
+        arms = state.still_in.shape[1]
+        kept = self._kept(max(int(state.block[0]) - 1, 0), arms)
+        evidence = (state.capital.sum(axis=3).min(axis=1) + kept) / (self._enough(arms) * self.delta)
         return np.asarray(np.log10(np.maximum(evidence, 1e-300)))
 
     def _settle(self, state: RaceState, successes: IntArray, block: int) -> bool:
@@ -237,15 +239,15 @@ class EvidenceRace(InBatches[RaceState]):
         leaders_successes = np.take_along_axis(successes, state.leaders, axis=1)
         arms = successes.shape[1]
         entries, log_factor = _log_factors(state.own, state.rival, state.sure, successes, leaders_successes)
-        if self.k <= arms - self.k:
-            state.capital += (reserve(block - 1) - reserve(block)) * self._shares(arms)
-        else:  # only while an arm is a rival
-            entering = (reserve(block - 1, SLOW_RESERVE) - reserve(block, SLOW_RESERVE)) * self._shares(arms)
-            state.capital += ~are_leaders(state)[:, np.newaxis, :, np.newaxis] * entering
+        if self._only_rivals_get_capital(arms):
+            rivals = ~are_leaders(state)[:, np.newaxis, :, np.newaxis]
+            state.capital += rivals * (entering(block, SLOW_RESERVE) * self._shares(arms))
+        else:
+            state.capital += entering(block) * self._shares(arms)
         by_pair = state.capital.reshape(-1, state.capital.shape[3])
         grown = grow(by_pair[entries], log_factor)
         by_pair[entries] = grown
-        crossed = entries[grown.sum(axis=1) + self._kept(block, arms) >= self._enough(state)]
+        crossed = entries[grown.sum(axis=1) + self._kept(block, arms) >= self._enough(arms)]
         if crossed.size:
             state.refuted.reshape(-1)[crossed] = True
             in_lead = are_leaders(state)
@@ -255,7 +257,7 @@ class EvidenceRace(InBatches[RaceState]):
             entries, log_factor = _log_factors(
                 state.near_own, state.near_rival, state.near_sure, successes, leaders_successes
             )
-            state.near_capital += reserve(block - 1, SLOW_RESERVE) - reserve(block, SLOW_RESERVE)
+            state.near_capital += entering(block, SLOW_RESERVE)
             flat = state.near_capital.reshape(-1)
             grown = grow(flat[entries], log_factor[:, 0])
             flat[entries] = grown
@@ -313,7 +315,7 @@ class EvidenceRace(InBatches[RaceState]):
         self._place(state, leader_prediction)
 
     def _find_leaders(self, state: RaceState) -> None:
-        """The k arms of highest prediction; with a tolerance, a leader stays until it is epsilon/2 behind."""
+        """The k arms of highest prediction; with a tolerance, a leader stays until it is clearly behind."""
         if self.k == 1 and self.epsilon == 0:
             # Everything is kept at a change: with one leader, any challenger will do.
             state.leaders = per_cost(state.prediction, self.costs).argmax(axis=1)[:, np.newaxis]
@@ -348,15 +350,18 @@ class EvidenceRace(InBatches[RaceState]):
                 state, rivals & near, leader_prediction, leaders_asked, self.epsilon
             )
 
-    def _enough(self, state: RaceState) -> float:
+    def _only_rivals_get_capital(self, arms: int) -> bool:
+        """Where most arms are among the best, for then delta need not be shared among all of these."""
+        return self.k > arms - self.k
+
+    def _enough(self, arms: int) -> float:
         """The capital with which a pair is refuted."""
         share = self.delta if self.epsilon == 0 else self.delta * (1 - TO_FINISH)
-        best, others = self.k, int(state.still_in.shape[1]) - self.k
-        return min(best, others) / share
+        return min(self.k, arms - self.k) / share
 
     def _kept(self, block: int, arms: int) -> float:
-        """What of the reserve counts as capital: all of it, unless only rivals are given any."""
-        return reserve(block) if self.k <= arms - self.k else 0.0
+        """What of the reserve counts as capital."""
+        return 0.0 if self._only_rivals_get_capital(arms) else reserve(block)
 
     def _shares(self, arms: int) -> FloatArray:
         """The part of the capital that is bet on each stake: several where arms are few and the claim plain."""
@@ -409,8 +414,7 @@ def _predict(state: RaceState) -> None:
     The leaders stand out, and where there are many arms those that were dropped lie lower than the rest: predictions
     are drawn to the others.
     """
-    with np.errstate(divide="ignore"):
-        of_hit, of_miss = np.log(state.plain / state.shrunken), np.log((1 - state.plain) / (1 - state.shrunken))
+    of_hit, of_miss = np.log(state.plain / state.shrunken), np.log((1 - state.plain) / (1 - state.shrunken))
     samples, successes = state.samples - state.foreseen[:, 0], state.successes - state.foreseen[:, 1]
     state.favour = state.favour + np.einsum("ij,ij->i", successes, of_hit)
     state.favour += np.einsum("ij,ij->i", samples - successes, of_miss)

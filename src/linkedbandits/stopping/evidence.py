@@ -166,6 +166,15 @@ def reserve(block: int, slowness: float = RESERVE) -> float:
     return slowness / (slowness + block)
 
 
+def entering(block: int, slowness: float = RESERVE) -> float:
+    """Q_{t-1} - Q_t: what enters the bets before block t.
+
+    >>> round(entering(1), 6)
+    0.111111
+    """
+    return reserve(block - 1, slowness) - reserve(block, slowness)
+
+
 def grow(capital: FloatArray, log_factor: FloatArray) -> FloatArray:
     """The capital after its bets are settled.
 
