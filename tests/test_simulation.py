@@ -32,7 +32,7 @@ def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
 def test_the_memory_limit_does_not_change_the_runs(policy):
     trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
-    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 300}
+    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 60}
     whole = lb.simulate(MEANS, policy, **settings)
     piecewise = lb.simulate(MEANS, policy, **settings, memory_limit=1)
     assert same_runs(whole, piecewise)
@@ -101,7 +101,7 @@ MANY_TRIALS = """
 from pathlib import Path
 import linkedbandits as lb
 for policy in (lb.UniformSampling(delta=0.1), lb.LinkedTrackAndStop(delta=0.1), lb.SuffixUCB(delta=0.1)):
-    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=200_000, seed=1, max_plays=8)
+    runs = lb.simulate([0.9] + [0.1] * 9, policy, trials=200_000, seed=1, max_plays=5)
     assert runs.samples.shape == (200_000, 10)
 # The most memory since the program began; getrusage would count what the process had before that.
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

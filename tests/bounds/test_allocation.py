@@ -17,7 +17,7 @@ EVERY_LINKAGE = pytest.mark.parametrize("linkage", LINKAGES.values(), ids=LINKAG
 @EVERY_LINKAGE
 def test_convex_search_and_linear_programme_agree(linkage):
     rng = np.random.default_rng([20240501, list(LINKAGES).index(linkage.name)])
-    for _ in range(50):
+    for _ in range(20):
         means = random_means(rng, int(2 + 39 * rng.random() ** 2))
         best = int(means.argmax())
         searched = allocate_by_search(means, best, linkage)

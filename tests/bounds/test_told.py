@@ -27,7 +27,7 @@ def by_brute_force(means, linkage, **told):
     conditions = []
     for rival in range(means.size):
         if rival != best:
-            for x in np.linspace(means[rival], 1, 1202)[1:-1]:
+            for x in np.linspace(means[rival], 1, 402)[1:-1]:
                 y = behind(x, **told)
                 if y > 0:
                     row = kl(means, np.minimum(means, y))

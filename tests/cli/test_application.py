@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from linkedbandits.cli import COMMANDS, application
-from tests.support.command_line import run
+from tests.support.command_line import run, run_in_its_own_process
 from tools.waiting import SECONDS
 
 
@@ -41,3 +41,21 @@ def test_a_command_does_not_load_what_it_does_not_use():
         [sys.executable, "-c", f"{begin}; {heavy}"], capture_output=True, text=True, check=True, timeout=SECONDS
     )
     assert loaded.stdout == "[]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "--arms", "3", "--trials", "50", "--seed", "1"),
+        ("simulate", "--means", "0.9,0.1", "--trials", "50", "--seed", "1", "--json"),
+        ("bounds", "--means", "0.9,0.1"),
+        ("study", "nowhere.toml"),
+    ],
+    ids=" ".join,
+)
+def test_a_process_of_its_own_says_what_is_said_in_this_one(arguments):
+    """Most tests of commands begin no process; so what they see has to be what a user sees."""
+    alone, here = run_in_its_own_process(*arguments), run(*arguments)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+    assert alone.stdout or alone.stderr

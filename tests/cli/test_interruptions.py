@@ -77,7 +77,7 @@ def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder
     """After a random time: while modules are read, workers begin, chunks run or tables are written."""
     arguments, kept = LONG[name]
     with started(*PATIENT, *arguments) as process:
-        time.sleep(random.Random(f"{name} {number}").uniform(0.0, 4.0))
+        time.sleep(random.Random(f"{name} {number}").uniform(0.0, 2.5))
         begun = descendants(process.pid)
         process.send_signal(number)
         said, complained = process.communicate(timeout=SECONDS)
@@ -125,7 +125,7 @@ def test_what_runs_in_the_background_of_a_script_hears_no_ctrl_c(folder):
     with started(*command) as process:
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.communicate(timeout=3)
+            process.communicate(timeout=1.5)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=SECONDS)
     assert process.returncode == 143

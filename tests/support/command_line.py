@@ -1,4 +1,4 @@
-"""The real command line, in a process of its own."""
+"""The real command line, from its entry point on."""
 
 from __future__ import annotations
 
@@ -32,11 +32,31 @@ def environment_of_scripts() -> dict[str, str]:
     return environment(PYTHONPATH=os.pathsep.join([str(ROOT), *already]))
 
 
-def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+def run_in_its_own_process(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run ``linkedbandits`` in pipes, with this and that in its environment."""
     return subprocess.run(
         [*COMMAND, *arguments], capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(**extra)
     )
+
+
+def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """The same from the entry point on, in this process: half of what a short command takes is to begin a process."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["linkedbandits", *arguments])
+        wanted = environment(**extra)
+        for name in os.environ.keys() - wanted.keys():
+            patch.delenv(name)
+        for name, value in wanted.items():
+            patch.setenv(name, value)
+        try:
+            cli.run()
+        except SystemExit as ending:
+            status = ending.code or 0
+        else:
+            status = 0
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(["linkedbandits", *arguments], status, out.getvalue(), err.getvalue())
 
 
 def run_json(*arguments: str) -> Any:
@@ -47,13 +67,9 @@ def run_json(*arguments: str) -> Any:
 
 
 def refusal(*arguments: str) -> str:
-    """The one line with which a command refuses its arguments; in this process, for refusals are many."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["linkedbandits", *arguments])
-        with pytest.raises(SystemExit) as ending:
-            cli.run()
-    assert (ending.value.code, out.getvalue()) == (2, "")
-    line, end = err.getvalue().removeprefix("linkedbandits: ").split("\n")
+    """The one line with which a command refuses its arguments."""
+    result = run(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    line, end = result.stderr.removeprefix("linkedbandits: ").split("\n")
     assert end == ""
     return line

@@ -84,7 +84,7 @@ def worst_with_best_mean(
     The instance is made of three groups of equal arms, each of at most ``largest_group``, with the best arm before,
     between or behind them. Returns its means.
 
-    >>> means = worst_with_best_mean(1.0, 1, np.random.default_rng(1), looks=50)
+    >>> means = worst_with_best_mean(1.0, 1, np.random.default_rng(1), starts=0, looks=40)
     >>> round(price_of_order(means).ratio, 2)
     2.0
     """
