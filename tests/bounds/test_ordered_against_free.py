@@ -23,7 +23,7 @@ def test_the_search_for_the_worst_keeps_to_its_terms():
 
 @pytest.mark.slow
 def test_the_exploration():
-    families = explore(np.random.default_rng(1), draws=3, starts=0, looks=10)
+    families = explore(np.random.default_rng(1), draws=3, starts=0, looks=6)
     assert max(family.largest for family in families) > 1.5
     assert all(1 <= family.median <= family.largest <= 2 for family in families)
     for family in families:
