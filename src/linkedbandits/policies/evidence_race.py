@@ -445,7 +445,7 @@ def _times_log_ratio(times: FloatArray, one: FloatArray, other: FloatArray) -> F
 
     Logarithms are dear, and what came not once needs none: early blocks bring no hits of most arms.
     """
-    came = np.flatnonzero(times)
+    came = np.flatnonzero(times != 0)  # comparing first takes a fraction of the time
     log_ratio = np.zeros(times.shape)
     log_ratio.reshape(-1)[came] = np.log(one.take(came) / other.take(came))
     return np.asarray(np.einsum("ij,ij->i", times, log_ratio))
