@@ -190,8 +190,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         hits = counts.hits.reshape(lanes, 2, arms, 2)
         was_in = state.still_in
         settle_bets(state, hits, 1 / self.delta)
-        state.new_hits = state.new_hits + hits
-        state.challenged = state.challenged + state.challenging
+        state.new_hits += hits
+        state.challenged += state.challenging
         if state.still_in is not was_in:
             state.challenging = state.challenging & (state.still_in | ~was_in)
             self._answer(state)
@@ -329,7 +329,7 @@ def settle_bets(state: DuelsState, hits: IntArray, enough: float, missed: IntArr
     by_first, by_second = hits[..., 0].reshape(-1), hits[..., 1].reshape(-1)
     won = np.empty((state.bets.shape[2], cell.size))  # in the order of the fields of DuelBets
     won[0] = 1
-    won[1] = sum_over_arms(hits[:, 1, :, 0]).take(lane)
+    won[1] = np.einsum("ij->i", hits[:, 1, :, 0]).take(lane)
     won[2], won[5] = by_first.take(led), by_second.take(led)
     won[3], won[4] = by_first.take(own), by_second.take(own)
     if missed is not None:

@@ -71,7 +71,7 @@ def place_bets(
         up *= samples
         null = null_c = prediction + down
     else:
-        ratio = np.ones_like(prediction) if slope is None else slope
+        ratio = 1.0 if slope is None else slope
         pair = prediction, challenger_prediction, samples, challenger_samples
         null_c = _closest_on_ray(*pair, ratio) if shift == 0 else _close_on_line(*pair, ratio, shift)
         null, down, up = _tangent(*pair, ratio, shift, null_c)
@@ -103,7 +103,7 @@ def _log_1_plus(value: FloatArray) -> FloatArray:
 
 
 def _closest_on_ray(
-    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray
+    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray | float
 ) -> FloatArray:
     """Of all points (slope l, l), the l from which samples like the predictions would differ least.
 
@@ -117,7 +117,12 @@ def _closest_on_ray(
 
 
 def _close_on_line(
-    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray, shift: float
+    p: FloatArray,
+    c: FloatArray,
+    samples: FloatArray,
+    challenger_samples: FloatArray,
+    slope: FloatArray | float,
+    shift: float,
 ) -> FloatArray:
     """The q_c of a null point close to the predictions.
 
@@ -131,9 +136,9 @@ def _close_on_line(
     return np.clip(null_c, np.minimum(np.maximum(1e-6, (p - shift + 1e-9) / slope), highest), highest)
 
 
-def _below_one(slope: FloatArray, shift: float) -> FloatArray:
+def _below_one(slope: FloatArray | float, shift: float) -> FloatArray:
     """The highest q_c with which both null values are kept below 1."""
-    return np.minimum(1 - 1e-6, (1 - shift - 1e-6) / slope)
+    return np.asarray(np.minimum(1 - 1e-6, (1 - shift - 1e-6) / slope))
 
 
 def _tangent(
@@ -141,7 +146,7 @@ def _tangent(
     c: FloatArray,
     samples: FloatArray,
     challenger_samples: FloatArray,
-    slope: FloatArray,
+    slope: FloatArray | float,
     shift: float,
     null_c: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
