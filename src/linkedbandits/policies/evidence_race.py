@@ -9,10 +9,10 @@ policies differ only in how many samples they ask of whom.
 is at most as good as a; follow a's pair with such a leader, that of least capital when the leaders last changed. At a
 change no pair of a is left with more than the least against a leader that goes, so what we follow never jumps up: with
 its reserve it is a nonnegative supermartingale from 1, and reaches k/delta with probability at most delta/k. To drop a,
-all its pairs must have. There are k such arms a; and if none is dropped, they are the answer. No union over the other arms is needed, and
-for k = 1 the rule is a single test. Where k > n-k, reserve enters the bets against an arm only while it is a rival. At
-most n-k of the true k best are that at a time: so all that is bet against them, with n-k reserves, is a supermartingale
-from n-k, and reaches (n-k)/delta with probability at most delta.
+all its pairs must have. There are k such arms a; and if none is dropped, they are the answer. No union over the other
+arms is needed, and for k = 1 the rule is a single test. Where k > n-k, reserve enters the bets against an arm only
+while it is a rival. At most n-k of the true k best are that at a time: so all that is bet against them, with n-k
+reserves, is a supermartingale from n-k, and reaches (n-k)/delta with probability at most delta.
 
 *Every run ends* where the k best are unique, with finitely many plays in the mean: a dropped arm is never in again, but
 it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if

@@ -33,7 +33,7 @@ RESERVE = 8.0
 """R: about how many blocks the capital takes to enter the bets."""
 
 _ROUNDING = 2.0**-49
-"""More than what rounding adds to a bet, against the sum of its parts' sizes. With a slope or a shift, half of it is."""
+"""More than what rounding adds to a bet, against the sum of its parts' sizes; half of that with a slope or shift."""
 _MOST_SHIFT = 1 - 1e-6
 """A claim with a larger shift implies that with this one, and bets against that have room."""
 _A_LITTLE_LESS = 1 - 2.0**-49
