@@ -310,6 +310,40 @@ def test_at_the_ends_of_all_ranges_bets_are_finite_and_their_mean_at_most_one(n_
                 assert exact_log_mean(bets, which, (n_i, n_c), means) <= 0
 
 
+number = st.one_of(st.floats(-15, -0.1).map(lambda log: 10**log), st.floats(-14, -0.1).map(lambda log: 1 - 10**log))
+line = st.one_of(
+    st.tuples(st.sampled_from([0.0, 1e-12, 1e-6, 0.3, 0.999, 1 - 1e-6]), st.just(1.0)),
+    st.tuples(st.just(0.0), st.floats(-9, 9).map(lambda log: 10**log)),
+)
+
+
+@given(number, number, line, st.floats(0, 53), st.floats(-1, 1))
+def test_not_even_where_it_is_largest_is_the_mean_more_than_one(p_i, p_c, line, log_n, log_ratio):
+    """It is concave along the line, so its largest value is found by cutting off thirds."""
+    shift, slope = line
+    n_i = int(2**log_n)
+    n_c = max(1, int(n_i * 10**log_ratio))
+    if not p_i < slope * p_c + shift:
+        return
+    slopes = None if slope == 1 else np.array([slope])
+    bets = place_bets(*(np.array([float(x)]) for x in (p_i, p_c, n_i, n_c)), shift, slopes)
+    with localcontext() as context:
+        context.prec = 45
+        e, r = Decimal(shift), Decimal(slope)
+        low, high = Decimal(0), min(Decimal(1), (1 - e) / r)
+
+        def at(mu_c: Decimal) -> Decimal:
+            return exact_log_mean(bets, 0, (n_i, n_c), (r * mu_c + e, mu_c))
+
+        for _ in range(40):
+            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+            if at(left) < at(right):
+                low = left
+            else:
+                high = right
+        assert at((low + high) / 2) <= 0
+
+
 @pytest.mark.parametrize(
     ("p_i", "p_c", "shift", "slope"),
     [
