@@ -568,3 +568,36 @@ def test_predictions_become_those_that_made_likelier_what_came(means, favours_pl
     to_plain, to_shrunken = (np.abs(state.prediction - other).mean(axis=1) for other in (state.plain, state.shrunken))
     nearer = to_plain <= to_shrunken if favours_plain else to_shrunken <= to_plain
     assert nearer.mean() > 0.9
+
+
+@pytest.mark.usefixtures("on_predictions")
+def test_when_an_arm_is_dropped_leaders_and_recalled_arms_are_asked_on_though_they_were_dropped_before():
+    policy = lb.LinkedElimination(0.2)
+    state = between_plans(lb.LinkedElimination(1e-9), 5)
+    leader, rival, recalled = state.leaders[0, 0], *[arm for *_, arm in pairs_with_bets(state)][:2]
+    state.capital[:] = 0.0
+    state.still_in[0, [leader, recalled]] = False
+    state.recalled[0, recalled] = True
+    successes = state.needs // 2
+    aim(state, 0, rival, 100.0, successes)
+    asked = state.needs.copy()
+    observe(policy, state, successes)
+    assert not state.still_in[0, rival]
+    others = np.arange(5) != rival
+    assert state.needs[0, rival] == 0
+    assert state.needs[0, others].tolist() == asked[0, others].tolist()
+    assert state.own[0, 0, recalled, 0] != 0
+
+
+def test_with_costs_bets_are_against_as_many_successes_per_cost():
+    costs = [1.0, 2.0, 0.5, 1.0]
+    policy = lb.LinkedElimination(1e-6, costs=costs)
+    state = between_plans(policy, 4)
+    pairs = list(pairs_with_bets(state))
+    assert len(pairs) == 3
+    for row, leader, rival in pairs:
+        pair = (*state.prediction[0, [rival, leader]], *state.needs[0, [rival, leader]].astype(float))
+        slope = np.array([costs[rival] / costs[leader]])
+        expected = place_bets(*(np.array([number]) for number in pair), slope=slope)
+        for placed, part in ((state.own, "own"), (state.rival, "rival"), (state.sure, "sure")):
+            assert placed[0, row, rival] == pytest.approx(getattr(expected, part), rel=1e-12)
