@@ -395,6 +395,8 @@ def test_at_a_change_of_leaders_an_arm_has_no_more_than_against_the_leader_that_
     assert state.leaders.tolist() == [[0, 1]]
     state.capital[0, ..., 0] = [[5.0, 5.0, 3.0, 1.0], [6.0, 4.0, 2.0, 7.0]]
     state.refuted[0, 0, 2] = True
+    if epsilon > 0:
+        state.near_refuted[0, 0, 2] = True
     predictions = dict(enumerate([0.7, 0.6, 0.3, 0.4]))
     observe(policy, state, [[1, 0, 0, 1]])
     assert state.leaders.tolist() == [[0, 3]]
@@ -601,3 +603,14 @@ def test_with_costs_bets_are_against_as_many_successes_per_cost():
         expected = place_bets(*(np.array([number]) for number in pair), slope=slope)
         for placed, part in ((state.own, "own"), (state.rival, "rival"), (state.sure, "sure")):
             assert placed[0, row, rival] == pytest.approx(getattr(expected, part), rel=1e-12)
+
+
+@pytest.mark.parametrize(("ahead", "leader"), [(0.019, 0), (0.021, 1)])
+def test_with_a_tolerance_a_leader_stays_until_another_is_ahead_by_a_fifth_of_it(monkeypatch, ahead, leader):
+    predict_always(monkeypatch, [0.6, 0.5], [0.5, 0.5 + ahead])
+    policy = OneOfEach(1e-6, epsilon=0.1)
+    state = started(policy, 2)
+    observe(policy, state, [[0, 0]])
+    assert state.leaders.tolist() == [[0]]
+    observe(policy, state, [[0, 0]])
+    assert state.leaders.tolist() == [[leader]]
