@@ -614,3 +614,13 @@ def test_with_a_tolerance_a_leader_stays_until_another_is_ahead_by_a_fifth_of_it
     assert state.leaders.tolist() == [[0]]
     observe(policy, state, [[0, 0]])
     assert state.leaders.tolist() == [[leader]]
+
+
+def test_an_arm_between_those_left_is_named_only_if_it_is_still_in():
+    policy = lb.LinkedElimination(0.1, neighbours=1)
+    for middle in (False, True):
+        state = started(policy, 5)
+        state.still_in[0] = [False, True, middle, True, False]
+        policy._answer(state)
+        assert state.stopped[0] == middle
+    assert state.arm[0] == 2
