@@ -74,3 +74,12 @@ def test_means_of_a_ten_billionth_are_told_from_twice_that():
         assert 0 < means[0, 0] < means[0, 1] < 1e-9
     _, high, _ = predict(samples, samples - successes, PRIOR[np.newaxis], pooled)
     assert high[0, 1] < high[0, 0] < 1
+
+
+def test_how_arms_lie_is_learnt_from_those_that_are_pooled_alone():
+    samples, successes = np.full((1, 5), 30.0), np.array([[3.0, 3.0, 4.0, 20.0, 25.0]])
+    low = np.array([[True, True, True, False, False]])
+    _, _, mixture = predict(samples, successes, PRIOR[np.newaxis], low)
+    _, _, of_these = predict(samples[:, :3], successes[:, :3], PRIOR[np.newaxis], low[:, :3])
+    assert np.allclose(mixture, of_these, rtol=1e-12)
+    assert np.isclose(mixture.sum(), 1)

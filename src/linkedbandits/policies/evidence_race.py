@@ -6,21 +6,22 @@ the capital of all its k pairs has reached k/delta since the leaders last change
 policies differ only in how many samples they ask of whom.
 
 *The answer is wrong with probability at most delta.* Let a be one of the true k best. While a is no leader, some leader
-is at most as good as a; follow the least capital of a's pairs with such leaders. At a change of leaders no pair of a is
-left with more than the least against a leader that goes, so what we follow never jumps up: with its reserve it is a
-nonnegative supermartingale from 1, and reaches k/delta with probability at most delta/k. To drop a, all its pairs must
-have. There are k such arms a; and if none is dropped, they are the answer. No union over the other arms is needed, and
-for k = 1 the rule is a single test. Where k > n-k, reserve enters the bets against an arm only while it is a rival. At
-most n-k of the true k best are that at a time: so all that is bet against them, with n-k reserves, is a supermartingale
-from n-k, and reaches (n-k)/delta with probability at most delta.
+is at most as good as a; follow a's pair with such a leader, that of least capital when the leaders last changed. At a
+change no pair of a is left with more than the least against a leader that goes, so what we follow never jumps up: with
+its reserve it is a nonnegative supermartingale from 1, and reaches k/delta with probability at most delta/k. To drop a,
+all its pairs must have. There are k such arms a; and if none is dropped, they are the answer. No union over the other
+arms is needed, and for k = 1 the rule is a single test. Where k > n-k, reserve enters the bets against an arm only
+while it is a rival. At most n-k of the true k best are that at a time: so all that is bet against them, with n-k
+reserves, is a supermartingale from n-k, and reaches (n-k)/delta with probability at most delta.
 
 *Every run ends* where the k best are unique, with finitely many plays in the mean: a dropped arm is never in again, but
 it is sampled and leads again when what speaks against it has become too little for the plays since (`_recalled`). So if
-a best arm was dropped by bad luck, it returns as the challenger of the rest, and the evidence against those grows.
+a best arm was dropped by bad luck, it returns as the challenger of the rest, and the evidence against those grows. For
+the same reason a leader by luck that all rivals were refuted beside is sampled again (`_in_doubt`).
 
 *With a tolerance* epsilon > 0, a tenth of delta goes to dropping, the rest to finishing: capital is also bet against
 "the rival is more than epsilon better than this leader", and all of it is lost at a change of leaders. The run ends
-when each rival of each leader is refuted in the one sense or the other: no rival is then better by more than epsilon.
+when all rivals of each leader are dropped or refuted in that sense: no rival is then better by more than epsilon.
 Let a be one of the true k best. What is bet against it beside a leader that it is more than epsilon better than, with
 what is still in reserve, is a nonnegative supermartingale from 1: stretches with other leaders only lose of it. So it
 ever reaches k/delta' with probability at most delta'/k. Leaders change only for a rival that is ahead by a fifth of
@@ -291,7 +292,7 @@ class EvidenceRace(InBatches[RaceState]):
             preferred = state.still_in
             state.stopped = preferred.sum(axis=1) <= self.k
         if self.epsilon > 0:
-            decided = (state.refuted | state.near_refuted).all(axis=1) | ~state.still_in | are_leaders(state)
+            decided = state.near_refuted.all(axis=1) | ~state.still_in | are_leaders(state)
             finished = decided.all(axis=1) & ~state.stopped
             state.stopped = state.stopped | finished
             preferred = np.where(finished[:, np.newaxis], are_leaders(state), preferred)
@@ -309,12 +310,13 @@ class EvidenceRace(InBatches[RaceState]):
         leading_cells = _leading_cells(state)
         leader_prediction = state.prediction.take(leading_cells)
         state.recalled = _recalled(state, self._to_beat(state, leader_prediction))
-        open_pairs = (state.still_in & ~in_lead)[:, np.newaxis, :] & ~state.refuted
-        if self.epsilon > 0:
-            open_pairs &= ~state.near_refuted
+        settled = state.near_refuted if self.epsilon > 0 else state.refuted
+        open_pairs = (state.still_in & ~in_lead)[:, np.newaxis, :] & ~settled
         rivals = open_pairs.any(axis=1) | (state.recalled & ~in_lead)
         leading = np.zeros(in_lead.shape, dtype=np.bool_)
         leading.reshape(-1)[leading_cells] = open_pairs.any(axis=2)
+        if self.k > 1:
+            leading |= _in_doubt(state, in_lead & ~leading, rivals)
 
         first = np.minimum(FIRST_SUCCESSES / leader_prediction.max(axis=1), state.level / 4)
         state.step = np.maximum(np.maximum(float(self.parallel), GROWTH * state.level), first)
@@ -524,17 +526,30 @@ def _bets_on_stakes(
 
 def _recalled(state: RaceState, to_beat: FloatArray) -> BoolArray:
     """Dropped arms that have had too few samples, for the length of the run, to be so surely behind the leaders."""
-    lanes, arms = state.still_in.shape
-    recalled = np.zeros((lanes, arms), dtype=np.bool_)
-    dropped = np.flatnonzero(~state.still_in)
-    if dropped.size:
-        lane = dropped // arms
-        samples = state.samples.take(dropped)
-        bar = to_beat.take(lane if to_beat.shape[1] == 1 else dropped)
-        mean = np.minimum((state.successes.take(dropped) + 0.5) / (samples + 1.0), bar)
+    return _too_few(state, ~state.still_in, to_beat, np.minimum)
+
+
+def _in_doubt(state: RaceState, settled: BoolArray, rivals: BoolArray) -> BoolArray:
+    """Of the leaders that no rival is left beside, those with too few samples to be so surely ahead of the rivals."""
+    if not settled.any():
+        return settled
+    highest = np.where(rivals, state.prediction, 1e-300).max(axis=1, keepdims=True)
+    return _too_few(state, settled, highest, np.maximum)
+
+
+def _too_few(state: RaceState, marked: BoolArray, bar: FloatArray, side: np.ufunc) -> BoolArray:
+    """Marked arms with too few samples, for the length of the run, to be so surely on their side of the bar."""
+    lanes, arms = marked.shape
+    found = np.zeros((lanes, arms), dtype=np.bool_)
+    cells = np.flatnonzero(marked)
+    if cells.size:
+        lane = cells // arms
+        samples = state.samples.take(cells)
+        beside = bar.take(lane if bar.shape[1] == 1 else cells)
+        mean = side((state.successes.take(cells) + 0.5) / (samples + 1.0), beside)
         patience = RECALL * np.log(np.maximum(state.level.take(lane) / samples, 1.0))
-        recalled.reshape(-1)[dropped] = samples * divergence(mean, bar) < patience
-    return recalled
+        found.reshape(-1)[cells] = samples * divergence(mean, beside) < patience
+    return found
 
 
 def divergence(p: FloatArray, q: FloatArray) -> FloatArray:
