@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, told_difference
+from linkedbandits.assumptions import Assumption, ToldDifference, told_difference
 from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
@@ -161,6 +161,11 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
     def goal(self) -> Goal:
         """The best arm, wrong with probability at most ``delta``."""
         return Goal(delta=self.delta)
+
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """The gap, if there is one."""
+        return None if self.gap is None else ToldDifference(gap=self.gap)
 
     def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
         """Nothing of how options go together; that the gap is right, if one is told."""
