@@ -40,7 +40,7 @@ def predict(
     >>> seen = np.array([[50.0, 50.0, 50.0]]), np.array([[5.0, 6.0, 25.0]])
     >>> plain, shrunken, _ = predict(*seen, PRIOR[np.newaxis], everyone)
     >>> plain.round(2), shrunken.round(2)
-    (array([[0.1 , 0.12, 0.5 ]]), array([[0.15, 0.18, 0.47]]))
+    (array([[0.1 , 0.12, 0.49]]), array([[0.15, 0.18, 0.47]]))
     """
     weight = pooled.astype(np.float64)  # once: numpy is slow where it multiplies numbers with truth values
     centre = _pooled_mean(samples, successes, weight)

@@ -415,7 +415,7 @@ def _check_live_trace_survives_json(case: _Case) -> None:
     case.require(exp.run.state_as_json() == before, "asking without telling must not change the state")
 
 
-def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays: int = 120) -> Trace:
+def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays: int = 200) -> Trace:
     means = case.means
     flips = np.random.default_rng(case.seed)
     exp = Experiment(range(len(means)), case.policy, linkage=case.linkage, seed=case.seed)
@@ -426,7 +426,7 @@ def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays:
             break
         with suppress(TooManyInFlight):
             waiting.append(exp.ask())
-        if number < 24 or number % 8 == 0:  # most of what differs between plays is seen early
+        if number < 40 or number % 5 == 0:  # most of what differs between plays is seen early
             exp = between(exp)
         if len(waiting) == 2 or exp.plays + exp.in_flight == case.goal.budget:
             play = waiting.pop(0)
