@@ -79,11 +79,11 @@ else:
         "linkedbandits.attempts": "Attempts read_attempts",
         "linkedbandits.errors": (
             "AccessDenied CannotRead CannotWrite ConflictingTell DamagedResults DamagedSave EngineFailure "
-            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels InvalidMeans "
-            "InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError "
-            "MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable "
-            "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName "
-            "UnknownPlay"
+            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels "
+            "InvalidMeans InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch "
+            "LinkedBanditError MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch "
+            "ServiceUnavailable StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment "
+            "UnknownName UnknownPlay"
         ),
         "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",

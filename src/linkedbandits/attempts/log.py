@@ -64,8 +64,8 @@ class Attempts:
     >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
     Attempts(5 attempts of 2 options on 3 requests)
-    >>> log.request, log.option, log.success
-    (array([0, 1, 1, 2, 2], dtype=int32), array([0, 1, 0, 0, 1], dtype=int32), array([ True, False,  True, False, False]))
+    >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
+    ([0, 1, 1, 2, 2], [0, 1, 0, 0, 1], [True, False, True, False, False])
     """
 
     options: tuple[Label, ...]
