@@ -111,9 +111,10 @@ class Attempts:
 
         What came after the hit was not tried. ``options`` names them all; by default in the order they turn up in.
         """
-        known: dict[Label, int] = {}
-        for label in options or ():
-            known[label] = len(known)
+        named = tuple(options or ())
+        known: dict[Label, int] = {label: number for number, label in enumerate(named)}
+        if len(known) != len(named):
+            raise InvalidAttempts(f"options {named!r} have a name twice; give each its own")
         complete = options is not None
         request: list[int] = []
         option: list[int] = []
