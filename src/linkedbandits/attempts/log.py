@@ -15,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.attempts.gathering import gather
+from linkedbandits.attempts.set_aside import SetAside
+from linkedbandits.attempts.sources import source_of
 from linkedbandits.errors import InvalidAttempts, UnknownName
 from linkedbandits.model import BoolArray, IntArray, Label
 
@@ -34,21 +37,6 @@ Numbers = npt.NDArray[np.int32]
 """Of requests and options: half the memory, for logs are long."""
 
 NOT_OFFERED = -1
-LINES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """Rows of a file that are not used, and by which rule: ``what`` they are, how many, and the first few ``lines``."""
-
-    what: str
-    rule: str
-    rows: int
-    lines: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        at = f", first in line {self.lines[0]:,}" if self.lines else ""
-        return f"{self.what}: {self.rows:,} row{'s' if self.rows != 1 else ''}{at}; {self.rule}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +47,8 @@ class Attempts:
     none left out. ``option[a]`` is the place of its option in ``options``, ``success[a]`` whether it worked; nothing
     follows a success, and no option is tried twice on a request. ``second[r]`` is the option that was offered second on
     request ``r``, also where the first one worked, or -1 where none was or it is not known. ``time[r]`` is when a
-    request came, in seconds; ``cost[a]`` what an attempt has cost. ``set_aside`` is what of a file is not in it.
+    request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
+    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for.
 
     >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -76,12 +65,14 @@ class Attempts:
     time: npt.NDArray[np.float64] | None = None
     cost: npt.NDArray[np.float64] | None = None
     set_aside: tuple[SetAside, ...] = field(default=())
+    seconds: npt.NDArray[np.float64] | None = None
+    columns: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):
             raise InvalidAttempts(f"options {self.options!r} have a name twice; give each its own")
         sizes = {self.request.size, self.option.size, self.success.size}
-        sizes |= set() if self.cost is None else {self.cost.size}
+        sizes |= {column.size for column in (self.cost, self.seconds) if column is not None}
         if len(sizes) > 1:
             raise InvalidAttempts(f"columns of attempts are of different lengths, {sorted(sizes)}; give one row each")
         if self.request.size:
@@ -139,6 +130,44 @@ class Attempts:
             np.array(success, dtype=np.bool_),
             np.array(second, dtype=np.int32),
         )
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        request: str | None = None,
+        option: str | None = None,
+        outcome: str | None = None,
+        position: str | None = None,
+        time: str | None = None,
+        cost: str | None = None,
+        seconds: str | None = None,
+        order: str | None = None,
+        hit: str | None = None,
+        options: Sequence[str] | None = None,
+    ) -> Self:
+        """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
+
+        Tuples have names for their entries, or ``columns`` names them. All other parameters say which column is which.
+
+        >>> rows = [{"trace_id": 7, "model": "a", "ok": False}, {"trace_id": 7, "model": "b", "ok": True}]
+        >>> Attempts.from_rows(rows).success.tolist()
+        [False, True]
+        """
+        meant = {
+            "request": request,
+            "option": option,
+            "outcome": outcome,
+            "position": position,
+            "time": time,
+            "cost": cost,
+            "seconds": seconds,
+            "order": order,
+            "hit": hit,
+        }
+        return cls(**gather(source_of(rows, columns), meant, options))
 
     @property
     def requests(self) -> int:
