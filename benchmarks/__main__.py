@@ -25,6 +25,7 @@ SECTIONS = {
     "real": "real:main",
     "real-order": "real:order",
     "duels": "duels:main",
+    "alarms": "alarms:main",
     "studies": "studies:main",
     "workers": "workers:main",
     "worker-kills": "workers:kills",
