@@ -276,6 +276,14 @@ def test_the_course_of_a_beginning_is_the_beginning_of_the_course(requests):
         assert np.allclose(early.log10_evidence, whole.log10_evidence[:seen], rtol=0, atol=1e-12)
 
 
+def test_a_set_of_failures_counts_when_it_was_seen_in_two_orders():
+    chains = [((0, 1, 2), True)] * 30 + [((1, 0, 2), False)] * 30
+    _, evidence = position_evidence(one_option(log_of_chains(chains), 2))
+    assert np.isneginf(evidence[:30]).all()
+    assert np.isfinite(evidence[30:]).all()
+    assert evidence[-1] > 20
+
+
 def test_attempts_of_each_option_are_found_with_what_came_before_them():
     log = some_log(300, seed=4)
     expected = [(option, failed, success) for option, failed, success in chains_of(log)]
