@@ -276,6 +276,14 @@ def test_the_course_of_a_beginning_is_the_beginning_of_the_course(requests):
         assert np.allclose(early.log10_evidence, whole.log10_evidence[:seen], rtol=0, atol=1e-12)
 
 
+def test_it_does_not_matter_how_many_attempts_are_counted_together(monkeypatch):
+    log = some_log(500, seed=6)
+    at_once = courses(log)
+    monkeypatch.setattr(module, "BLOCK", 7)
+    for one, other in zip(at_once, courses(log), strict=True):
+        assert one.log10_evidence.tolist() == other.log10_evidence.tolist()
+
+
 def test_a_set_of_failures_counts_when_it_was_seen_in_two_orders():
     chains = [((0, 1, 2), True)] * 30 + [((1, 0, 2), False)] * 30
     _, evidence = position_evidence(one_option(log_of_chains(chains), 2))

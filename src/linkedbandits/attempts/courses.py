@@ -62,6 +62,8 @@ MOST_CODE = 2**62
 """Orders are numbered, with the set in front. With more than a thousand options only sets of two have room for it."""
 TABLE = 2_000_000
 """As many counts are looked at together at most."""
+BLOCK = 2**20
+"""As many attempts are counted together: it takes memory."""
 
 _NO_EVIDENCE = -np.inf
 
@@ -162,7 +164,7 @@ class Groups:
 
     request: npt.NDArray[Any]
     success: BoolArray
-    group: IntArray
+    group: npt.NDArray[np.integer]
     groups: int
 
     def totals(self) -> tuple[IntArray, IntArray]:
@@ -173,27 +175,30 @@ class Groups:
     def at_looks(self) -> tuple[IntArray, IntArray, IntArray]:
         """The looks, and the attempts and successes of each group up to each of them."""
         looks = looks_within(self.group.size)
-        seen = int(looks[-1]) if looks.size else 0
-        between = np.repeat(np.arange(looks.size), np.diff(looks, prepend=0))
-        between *= self.groups
-        between += self.group[:seen]
-        shape = looks.size, self.groups
         size = looks.size * self.groups
-        tried = np.bincount(between, minlength=size).reshape(shape)
-        worked = np.bincount(between[self.success[:seen]], minlength=size).reshape(shape)
-        return looks, np.cumsum(tried, axis=0), np.cumsum(worked, axis=0)
+        tried, worked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        seen = int(looks[-1]) if looks.size else 0
+        for start in range(0, seen, BLOCK):
+            end = min(start + BLOCK, seen)
+            within: IntArray = np.clip(looks, start, end)
+            look = np.repeat(np.arange(looks.size), np.diff(within, prepend=start))
+            cell = look * self.groups + self.group[start:end]
+            tried += np.bincount(cell, minlength=size)
+            worked += np.bincount(cell[self.success[start:end]], minlength=size)
+        shape = looks.size, self.groups
+        return looks, np.cumsum(tried.reshape(shape), axis=0), np.cumsum(worked.reshape(shape), axis=0)
 
 
 def dependence_groups(option: OfOption) -> Groups:
     """Group 0 are its first attempts, group 1 + j those on requests that option j began and failed on."""
-    group = np.where(option.place == 0, 0, 1 + option.begun_by.astype(np.int64))
+    group = np.where(option.place == 0, 0, option.begun_by + 1)
     return Groups(option.request, option.success, group, 1 + len(option.log.options))
 
 
 def memory_groups(option: OfOption) -> Groups:
     """Group 0 are first attempts after a failure of the one before, group 1 those after a success."""
     request, success = option.first_attempts()
-    return Groups(request[1:], success[1:], success[:-1].astype(np.int64), 2)
+    return Groups(request[1:], success[1:], success[:-1].astype(np.uint8), 2)
 
 
 @dataclass(frozen=True, eq=False)
