@@ -30,6 +30,7 @@ SECTIONS = {
     "logs-validity": "logs:validity",
     "logs-economy": "logs:economy",
     "logs-real": "logs:real",
+    "alarms": "alarms:main",
     "studies": "studies:main",
     "workers": "workers:main",
     "worker-kills": "workers:kills",

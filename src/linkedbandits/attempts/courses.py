@@ -62,6 +62,8 @@ MOST_CODE = 2**62
 """Orders are numbered, with the set in front. With more than a thousand options only sets of two have room for it."""
 TABLE = 2_000_000
 """As many counts are looked at together at most."""
+BLOCK = 2**20
+"""As many attempts are counted together: it takes memory."""
 
 _NO_EVIDENCE = -np.inf
 
@@ -70,8 +72,8 @@ _NO_EVIDENCE = -np.inf
 class Course:
     """Evidence that something of a ``kind`` is wrong with an option, at the ``request`` numbers where it is looked at.
 
-    It may rise and fall. Evidence of 10^x or more has a chance of at most 10^-x, at all times together, if nothing of
-    the kind is wrong.
+    It may rise and fall; where there is nothing to compare yet, it is 0, and its logarithm minus infinity. Evidence of
+    10^x or more has a chance of at most 10^-x, at all times together, if nothing of the kind is wrong.
     """
 
     kind: Kind
@@ -162,7 +164,7 @@ class Groups:
 
     request: npt.NDArray[Any]
     success: BoolArray
-    group: IntArray
+    group: npt.NDArray[np.integer]
     groups: int
 
     def totals(self) -> tuple[IntArray, IntArray]:
@@ -173,27 +175,30 @@ class Groups:
     def at_looks(self) -> tuple[IntArray, IntArray, IntArray]:
         """The looks, and the attempts and successes of each group up to each of them."""
         looks = looks_within(self.group.size)
-        seen = int(looks[-1]) if looks.size else 0
-        between = np.repeat(np.arange(looks.size), np.diff(looks, prepend=0))
-        between *= self.groups
-        between += self.group[:seen]
-        shape = looks.size, self.groups
         size = looks.size * self.groups
-        tried = np.bincount(between, minlength=size).reshape(shape)
-        worked = np.bincount(between[self.success[:seen]], minlength=size).reshape(shape)
-        return looks, np.cumsum(tried, axis=0), np.cumsum(worked, axis=0)
+        tried, worked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        seen = int(looks[-1]) if looks.size else 0
+        for start in range(0, seen, BLOCK):
+            end = min(start + BLOCK, seen)
+            within: IntArray = np.clip(looks, start, end)
+            look = np.repeat(np.arange(looks.size), np.diff(within, prepend=start))
+            cell = look * self.groups + self.group[start:end]
+            tried += np.bincount(cell, minlength=size)
+            worked += np.bincount(cell[self.success[start:end]], minlength=size)
+        shape = looks.size, self.groups
+        return looks, np.cumsum(tried.reshape(shape), axis=0), np.cumsum(worked.reshape(shape), axis=0)
 
 
 def dependence_groups(option: OfOption) -> Groups:
     """Group 0 are its first attempts, group 1 + j those on requests that option j began and failed on."""
-    group = np.where(option.place == 0, 0, 1 + option.begun_by.astype(np.int64))
+    group = np.where(option.place == 0, 0, option.begun_by + 1)
     return Groups(option.request, option.success, group, 1 + len(option.log.options))
 
 
 def memory_groups(option: OfOption) -> Groups:
     """Group 0 are first attempts after a failure of the one before, group 1 those after a success."""
     request, success = option.first_attempts()
-    return Groups(request[1:], success[1:], success[:-1].astype(np.int64), 2)
+    return Groups(request[1:], success[1:], success[:-1].astype(np.uint8), 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,29 +431,31 @@ def _marginals_of_stretches(start: IntArray, worked_before: IntArray, end: IntAr
 def likeliest_changes(success: BoolArray) -> tuple[int, ...]:
     """After how many attempts a coin has changed, if it has: the one, two or three changes that have most weight.
 
-    Changes are looked for on the grid, and then the last one among all places between its neighbours there.
+    They are looked for on the grid, then moved to the likeliest place between their neighbours there, and then it is
+    chosen how many there are: on the grid a sharp change may seem to be two.
 
     >>> likeliest_changes(np.repeat([True, False], [1234, 1000]))
     (1234,)
     """
     cuts = looks_within(success.size - 1)[1::2]
+    if not cuts.size:
+        return ()
     ends = np.append(cuts, success.size)
     worked = _successes_before(success, ends)
     stretch = _marginals_of_stretches(cuts, worked[:-1], ends, worked)
-    best, chosen = _NO_EVIDENCE, list[int]()
     so_far, paths = log_marginal(worked, ends - worked), list[IntArray]()
+    best, chosen = _NO_EVIDENCE, tuple[int, ...]()
     for changes in range(1, min(len(SHARE_OF_CHANGES), cuts.size) + 1):
         joined = so_far[:-1, np.newaxis] + stretch
         paths.append(np.argmax(joined, axis=0))
         so_far = joined.max(axis=0)
-        if so_far[-1] + _log_weight(changes) > best:
-            best, chosen = so_far[-1] + _log_weight(changes), _traced(paths)
-    if not chosen:
-        return ()
-    *earlier, last = chosen
-    low = max(int(cuts[last - 1]) if last else 0, int(cuts[earlier[-1]]) if earlier else 0)
-    start = int(cuts[earlier[-1]]) if earlier else 0
-    return *(int(cuts[cut]) for cut in earlier), _sharper(success, start, low + 1, int(ends[last + 1]))
+        found = _sharper(success, ends, _traced(paths))
+        parts = np.diff(_successes_before(success, np.array([*found, success.size])), prepend=0)
+        lengths = np.diff([*found, success.size], prepend=0)
+        weight = _log_weight(changes) + float(log_marginal(parts, lengths - parts).sum())
+        if weight > best:
+            best, chosen = weight, found
+    return chosen
 
 
 def _traced(paths: list[IntArray]) -> list[int]:
@@ -460,14 +467,20 @@ def _traced(paths: list[IntArray]) -> list[int]:
     return cuts[::-1]
 
 
-def _sharper(success: BoolArray, start: int, low: int, high: int) -> int:
-    """The likeliest place of a change from ``low`` on and before ``high``, in what began at ``start``."""
-    places = np.arange(low, high)
-    worked = int(success[start:low].sum()) + np.concatenate([[0], np.cumsum(success[low : high - 1])])
-    worked_after = int(success[start:].sum()) - worked
-    likelihood = log_best_mean(worked, places - start - worked)
-    likelihood += log_best_mean(worked_after, success.size - places - worked_after)
-    return int(places[np.argmax(likelihood)])
+def _sharper(success: BoolArray, ends: IntArray, cuts: list[int]) -> tuple[int, ...]:
+    """The cuts, each moved to the likeliest place between its neighbours on the grid and the other cuts."""
+    places = [0, *(int(ends[cut]) for cut in cuts), success.size]
+    for number, cut in enumerate(cuts, start=1):
+        start, end = places[number - 1], places[number + 1]
+        low = max(start, int(ends[cut - 1]) if cut else 0) + 1
+        high = min(end, int(ends[cut + 1]))
+        candidates = np.arange(low, high)
+        worked = int(success[start:low].sum()) + np.concatenate([[0], np.cumsum(success[low : high - 1])])
+        worked_after = int(success[start:end].sum()) - worked
+        likelihood = log_best_mean(worked, candidates - start - worked)
+        likelihood += log_best_mean(worked_after, end - candidates - worked_after)
+        places[number] = int(candidates[np.argmax(likelihood)])
+    return tuple(places[1:-1])
 
 
 _EVIDENCE = {
