@@ -18,6 +18,7 @@ SECTIONS = {
     "linkages": "economy:other_linkages",
     "against": "economy:against_the_paper",
     "field": "field:main",
+    "told": "told:main",
     "halving": "halving:main",
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, ToldDifference
 from linkedbandits.lidar import EvenGates, PulseGating, ShiftedGates, ThompsonGating
 from linkedbandits.linkage import LINKAGES, Ordered, Price
 from linkedbandits.model import Counts, Needs
@@ -69,6 +69,7 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     state = policy.start(2, 3, LANES_SEEDS)
     state.arm = np.array([2, 1])
     assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, in_order=False, costs=())
+    assert policy.told_difference is None
     assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
@@ -105,8 +106,8 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, answer, settled, log10_evidence, contradicted, "
-    "fitted_to, assumptions; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, told_difference, answer, settled, "
+    "log10_evidence, contradicted, fitted_to, assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 
@@ -135,6 +136,7 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
     class Whole(TenOfEach):
         answers_at_any_time = False
         goal = Goal(budget=40)
+        told_difference = None
 
         def answer(self, state):
             return state.arm[:, np.newaxis]
@@ -249,6 +251,31 @@ def test_what_every_policy_looks_for():
     assert PulseGating(3.0, 0.1, delta=0.1).goal == Goal(delta=0.1)
     assert PulseGating(3.0, 0.1).goal == ThompsonGating(3.0, 0.1).goal == EvenGates().goal == Goal()
     assert ShiftedGates(plays=60).goal == Goal(budget=60)
+
+
+def test_what_every_policy_is_told():
+    told = {repr(policy): policy.told_difference for policy in EVERY_POLICY if policy.told_difference is not None}
+    assert told == {
+        "LinkedLead(delta=0.1, odds_ratio=2.0, lift=None, gap=None)": ToldDifference(odds_ratio=2.0),
+        "LinkedLead(delta=0.1, odds_ratio=None, lift=0.5, gap=None)": ToldDifference(odds_ratio=1.5),
+        "LinkedLead(delta=0.1, odds_ratio=None, lift=None, gap=0.2)": ToldDifference(gap=0.2),
+        "LinkedDuels(delta=0.1, gap=0.2)": ToldDifference(gap=0.2),
+        "LinkedEGE(delta=0.1, gap=0.3, median='reuse')": ToldDifference(gap=0.3),
+        "LinkedEGE(delta=0.1, gap=0.3, median='fresh')": ToldDifference(gap=0.3),
+        "WholeSequenceEGE(delta=0.1, gap=0.3)": ToldDifference(gap=0.3),
+    }
+
+
+def test_what_is_no_told_difference_is_refused():
+    @dataclass(frozen=True)
+    class Wrong(Least):
+        told_difference = 0.1
+
+    with pytest.raises(PolicyCheckFailed, match=r"told_difference=0\.1 must be None, or a linkedband"):
+        check_policy(Wrong())
+    for both in ({}, {"gap": 0.1, "odds_ratio": 2.0}):
+        with pytest.raises(lb.InvalidParameter, match="is no difference; give one of them"):
+            ToldDifference(**both)
 
 
 FIXED = (lb.MedianElimination, lb.LinkedEGE)

@@ -64,6 +64,29 @@ TOLD_DIFFERENCE = "told difference"
 """What verdicts call it that the best option is ahead by at least as much as the user has said."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToldDifference:
+    """How far the best option is ahead of every other at least, as the user has told a policy: one of the two.
+
+    >>> str(ToldDifference(gap=0.05)), str(ToldDifference(odds_ratio=2.0))
+    ('a gap of 0.05', 'an odds ratio of 2')
+    """
+
+    gap: float | None = None
+    """By how much its mean is higher,"""
+    odds_ratio: float | None = None
+    """or how many times its odds, successes for one failure, are those of any other."""
+
+    def __post_init__(self) -> None:
+        if (self.gap is None) == (self.odds_ratio is None):
+            raise InvalidParameter(
+                f"gap={self.gap!r} with odds_ratio={self.odds_ratio!r} is no difference; give one of them"
+            )
+
+    def __str__(self) -> str:
+        return f"an odds ratio of {self.odds_ratio:.6g}" if self.gap is None else f"a gap of {self.gap:.6g}"
+
+
 def told_difference(gap: float, instead: str = "leave the gap out") -> Assumption:
     """The best option is ahead of every other by at least this, as the user has said.
 

@@ -672,9 +672,9 @@ def _by_arm(order: IntArray, times: IntArray, hits: IntArray, arms: int) -> tupl
     played = positions_played(times)
     cell, reached, hit = np.empty((3, width, played.size), dtype=np.int64)
     cell[:] = played // tuples * (arms + 1) + 1
+    cell += order.reshape(-1, width).take(played, axis=0).T
     reached[0] = times.reshape(-1).take(played)
     for place in range(width):
-        cell[place] += order.reshape(-1).take(played * width + place)
         hit[place] = hits[:, :, place].reshape(-1).take(played)
         if place + 1 < width:
             np.subtract(reached[place], hit[place], out=reached[place + 1])

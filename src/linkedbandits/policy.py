@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption, ToldDifference
 from linkedbandits.checks import check_costs, check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import Asks, Linkage, linkages_for
@@ -186,6 +186,14 @@ class Policy(Protocol[StateT]):
         """What it looks for. By default: the best arm, without being told how often it may be wrong."""
         return Goal()
 
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """How far ahead it was told that the best arm is; None, the default, where it is told nothing.
+
+        A policy that is told so may need fewer plays than any that is not: it is measured by a bound of its own.
+        """
+        return None
+
     def answer(self, state: StateT) -> IntArray:
         """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
         return state.arm[:, np.newaxis]
@@ -243,6 +251,7 @@ WRITTEN = ("name", "asks", "status_at_stop", "error_bound", "start", "request", 
 INHERITED = (
     "answers_at_any_time",
     "goal",
+    "told_difference",
     "answer",
     "settled",
     "log10_evidence",

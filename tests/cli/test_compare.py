@@ -19,7 +19,7 @@ def test_the_table_shows_every_policy_and_says_what_it_means():
     assert (result.returncode, result.stderr) == (0, "")
     first, *rows = [line for line in result.stdout.splitlines() if line.strip()]
     assert first == "3 arms, linkage ordered, 50 trials, delta 0.2"
-    assert rows[0].split() == ["policy", "plays", "median", "90", "%", "ratio", "wrong", "(95", "%", "interval)"]
+    assert rows[0].split() == ["policy", "plays", "median", "90", "%", "/", "bound", "wrong", "(95", "%", "interval)"]
     assert [row.split()[0] for row in rows[2:6]] == [*BY_DEFAULT]
     assert "finds the best option (arm 1, which works 60 % of the time) soonest" in rows[6]
     assert any(row.endswith("No error bound is proved for linked-ege.") for row in rows)
@@ -188,3 +188,47 @@ def test_with_costs_it_says_which_option_has_most_successes_per_cost():
         " ".join(result.stdout.split())
     )
     assert "where uniform-sampling takes" not in result.stdout  # it looks for another arm
+
+
+TOLD = ("--policy", "linked-lead:gap=0.3", "--policy", "linked-lead:gap=0.4", "--policy", "linked-elimination")
+
+
+def test_plays_are_over_the_bound_for_what_a_policy_was_told():
+    data = run_json("compare", *EASY, *TOLD, "--policy", "linked-ege")
+    lead, too_much, elimination, ege = data["policies"]
+    told = lb.bounds.lower([0.2, 0.6, 0.3], 0.1, gap=0.3)
+    assert lead["told"] == {"gap": 0.3, "odds_ratio": None}
+    assert (lead["lower_bound"], lead["over_bound"]) == pytest.approx((told, lead["plays_mean"] / told))
+    assert ege["over_bound"] == pytest.approx(ege["plays_mean"] / told)
+    assert elimination["lower_bound"] == pytest.approx(lb.bounds.lower([0.2, 0.6, 0.3], 0.1))
+    assert (elimination["told"], elimination["no_bound_because"]) == (None, None)
+    assert (too_much["lower_bound"], too_much["over_bound"]) == (None, None)
+    assert too_much["no_bound_because"] == "the best arm is ahead by 0.3, less than gap=0.4, which it is told"
+
+
+def test_the_table_says_which_bound_plays_are_over_and_where_there_is_none():
+    shown = run("compare", *EASY, *TOLD, COLUMNS="80").stdout
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    lead, _, elimination = run_json("compare", *EASY, *TOLD)["policies"]
+    cells = [line.split() for line in shown.splitlines() if line.rstrip().endswith("%)")]
+    ratios = {row[0]: row[4] for row in cells}
+    assert ratios["linked-lead:gap=0.3"] == f"{lead['over_bound']:.1f}"
+    assert ratios["linked-lead:gap=0.4"] == "-"
+    assert ratios["linked-elimination"] == f"{elimination['over_bound']:.1f}"
+    said = " ".join(shown.split())
+    assert (
+        "/ bound is plays over what no policy that is told as much can beat. There is no bound for "
+        "linked-lead:gap=0.4: the best arm is ahead by 0.3, less than gap=0.4, which it is told."
+    ) in said
+    alone = " ".join(run("compare", *EASY, "--policy", "linked-elimination").stdout.split())
+    assert "/ bound is plays over what no policy can beat. linked" in alone
+
+
+def test_where_options_depend_on_each_other_plays_are_over_the_fewest(table):
+    shown = run("compare", "--table", table, "--trials", "20", "--linkage", "single").stdout
+    rows = [line for line in shown.splitlines() if line.strip()]
+    assert rows[1].split()[:6] == ["policy", "plays", "median", "90", "%", "ratio"]
+    assert "1.0" in [row.split()[4] for row in rows[3:5]]
+    assert "bound" not in rows[1]
+    data = run_json("compare", "--table", table, "--trials", "20", "--linkage", "single")
+    assert {each["no_bound_because"] for each in data["policies"]} == {"it is for independent options"}

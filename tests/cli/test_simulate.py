@@ -218,3 +218,18 @@ def test_with_costs_the_table_has_them_and_says_what_is_best():
     rows = [line.split() for line in result.stdout.splitlines() if line[:6].strip().isdigit()]
     assert [row[:4] for row in rows] == [["0", "0.2", "1", "0.2"], ["1", "0.6", "8", "0.075"], ["2", "0.3", "1", "0.3"]]
     assert rows[2][-2] == "100"  # percent of the trials name it
+
+
+def test_plays_are_set_beside_the_bound_for_what_the_policy_was_told():
+    given = ("simulate", "--means", "0.2,0.6,0.3", "--trials", "50", "--policy")
+    told = lb.bounds.lower([0.2, 0.6, 0.3], 0.1, gap=0.25)
+    data = run_json(*given, "linked-lead:gap=0.25")
+    assert data["told"] == {"gap": 0.25, "odds_ratio": None}
+    assert (data["lower_bound"], data["over_bound"]) == pytest.approx((told, data["plays_mean"] / told))
+    said = " ".join(run(*given, "linked-lead:gap=0.25").stdout.split())
+    ratio = f"{data['over_bound']:.1f}"
+    assert f"That is {ratio} times the {told:.0f} plays that no policy told a gap of 0.25 can beat." in said
+    said = " ".join(run(*given, "linked-lead:odds_ratio=4").stdout.split())
+    assert "There is no bound to compare with: the odds of the best arm are 3.5 times those of the second" in said
+    said = " ".join(run(*given, "linked-elimination").stdout.split())
+    assert "plays that no policy can beat." in said

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import linkedbandits as lb
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
 from tools.waiting import SECONDS
 
@@ -239,3 +240,52 @@ def test_a_table_that_is_not_there_is_named_with_its_place(with_a_table, tmp_pat
     assert "studies/mine.toml: instances[1].table: cannot read the table studies/gateways.csv" in refusal(
         "study", with_a_table
     )
+
+
+WITH_A_TOLD_GAP = """
+trials = 20
+[[instances]]
+means = [0.2, 0.6]
+[[instances]]
+means = [0.2, 0.4]
+[[instances]]
+means = [0.2, 0.3]
+[[policies]]
+policy = "linked-lead"
+parameters = { gap = 0.4 }
+[[policies]]
+policy = "linked-elimination"
+[[policies]]
+policy = "linked-elimination"
+parameters = { epsilon = 0.05 }
+"""
+
+
+def test_plays_are_over_the_bound_for_what_a_policy_was_told(file):
+    text = WITH_A_TOLD_GAP
+    for name in ("wide", "near", "close"):
+        text = text.replace("[[instances]]\nmeans", f"[[instances]]\nname = '{name}'\nmeans", 1)
+    file.write_text(text, encoding="utf-8")
+    cells = run_json("study", str(file), "--no-figures")["cells"]
+    by_name = {(cell["instance"], cell["policy"]): cell for cell in cells}
+    lead = by_name["wide", "linked-lead (gap=0.4)"]
+    told, least = lb.bounds.lower([0.2, 0.6], 0.1, gap=0.4), lb.bounds.lower([0.2, 0.6], 0.1)
+    assert (lead["lower_bound"], lead["bound_as_told"]) == pytest.approx((least, told))
+    assert lead["told"] == "a gap of 0.4"
+    assert by_name["wide", "linked-elimination"]["bound_as_told"] == pytest.approx(least)
+    assert by_name["near", "linked-lead (gap=0.4)"]["bound_as_told"] is None
+    assert by_name["wide", "linked-elimination (epsilon=0.05)"]["bound_as_told"] is None
+    shown = run("study", str(file), "--no-figures", COLUMNS="160").stdout
+    rows = {tuple(line.split()[:2]): line for line in shown.splitlines() if line.strip()}
+    assert f" {lead['plays_mean'] / told:.1f} " in rows["wide", "linked-lead"]
+    assert " - " in rows["near", "linked-lead"]
+    said = " ".join(shown.split())
+    assert "Over bound is plays over what no policy that is told as much can beat." in said
+    assert (
+        "There is no bound for linked-lead (gap=0.4) on near: the best arm is ahead by 0.2, less than gap=0.4, "
+        "which it is told."
+    ) in said
+    assert (
+        "There is no bound for linked-elimination (epsilon=0.05) on wide and 2 more: less than the best is "
+        "enough for it."
+    ) in said

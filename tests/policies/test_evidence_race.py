@@ -16,6 +16,9 @@ from scipy.stats import binom
 import linkedbandits as lb
 from linkedbandits.model import Counts
 from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, are_leaders
+from linkedbandits.policies.prediction import predict
+from linkedbandits.policies.stakes import at_odds_ratios
+from linkedbandits.stopping.evidence import place_bets
 
 ROUNDING = 1e-9
 
@@ -392,6 +395,8 @@ def test_at_a_change_of_leaders_an_arm_has_no_more_than_against_the_leader_that_
     assert state.leaders.tolist() == [[0, 1]]
     state.capital[0, ..., 0] = [[5.0, 5.0, 3.0, 1.0], [6.0, 4.0, 2.0, 7.0]]
     state.refuted[0, 0, 2] = True
+    if epsilon > 0:
+        state.near_refuted[0, 0, 2] = True
     predictions = dict(enumerate([0.7, 0.6, 0.3, 0.4]))
     observe(policy, state, [[1, 0, 0, 1]])
     assert state.leaders.tolist() == [[0, 3]]
@@ -433,3 +438,190 @@ def test_no_bet_is_settled_on_an_arm_after_it_was_dropped(epsilon):
     observe(policy, state, state.needs // 2)
     assert policy.log10_evidence(state)[0, rival] == pytest.approx(evidence, rel=1e-12)
     assert near_evidence(state, rival) == pytest.approx(near, rel=1e-12)
+
+
+def as_often_as(state, means):
+    """Successes of the next block after which every arm has had as many as its mean says, as far as one can."""
+    wanted = np.floor((state.samples + state.needs) * np.asarray(means)) - state.successes
+    return np.clip(wanted, 0, state.needs)
+
+
+def test_a_leader_that_no_rival_is_left_beside_is_asked_again_when_it_has_too_few_samples():
+    """Arm 2 had luck: it leads, and of its only pair it is sure. The others tie, so nothing else would happen."""
+    policy = lb.LinkedElimination(0.5, k=2)
+    state = started(policy, 3)
+    while not state.refuted.any():
+        observe(policy, state, as_often_as(state, [0.31, 0.3, 0.8]))
+    assert state.leaders.tolist() == [[0, 2]]
+    assert state.still_in.all()
+    assert state.refuted[0].tolist() == [[False] * 3, [False, True, False]]
+    while state.block[0] % 3:  # to the next plan
+        observe(policy, state, as_often_as(state, [0.31, 0.3, 0.8]))
+    assert state.needs[0, 2] == 0
+    lucky, had = state.leaders.tolist(), state.samples[0, 2]
+    while state.needs[0, 2] == 0:
+        assert state.leaders.tolist() == lucky
+        assert state.level[0] < 50 * had
+        observe(policy, state, as_often_as(state, [0.5, 0.49, 0.3]))
+    while not state.stopped[0]:
+        assert state.level[0] < 1e5
+        observe(policy, state, as_often_as(state, [0.5, 0.49, 0.3]))
+    assert sorted(state.top[0]) == [0, 1]
+
+
+def test_a_leader_with_many_samples_is_not_asked_beside_nobody():
+    policy = lb.LinkedElimination(0.5, k=2)
+    state = started(policy, 4)
+    while state.refuted[0, 0].sum() < 2:
+        observe(policy, state, as_often_as(state, [0.9, 0.5, 0.45, 0.1]))
+    while state.block[0] % 3:
+        observe(policy, state, as_often_as(state, [0.9, 0.5, 0.45, 0.1]))
+    assert state.leaders.tolist() == [[0, 1]]
+    for _ in range(30):
+        assert state.needs[0, 0] == 0
+        observe(policy, state, as_often_as(state, [0.9, 0.5, 0.45, 0.1]))
+
+
+def test_with_a_tolerance_a_pair_that_only_dropping_evidence_refutes_is_still_open():
+    """The proof of finishing follows the leader of lowest mean, that of dropping another: one does not do for both."""
+    policy = lb.LinkedElimination(0.2, k=2, epsilon=0.1)
+    state = between_plans(lb.LinkedElimination(1e-9, k=2, epsilon=0.1), 4)
+    rivals = np.flatnonzero(~are_leaders(state)[0])
+    state.capital[:], state.near_capital[:] = 0.0, 0.0
+    state.near_refuted[0][:, rivals] = True
+    state.near_refuted[0, 0, rivals[0]], state.refuted[0, 0, rivals[0]] = False, True
+    observe(policy, state, state.needs // 2)
+    observe(policy, state, state.needs // 2)
+    assert not state.stopped[0]
+    assert state.needs[0, rivals[0]] > 0
+    assert state.needs[0, state.leaders[0, 0]] > 0
+    assert state.needs[0, rivals[1]] == 0
+    state.near_refuted[0, 0, rivals[0]] = True
+    observe(policy, state, state.needs // 2)
+    assert state.stopped[0]
+
+
+@pytest.mark.parametrize(
+    ("means", "policy"),
+    [
+        ([0.0, 0.0], lb.LinkedElimination(0.1, epsilon=1e-4)),
+        ([1.0, 1.0, 1.0], lb.LinkedElimination(0.1, epsilon=1e-3)),
+        ([1.0, 1.0, 1.0, 0.0], lb.LinkedElimination(0.1, k=2, epsilon=1e-3)),
+        ([1e-9, 1e-9, 0.0], lb.LinkedElimination(0.1, epsilon=1e-8)),
+        ([0.5, 0.5], lb.LinkedElimination(0.1, epsilon=1 - 1e-9)),
+        ([0.0, 1.0, 0.5, 0.5], lb.LinkedElimination(0.1, k=2, epsilon=1 - 1e-12)),
+        ([0.9, 0.1, 0.2], lb.LinkedElimination(0.1, epsilon=1e-12)),
+        ([1.0, 0.0, 0.0], lb.LinkedLead(0.1, gap=1 - 1e-9)),
+        ([0.5, 0.5, 0.0], lb.LinkedLead(0.1, gap=1 - 1e-12)),
+        ([0.9, 0.1, 0.2], lb.LinkedLead(0.1, gap=1e-12)),
+        ([0.5, 0.5], lb.LinkedElimination(0.1, costs=[1, 1e9])),
+        ([0.36, 1.0], lb.LinkedElimination(0.1, costs=[1, 3])),
+        ([1e-3, 1.0], lb.LinkedElimination(0.1, costs=[1e-3, 1e6])),
+        ([0.3, 0.0], lb.LinkedElimination(0.1, costs=[3, 1])),
+        ([1.0, 1.0, 0.0], lb.LinkedElimination(0.1, k=2)),
+        ([1.0, 0.0, 0.0], lb.LinkedTrackAndStop(0.1)),
+    ],
+)
+def test_runs_end_at_the_ends_of_all_ranges(means, policy):
+    with np.errstate(all="raise", under="ignore"):
+        runs = lb.simulate(means, policy, trials=8, seed=1, linkage="free", max_plays=10**11)
+    assert (runs.plays < 10**11).all()
+
+
+def test_bets_on_odds_ratios_are_around_the_means_of_the_two_of_a_pair():
+    policy = lb.LinkedElimination(1e-6, k=2)
+    state = between_plans(policy, 5)
+    while state.block[0] % 3:  # to the next plan
+        observe(policy, state, state.needs // 2)
+    pairs = list(pairs_with_bets(state))
+    assert len(pairs) == 6
+    for row, leader, rival in pairs:
+        of = [rival, leader]
+        counts = [tuple(np.array([x]) for x in array[0, of].astype(float)) for array in (state.samples, state.needs)]
+        means = tuple(np.array([x]) for x in state.plain[0, of])
+        below, above = at_odds_ratios(means, *counts)
+        expected = place_bets(below, above, counts[1][0], counts[1][1])
+        for placed, part in ((state.own, "own"), (state.rival, "rival"), (state.sure, "sure")):
+            assert placed[0, row, rival, 1:] == pytest.approx(getattr(expected, part)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("arms", [5, 12])
+def test_arms_are_drawn_to_those_that_do_not_lead_and_where_there_are_many_are_still_in(arms):
+    policy = lb.LinkedElimination(1e-6)
+    state = between_plans(policy, arms)
+    state.still_in[0, -1] = False
+    pooled = ~are_leaders(state)
+    pooled[0, -1] = arms == 5
+    while state.block[0] % 3 != 2:  # the next block is followed by a plan
+        observe(policy, state, state.needs // 2)
+    samples, successes, mixture = state.samples + state.needs, state.successes + state.needs // 2, state.mixture
+    observe(policy, state, state.needs // 2)
+    plain, shrunken, _ = predict(samples, successes, mixture, pooled)
+    assert state.plain == pytest.approx(plain, rel=1e-12)
+    assert state.shrunken == pytest.approx(shrunken, rel=1e-12)
+
+
+@pytest.mark.parametrize(("means", "favours_plain"), [([0.9, 0.1, 0.5, 0.7, 0.3], True), ([0.5] * 5, False)])
+def test_predictions_become_those_that_made_likelier_what_came(means, favours_plain):
+    policy = lb.LinkedElimination(1e-200)
+    state = policy.start(40, 5, np.zeros(40, dtype=np.uint64))
+    rng = np.random.default_rng(7)
+    while state.block[0] < 150:
+        observe(policy, state, rng.binomial(state.needs, means))
+    to_plain, to_shrunken = (np.abs(state.prediction - other).mean(axis=1) for other in (state.plain, state.shrunken))
+    nearer = to_plain <= to_shrunken if favours_plain else to_shrunken <= to_plain
+    assert nearer.mean() > 0.9
+
+
+@pytest.mark.usefixtures("on_predictions")
+def test_when_an_arm_is_dropped_leaders_and_recalled_arms_are_asked_on_though_they_were_dropped_before():
+    policy = lb.LinkedElimination(0.2)
+    state = between_plans(lb.LinkedElimination(1e-9), 5)
+    leader, rival, recalled = state.leaders[0, 0], *[arm for *_, arm in pairs_with_bets(state)][:2]
+    state.capital[:] = 0.0
+    state.still_in[0, [leader, recalled]] = False
+    state.recalled[0, recalled] = True
+    successes = state.needs // 2
+    aim(state, 0, rival, 100.0, successes)
+    asked = state.needs.copy()
+    observe(policy, state, successes)
+    assert not state.still_in[0, rival]
+    others = np.arange(5) != rival
+    assert state.needs[0, rival] == 0
+    assert state.needs[0, others].tolist() == asked[0, others].tolist()
+    assert state.own[0, 0, recalled, 0] != 0
+
+
+def test_with_costs_bets_are_against_as_many_successes_per_cost():
+    costs = [1.0, 2.0, 0.5, 1.0]
+    policy = lb.LinkedElimination(1e-6, costs=costs)
+    state = between_plans(policy, 4)
+    pairs = list(pairs_with_bets(state))
+    assert len(pairs) == 3
+    for row, leader, rival in pairs:
+        pair = (*state.prediction[0, [rival, leader]], *state.needs[0, [rival, leader]].astype(float))
+        slope = np.array([costs[rival] / costs[leader]])
+        expected = place_bets(*(np.array([number]) for number in pair), slope=slope)
+        for placed, part in ((state.own, "own"), (state.rival, "rival"), (state.sure, "sure")):
+            assert placed[0, row, rival] == pytest.approx(getattr(expected, part), rel=1e-12)
+
+
+@pytest.mark.parametrize(("ahead", "leader"), [(0.019, 0), (0.021, 1)])
+def test_with_a_tolerance_a_leader_stays_until_another_is_ahead_by_a_fifth_of_it(monkeypatch, ahead, leader):
+    predict_always(monkeypatch, [0.6, 0.5], [0.5, 0.5 + ahead])
+    policy = OneOfEach(1e-6, epsilon=0.1)
+    state = started(policy, 2)
+    observe(policy, state, [[0, 0]])
+    assert state.leaders.tolist() == [[0]]
+    observe(policy, state, [[0, 0]])
+    assert state.leaders.tolist() == [[leader]]
+
+
+def test_an_arm_between_those_left_is_named_only_if_it_is_still_in():
+    policy = lb.LinkedElimination(0.1, neighbours=1)
+    for middle in (False, True):
+        state = started(policy, 5)
+        state.still_in[0] = [False, True, middle, True, False]
+        policy._answer(state)
+        assert state.stopped[0] == middle
+    assert state.arm[0] == 2

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.policies.prediction import PRIOR, plain_means, predict
+from linkedbandits.policies.prediction import PRIOR, predict
 
 
 def settled(samples, successes, rounds=30):
@@ -14,7 +14,7 @@ def settled(samples, successes, rounds=30):
     mixture = PRIOR[np.newaxis]
     for _ in range(rounds):
         counts = np.array([samples], float), np.array([successes], float)
-        prediction, mixture = predict(*counts, mixture, np.ones_like(counts[0], dtype=bool))
+        _, prediction, mixture = predict(*counts, mixture, np.ones_like(counts[0], dtype=bool))
     return prediction[0], mixture[0]
 
 
@@ -52,25 +52,34 @@ def test_lanes_do_not_share_what_they_learn():
     samples = np.array([[100.0, 100.0], [50.0, 10.0]])
     successes = np.array([[10.0, 60.0], [5.0, 1.0]])
     everyone = np.ones((2, 2), dtype=bool)
-    both, _ = predict(samples, successes, np.tile(PRIOR, (2, 1)), everyone)
-    alone, _ = predict(samples[1:], successes[1:], PRIOR[np.newaxis], everyone[1:])
+    _, both, _ = predict(samples, successes, np.tile(PRIOR, (2, 1)), everyone)
+    _, alone, _ = predict(samples[1:], successes[1:], PRIOR[np.newaxis], everyone[1:])
     assert np.array_equal(both[1:], alone)
 
 
 def test_predictions_are_drawn_to_the_arms_that_are_pooled():
     samples, successes = np.full((1, 4), 30.0), np.array([[3.0, 3.0, 4.0, 20.0]])
     low = np.array([[True, True, True, False]])
-    prediction, _ = predict(samples, successes, PRIOR[np.newaxis], low)
-    drawn_to_all, _ = predict(samples, successes, PRIOR[np.newaxis], np.ones_like(low))
+    plain, prediction, _ = predict(samples, successes, PRIOR[np.newaxis], low)
+    _, drawn_to_all, _ = predict(samples, successes, PRIOR[np.newaxis], np.ones_like(low))
     assert (prediction[0, :3] < drawn_to_all[0, :3] - 0.01).all()
-    assert np.allclose(plain_means(samples, successes, low)[0], (successes[0] + 10.5 / 91) / 31)
+    assert np.allclose(plain[0], (successes[0] + 10.5 / 91) / 31)
 
 
 def test_means_of_a_ten_billionth_are_told_from_twice_that():
     samples, successes = np.full((1, 2), 1e12), np.array([[100.0, 200.0]])
     pooled = np.ones((1, 2), dtype=bool)
-    shrunken, _ = predict(samples, successes, PRIOR[np.newaxis], pooled)
-    for means in (plain_means(samples, successes, pooled), shrunken):
+    plain, shrunken, _ = predict(samples, successes, PRIOR[np.newaxis], pooled)
+    for means in (plain, shrunken):
         assert 0 < means[0, 0] < means[0, 1] < 1e-9
-    high, _ = predict(samples, samples - successes, PRIOR[np.newaxis], pooled)
+    _, high, _ = predict(samples, samples - successes, PRIOR[np.newaxis], pooled)
     assert high[0, 1] < high[0, 0] < 1
+
+
+def test_how_arms_lie_is_learnt_from_those_that_are_pooled_alone():
+    samples, successes = np.full((1, 5), 30.0), np.array([[3.0, 3.0, 4.0, 20.0, 25.0]])
+    low = np.array([[True, True, True, False, False]])
+    _, _, mixture = predict(samples, successes, PRIOR[np.newaxis], low)
+    _, _, of_these = predict(samples[:, :3], successes[:, :3], PRIOR[np.newaxis], low[:, :3])
+    assert np.allclose(mixture, of_these, rtol=1e-12)
+    assert np.isclose(mixture.sum(), 1)

@@ -64,6 +64,14 @@ def test_a_policy_with_a_tolerance_has_an_estimate_and_no_bound(tolerance):
     assert 10 < found.estimate_total < 5000
 
 
+def test_a_policy_that_is_told_a_difference_has_an_estimate_and_no_bound():
+    """The bound is for those that are told nothing, and it needs fewer plays than any of them, even between ties."""
+    for means in ((0.3, 0.1), (0.3, 0.3)):
+        found = look_ahead(estimates(*means), lb.LinkedLead(DELTA, gap=0.2), setup_for(2), plays=0)
+        assert found.lower_bound is None
+        assert 5 < found.estimate_total < 1000
+
+
 def test_a_tie_has_no_outlook():
     assert look_ahead(estimates(0.3, 0.3), lb.LinkedElimination(delta=DELTA), setup_for(2), plays=0) == NOTHING_KNOWN
 

@@ -268,3 +268,101 @@ def test_a_null_point_stays_below_the_end_of_the_line():
         assert mean_factor(1, 6, 1.5 * mu_c + 0.1, mu_c, 0.5, 0.99, shift=0.1, slope=1.5) <= 1 + ROUNDING
     bets = place_bets(*(np.array([x]) for x in (0.5, 0.99, 1.0, 60.0)), 0.1, np.array([1.5]))
     assert np.isfinite([bets.own, bets.rival, bets.sure]).all()
+
+
+def exact_log_mean(bets, which: int, counts, means) -> Decimal:
+    """The logarithm of a factor's mean, with many digits, from the numbers that settle it in a run."""
+    own, rival, sure = (Decimal(float(part[which])) for part in (bets.own, bets.rival, bets.sure))
+    (n_i, n_c), (mu_i, mu_c) = counts, means
+    of_each = 1 - mu_i + mu_i * own.exp(), 1 - mu_c + mu_c * rival.exp()
+    return n_i * of_each[0].ln() + n_c * of_each[1].ln() + sure
+
+
+EXTREMES = (1e-15, 3e-7, 0.2, 0.7, 1 - 3e-7, 1 - 1e-14)
+JUST_BELOW_1 = float(np.nextafter(1, 0))
+
+
+@pytest.mark.parametrize(
+    ("shift", "slope"),
+    [(shift, 1.0) for shift in (0.0, 1e-12, 1e-6, 0.3, 1 - 1e-6, 1 - 3e-9, 1 - 1e-9, 1 - 1e-12, JUST_BELOW_1)]
+    + [(0.0, slope) for slope in (1e-9, 1e-6, 0.3, 1 + 1e-12, 3.0, 1e6, 1e9)]
+    + [(1e-3, 1e9), (1e-3, 1e-9), (0.5, 2.0)],
+)
+@pytest.mark.parametrize(("n_i", "n_c"), [(1, 1), (7, 2), (2**53, 2**50)])
+def test_at_the_ends_of_all_ranges_bets_are_finite_and_their_mean_at_most_one(n_i, n_c, shift, slope):
+    """Without a warning, and without any room for rounding: with 45 digits, at many points of the line."""
+    pairs = [(p, c) for p, c in product(EXTREMES, repeat=2) if p < slope * c + shift]
+    p_i, p_c = np.array(pairs).T.copy()
+    many = np.ones(len(pairs))
+    slopes = None if slope == 1 else slope * many
+    with np.errstate(all="raise"):
+        bets = place_bets(p_i, p_c, n_i * many, n_c * many, shift, slopes)
+    assert np.isfinite([bets.own, bets.rival, bets.sure]).all()
+    assert ((bets.own <= 0) & (bets.rival >= 0)).all()
+    with localcontext() as context:
+        context.prec = 45
+        e, r = Decimal(shift), Decimal(slope)
+        end = min(Decimal(1), (1 - e) / r)
+        places = [end * Decimal(share) for share in (0, 1e-3, 0.3, 0.9, 1)]
+        for which in range(len(pairs)):
+            for mu_c in [*places, *(Decimal(x) for x in (p_c[which], p_c[which] / 2) if x < end)]:
+                means = r * mu_c + e, mu_c
+                assert exact_log_mean(bets, which, (n_i, n_c), means) <= 0
+
+
+number = st.one_of(st.floats(-15, -0.1).map(lambda log: 10**log), st.floats(-14, -0.1).map(lambda log: 1 - 10**log))
+line = st.one_of(
+    st.tuples(st.sampled_from([0.0, 1e-12, 1e-6, 0.3, 0.999, 1 - 1e-6]), st.just(1.0)),
+    st.tuples(st.just(0.0), st.floats(-9, 9).map(lambda log: 10**log)),
+)
+
+
+@given(number, number, line, st.floats(0, 53), st.floats(-1, 1))
+def test_not_even_where_it_is_largest_is_the_mean_more_than_one(p_i, p_c, line, log_n, log_ratio):
+    """It is concave along the line, so its largest value is found by cutting off thirds."""
+    shift, slope = line
+    n_i = int(2**log_n)
+    n_c = max(1, int(n_i * 10**log_ratio))
+    if not p_i < slope * p_c + shift:
+        return
+    slopes = None if slope == 1 else np.array([slope])
+    bets = place_bets(*(np.array([float(x)]) for x in (p_i, p_c, n_i, n_c)), shift, slopes)
+    with localcontext() as context:
+        context.prec = 45
+        e, r = Decimal(shift), Decimal(slope)
+        low, high = Decimal(0), min(Decimal(1), (1 - e) / r)
+
+        def at(mu_c: Decimal) -> Decimal:
+            return exact_log_mean(bets, 0, (n_i, n_c), (r * mu_c + e, mu_c))
+
+        for _ in range(40):
+            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+            if at(left) < at(right):
+                low = left
+            else:
+                high = right
+        assert at((low + high) / 2) <= 0
+
+
+@pytest.mark.parametrize(
+    ("p_i", "p_c", "shift", "slope"),
+    [
+        (1 - 1e-9, 0.36, 0.0, 3.0),
+        (1 - 1e-9, 1 - 1e-9, 1e-4, 1.0),
+        (1e-9, 1e-9, 1e-4, 1.0),
+        (1e-9, 1e-9, 1e-8, 1.0),
+        (0.5, 0.5, 1e-10, 1.0),
+        (0.2, 0.2, 1 - 1e-12, 1.0),
+        (1 - 1e-12, 0.4, 1 - 1e-12, 1.0),
+    ],
+)
+def test_right_predictions_grow_as_near_as_they_may_be_to_zero_and_one(p_i, p_c, shift, slope):
+    """Or runs with such arms would not end."""
+    n = 1e15
+    slopes = None if slope == 1 else np.array([slope])
+    bets = place_bets(*(np.array([x]) for x in (p_i, p_c, n, n)), shift, slopes)
+    growth = float((bets.own * n * p_i + bets.rival * n * p_c + bets.sure)[0])
+    low = min(1.0, 1 / slope) if shift == 0 else 1 - shift
+    line = low * np.concatenate([np.geomspace(1e-12, 0.5, 20_001), 1 - np.geomspace(1e-12, 0.5, 20_001)])
+    away = n * (kl(p_i, np.minimum(slope * line + shift, 1 - 1e-16)) + kl(p_c, line))
+    assert growth > 0.02 * away.min()

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.assumptions import ToldDifference
+from linkedbandits.bounds import BoundAsTold
 from linkedbandits.study import Cell, Instance, Study, open_results, read_study, run_study
-from linkedbandits.study.results import lower_bound
+from linkedbandits.study.results import bound_as_told, lower_bound
 from tests.support.small_study import in_this_process, small_study
 
 STUDY = small_study()
@@ -133,3 +135,18 @@ def test_with_costs_the_lower_bound_is_that_of_most_successes_per_cost():
     (cell,) = read_study(text).cells
     assert cell.policy == lb.LinkedElimination(0.1, costs=[1, 9, 1])
     assert lower_bound(cell.to_json()) == pytest.approx(lb.bounds.lower([0.3, 0.8, 0.5], 0.1, costs=[1, 9, 1]))
+
+
+def test_a_policy_of_ones_own_is_measured_by_the_bound_for_those_who_are_told_nothing():
+    cell = {
+        "delta": 0.1,
+        "means": [0.3, 0.6],
+        "linkage": "free",
+        "policy": {"name": "of-my-own", "parameters": {"delta": 0.1, "gap": 0.2}},
+    }
+    assert bound_as_told(cell) == BoundAsTold(lower_bound(cell))
+    lead = {**cell, "policy": {"name": "linked-lead", "parameters": {"delta": 0.1, "gap": 0.2}}}
+    told = ToldDifference(gap=0.2)
+    assert bound_as_told(lead) == BoundAsTold(lb.bounds.lower([0.3, 0.6], 0.1, "free", gap=0.2), told)
+    dependent = {**lead, "requests": {"correlation": 0.5}}
+    assert bound_as_told(dependent) == BoundAsTold(None, told, "it is for independent options")

@@ -10,12 +10,14 @@
 from linkedbandits.bounds.characteristic import CharacteristicTime, characteristic_time
 from linkedbandits.bounds.cost import PlayCost, load, play_cost
 from linkedbandits.bounds.expectation import ExpectedPlays, expected_plays
+from linkedbandits.bounds.for_policy import BoundAsTold, lower_as_told
 from linkedbandits.bounds.joint import JointBound, lower_joint
 from linkedbandits.bounds.lower_bound import lower
 from linkedbandits.bounds.order import PriceOfOrder, price_of_order
 from linkedbandits.bounds.published import Improvement, PaperBounds, corollary_in_kl, log_log_rate, paper
 
 __all__ = [
+    "BoundAsTold",
     "CharacteristicTime",
     "ExpectedPlays",
     "Improvement",
@@ -29,6 +31,7 @@ __all__ = [
     "load",
     "log_log_rate",
     "lower",
+    "lower_as_told",
     "lower_joint",
     "paper",
     "play_cost",

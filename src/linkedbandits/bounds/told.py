@@ -26,7 +26,7 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["AlternativesThatKeepTheDifference", "check_difference"]
+__all__ = ["AlternativesThatKeepTheDifference", "check_difference", "why_untrue"]
 
 _HALVINGS = 80
 _LARGEST_LOG_ODDS = 700.0
@@ -36,17 +36,26 @@ _ROUNDING = 1e-9
 
 def check_difference(means: FloatArray, gap: float | None, odds_ratio: float | None) -> None:
     """Refuse an instance in which the best arm is not as far ahead as was told: the bound is not about such ones."""
+    fault = why_untrue(means, gap, odds_ratio)
+    if fault is not None:
+        raise InvalidParameter(f"{fault}; tell at most that")
+
+
+def why_untrue(means: FloatArray, gap: float | None, odds_ratio: float | None) -> str | None:
+    """What is told and not true of the instance: how far ahead the best arm is instead; None if it is true.
+
+    >>> why_untrue(np.array([0.5, 0.4]), 0.2, None)
+    'the best arm is ahead by 0.1, less than gap=0.2'
+    """
     second, best = np.partition(means, -2)[-2:].tolist()
     if gap is not None and best - second < gap * (1 - _ROUNDING):
-        raise InvalidParameter(
-            f"the best arm is ahead by {best - second:.6g}, less than gap={gap:g}; tell at most that"
-        )
+        return f"the best arm is ahead by {best - second:.6g}, less than gap={gap:g}"
     if odds_ratio is not None and best * (1 - second) < odds_ratio * second * (1 - best) * (1 - _ROUNDING):
         ratio = best * (1 - second) / (second * (1 - best))
-        raise InvalidParameter(
-            f"the odds of the best arm are {ratio:.6g} times those of the second, less than odds_ratio={odds_ratio:g}; "
-            "tell at most that"
+        return (
+            f"the odds of the best arm are {ratio:.6g} times those of the second, less than odds_ratio={odds_ratio:g}"
         )
+    return None
 
 
 @dataclass(frozen=True, slots=True)

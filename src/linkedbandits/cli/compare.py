@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
+from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
+from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import per_cost
@@ -38,6 +40,8 @@ class Result:
     summary: Summary
     sure_and_wrong: float
     """The share of trials that stopped with their guarantee and are wrong."""
+    bound: BoundAsTold
+    """What no policy can beat that is told as much."""
 
     @property
     def answers(self) -> bool:
@@ -91,7 +95,7 @@ def compare(
                 progress=partial(advance, text),
             )
             sure_and_wrong = float((runs.confident & ~runs.correct).mean())
-            results.append(Result(text, made, runs.summary(), sure_and_wrong))
+            results.append(Result(text, made, runs.summary(), sure_and_wrong, bound_of(made, instance, link)))
     settings = {
         "linkage": given.linkage,
         "delta": delta,
@@ -117,6 +121,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
                 **describe_policy(result.policy),
                 **result.summary.to_dict(),
                 "ratio_to_least_plays": result.summary.plays_mean / least,
+                **bound_data(result.bound, result.summary.plays_mean),
                 "error_bound": result.policy.error_bound,
                 "assumes": assumes(result.policy, find_linkage(settings["linkage"])),
             }
@@ -127,12 +132,14 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
 
 def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float, told: str | None) -> None:
     console = Console(markup=False, emoji=False)  # names come from people's files
-    least = min(result.summary.plays_mean for result in results)
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("policy", overflow="fold")
-    for heading in ("plays", "median", "90 %", "ratio", "wrong", "(95 % interval)"):
+    # Where options depend on each other there is no such bound: then over the fewest plays of the table.
+    over = "/ bound" if instance.dependence is None else "ratio"
+    least = min(result.summary.plays_mean for result in results)
+    for heading in ("plays", "median", "90 %", over, "wrong", "(95 % interval)"):
         table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
         summary = result.summary
@@ -142,13 +149,15 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
             formatting.count(summary.plays_mean),
             formatting.count(summary.plays_median),
             formatting.count(summary.plays_90),
-            formatting.times(summary.plays_mean / least),
+            over_bound(result.bound if instance.dependence is None else BoundAsTold(least), summary.plays_mean),
             formatting.percent(summary.error_rate),
             f"({formatting.percent(low)} to {formatting.percent(high)})",
         )
     console.print(table)
     link = find_linkage(linkage)
     console.print(_meaning(instance, results, delta, link))
+    if instance.dependence is None:
+        console.print(bound_note([(result.text, result.bound) for result in results]))
     if told is not None:
         console.print(told)
     shown = [(result.text, result.policy) for result in results]

@@ -13,9 +13,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
+from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
@@ -23,6 +25,9 @@ from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy, check_linkage
 from linkedbandits.runs import Runs
 from linkedbandits.simulation import simulate as run_simulation
+
+MOST_ARMS = 20
+"""So many are shown, the best ones."""
 
 
 def simulate(
@@ -76,6 +81,7 @@ def simulate(
         )
     if csv_file is not None:
         _write_csv(csv_file, runs, instance.options)
+    bound = bound_of(made, instance, link)
     if as_json:
         data = {
             "instance": instance.to_json(),
@@ -84,6 +90,7 @@ def simulate(
             "seed": seed,
             **describe_policy(made),
             **runs.summary().to_dict(),
+            **bound_data(bound, float(runs.plays.mean())),
             "error_bound": made.error_bound,
             "assumes": assumes(made, link),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
@@ -91,7 +98,7 @@ def simulate(
         }
         typer.echo(json.dumps(data))
     else:
-        _print(instance, policy, made, runs)
+        _print(instance, policy, made, runs, bound)
         told = opt.told_by_itself([policy], given.told_gap)
         if told is not None:
             Console().print(told)
@@ -111,7 +118,7 @@ def _write_csv(path: Path, runs: Runs, options: tuple[str, ...] | None) -> None:
             writer.writerow([trial, names[arm], status, plays, *samples])
 
 
-def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, most_arms: int = 20) -> None:
+def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, bound: BoundAsTold) -> None:
     console = Console(markup=False, emoji=False)  # names come from people's files
     summary = runs.summary()
     low, high = summary.error_interval
@@ -121,7 +128,8 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
         f"median {formatting.count(summary.plays_median)}, "
         f"90 % within {formatting.count(summary.plays_90)}); "
         f"wrong in {formatting.percent(summary.error_rate)} of {summary.trials:,} trials "
-        f"(95 % interval {formatting.percent(low)} to {formatting.percent(high)})."
+        f"(95 % interval {formatting.percent(low)} to {formatting.percent(high)}). "
+        f"{bound_sentence(bound, summary.plays_mean)}"
     )
     if policy.status_at_stop == "confident" and summary.confident < 1:
         console.print(f"{formatting.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
@@ -140,7 +148,7 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
         *("samples, mean", "samples a play", "named best"),
     ):
         table.add_column(heading, justify="right", no_wrap=True)
-    shown = per_cost(instance.means, costs).argsort()[::-1][:most_arms]
+    shown = per_cost(instance.means, costs).argsort()[::-1][:MOST_ARMS]
     for arm in sorted(shown.tolist()):
         samples = float(runs.samples[:, arm].mean())
         table.add_row(
@@ -152,6 +160,6 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, m
             formatting.percent(float((runs.arm == arm).mean())),
         )
     console.print(table)
-    if instance.means.size > most_arms:
+    if instance.means.size > MOST_ARMS:
         arms = "arms" if instance.options is None else "options"
-        console.print(f"The {most_arms} best of {instance.means.size:,} {arms} are shown; --json has them all.")
+        console.print(f"The {MOST_ARMS} best of {instance.means.size:,} {arms} are shown; --json has them all.")

@@ -99,12 +99,34 @@ def _report(results: Results, figures: bool, as_json: bool) -> None:
         return
     console = report_console()
     _print_rows(console, table.to_dicts())
+    for line in _bound_notes(results):
+        console.print(line)
     if any(depends(cell) for cell in results.cells.values()):
         console.print("Where options depend on each other no bound is shown: it is for independent ones.")
     if results.missing_trials():
         console.print(f"{results.missing_trials():,} trials are missing; run the study to have them.")
     where = f", figures are in {results.path}/figures" if figures else ""
     console.print(f"Every trial is in {results.path}/chunks{where}.", soft_wrap=True)
+
+
+def _bound_notes(results: Results) -> list[str]:
+    """Which bound plays are over, where policies are told different things, and where there is none."""
+    from linkedbandits.study.results import bound_as_told, depends
+
+    cells = [cell for cell in results.cells.values() if cell["delta"] is not None and not depends(cell)]
+    bounds = [(cell, bound_as_told(cell)) for cell in cells]
+    lines = []
+    if any(bound.told is not None for _, bound in bounds):
+        lines.append("Over bound is plays over what no policy that is told as much can beat.")
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for cell, bound in bounds:
+        if bound.reason is not None:
+            where = reasons.setdefault((cell["label"], bound.reason), [])
+            where += [cell["instance"]] if cell["instance"] not in where else []
+    for (label, reason), instances in reasons.items():
+        more = f" and {len(instances) - 1} more" if len(instances) > 1 else ""
+        lines.append(f"There is no bound for {label} on {instances[0]}{more}: {reason}.")
+    return lines
 
 
 def _draw(results: Results) -> list[Path]:
@@ -150,7 +172,7 @@ def _as_shown(row: dict[str, Any]) -> dict[str, str]:
 
     ``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess.
     """
-    bound = row["lower_bound"]
+    bound = row["bound_as_told"]
     stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
     wrong, low, high = (formatting.percent(row[name]) for name in stopped.split())
     band = f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
@@ -163,7 +185,7 @@ def _as_shown(row: dict[str, Any]) -> dict[str, str]:
         "trials": f"{row['trials']:,}",
         "plays": formatting.count(row["plays_mean"]),
         "(95 % band)": band if row["plays_high"] else "",
-        "over bound": formatting.times(row["plays_mean"] / bound) if bound else "",
+        "over bound": formatting.times(row["plays_mean"] / bound) if bound else "-" if row["told"] else "",
         "wrong": wrong,
         "(95 % interval)": f"({low} to {high})",
         "unfinished": formatting.percent(unfinished) if unfinished > 0 else "",

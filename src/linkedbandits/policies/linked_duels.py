@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, told_difference
+from linkedbandits.assumptions import Assumption, ToldDifference, told_difference
 from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
@@ -162,6 +162,11 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         """The best arm, wrong with probability at most ``delta``."""
         return Goal(delta=self.delta)
 
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """The gap, if there is one."""
+        return None if self.gap is None else ToldDifference(gap=self.gap)
+
     def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
         """Nothing of how options go together; that the gap is right, if one is told."""
         return () if self.gap is None else (told_difference(self.gap),)
@@ -190,8 +195,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         hits = counts.hits.reshape(lanes, 2, arms, 2)
         was_in = state.still_in
         settle_bets(state, hits, 1 / self.delta)
-        state.new_hits = state.new_hits + hits
-        state.challenged = state.challenged + state.challenging
+        state.new_hits += hits
+        state.challenged += state.challenging
         if state.still_in is not was_in:
             state.challenging = state.challenging & (state.still_in | ~was_in)
             self._answer(state)
@@ -329,7 +334,7 @@ def settle_bets(state: DuelsState, hits: IntArray, enough: float, missed: IntArr
     by_first, by_second = hits[..., 0].reshape(-1), hits[..., 1].reshape(-1)
     won = np.empty((state.bets.shape[2], cell.size))  # in the order of the fields of DuelBets
     won[0] = 1
-    won[1] = sum_over_arms(hits[:, 1, :, 0]).take(lane)
+    won[1] = np.einsum("ij->i", hits[:, 1, :, 0]).take(lane)
     won[2], won[5] = by_first.take(led), by_second.take(led)
     won[3], won[4] = by_first.take(own), by_second.take(own)
     if missed is not None:

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from linkedbandits.assumptions import ToldDifference
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks
@@ -92,6 +93,11 @@ class LinkedEGE(Policy[LinkedEGEState]):
     def goal(self) -> Goal:
         """The best arm, wrong with probability at most ``delta``."""
         return Goal(delta=self.delta)
+
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """The gap, if there is one."""
+        return None if self.gap is None else ToldDifference(gap=self.gap)
 
     @property
     def rounds(self) -> float:

@@ -99,8 +99,9 @@ class LinkedElimination(EvidenceRace):
             _, back = guarded_divergences(rival, rival_samples, np.minimum(slope * leader, 1.0), leader_samples)
         best = np.full(lanes.size, np.inf)
         ratio = np.ones(lanes.size)
+        of_rivals, of_leaders = rivals.astype(np.float64), leading.astype(np.float64)
         for candidate in RATIOS:
-            plays = self.price(rivals + candidate * leading, prediction)
+            plays = self.price(of_rivals + candidate * of_leaders, prediction)
             cost = plays * (1 / (candidate * towards) + 1 / back)
             ratio = np.where(cost < best, candidate, ratio)
             best = np.minimum(best, cost)

@@ -27,7 +27,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, told_difference, told_odds_ratio
+from linkedbandits.assumptions import Assumption, ToldDifference, told_difference, told_odds_ratio
 from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage, Ordered, Price
@@ -119,6 +119,11 @@ class LinkedLead(InBatches[LeadState | RaceState]):
     def goal(self) -> Goal:
         """The best arm, wrong with probability at most ``delta``."""
         return Goal(delta=self.delta)
+
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """The gap, or the odds ratio; of a lift it uses no more than the odds ratio that follows from it."""
+        return ToldDifference(gap=self.gap) if self.gap is not None else ToldDifference(odds_ratio=self._theta)
 
     def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
         """What was told, beside what all linked policies assume."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkedbandits.assumptions import ToldDifference
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Repeats, Status, best_arm, empirical_means
@@ -72,6 +73,11 @@ class WholeSequenceEGE(InBatches[WholeSequenceEGEState]):
     def goal(self) -> Goal:
         """The best arm, told to be wrong with probability at most ``delta``."""
         return Goal(delta=self.delta)
+
+    @property
+    def told_difference(self) -> ToldDifference | None:
+        """The gap, if there is one."""
+        return None if self.gap is None else ToldDifference(gap=self.gap)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> WholeSequenceEGEState:
         """S_1 = [n], r = 1."""

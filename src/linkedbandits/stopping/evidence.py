@@ -33,7 +33,10 @@ RESERVE = 8.0
 """R: about how many blocks the capital takes to enter the bets."""
 
 _ROUNDING = 2.0**-49
-"""More than what rounding adds to a bet, against the sum of its parts' sizes."""
+"""More than what rounding adds to a bet, against the sum of its parts' sizes; half of that with a slope or shift."""
+_MOST_SHIFT = 1 - 1e-6
+"""A claim with a larger shift implies that with this one, and bets against that have room."""
+_A_LITTLE_LESS = 1 - 2.0**-49
 _MOST_CAPITAL = 1e220
 _MOST_LOG_FACTOR = 150.0
 
@@ -64,6 +67,8 @@ def place_bets(
     >>> float(np.exp(bets.rival + bets.sure)[0].round(6))  # the challenger alone succeeds
     1.52381
     """
+    rounding = _ROUNDING
+    shift = min(shift, _MOST_SHIFT)
     if shift == 0 and slope is None:
         up = challenger_prediction - prediction
         up /= samples + challenger_samples
@@ -71,10 +76,11 @@ def place_bets(
         up *= samples
         null = null_c = prediction + down
     else:
-        ratio = np.ones_like(prediction) if slope is None else slope
+        ratio = 1.0 if slope is None else slope
         pair = prediction, challenger_prediction, samples, challenger_samples
         null_c = _closest_on_ray(*pair, ratio) if shift == 0 else _close_on_line(*pair, ratio, shift)
         null, down, up = _tangent(*pair, ratio, shift, null_c)
+        rounding = 2 * _ROUNDING
     # The logarithms of p/q and the like, from the small differences themselves: where arms nearly tie, p/q has lost
     # them to rounding, and a wrong logarithm times very many samples is evidence of nothing. Most of a run's time is
     # spent here, and much of it on new arrays: so there are few.
@@ -92,7 +98,7 @@ def place_bets(
     np.subtract(rival, fail_c, out=fail_c)
     fail_c *= challenger_samples
     fail += fail_c
-    fail *= _ROUNDING
+    fail *= rounding
     sure -= fail
     return Bets(own, rival, sure)
 
@@ -103,7 +109,7 @@ def _log_1_plus(value: FloatArray) -> FloatArray:
 
 
 def _closest_on_ray(
-    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray
+    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray | float
 ) -> FloatArray:
     """Of all points (slope l, l), the l from which samples like the predictions would differ least.
 
@@ -113,27 +119,33 @@ def _closest_on_ray(
     successes = samples * p + challenger_samples * c
     middle = successes * (1 + slope) + slope * samples * (1 - p) + challenger_samples * (1 - c)
     root = np.sqrt(np.maximum(middle * middle - 4 * slope * (samples + challenger_samples) * successes, 0.0))
-    return np.minimum(2 * successes / (middle + root), _below_one(slope, 0.0))
+    return np.minimum(2 * successes / (middle + root), _below_one(p, slope, 0.0))
 
 
 def _close_on_line(
-    p: FloatArray, c: FloatArray, samples: FloatArray, challenger_samples: FloatArray, slope: FloatArray, shift: float
+    p: FloatArray,
+    c: FloatArray,
+    samples: FloatArray,
+    challenger_samples: FloatArray,
+    slope: FloatArray | float,
+    shift: float,
 ) -> FloatArray:
     """The q_c of a null point close to the predictions.
 
     Any q_c is valid. The mean of (p_i - shift)/slope and p_c, weighted by precision, is the best to first order; it is
-    kept where both null values are probabilities and q_i lies above p_i.
+    kept where both null values are probabilities and q_c lies below p_c.
     """
     weight = slope * slope * samples / np.maximum(p * (1 - p), 1e-4)
     weight_c = challenger_samples / np.maximum(c * (1 - c), 1e-4)
     null_c = (weight * ((p - shift) / slope) + weight_c * c) / (weight + weight_c)
-    highest = np.maximum(_below_one(slope, shift), 1e-9)
-    return np.clip(null_c, np.minimum(np.maximum(1e-6, (p - shift + 1e-9) / slope), highest), highest)
+    highest = _below_one(p, slope, shift)
+    return np.clip(null_c, np.minimum(np.minimum(1e-6, c / 2), highest), highest)
 
 
-def _below_one(slope: FloatArray, shift: float) -> FloatArray:
-    """The highest q_c with which both null values are kept below 1."""
-    return np.minimum(1 - 1e-6, (1 - shift - 1e-6) / slope)
+def _below_one(p: FloatArray, slope: FloatArray | float, shift: float) -> FloatArray:
+    """The highest q_c with which both null values are kept below 1. There is still room for q_i above p_i."""
+    room = np.minimum(np.minimum(1e-6, (1 - p) / 2), (1 - shift) / 2)
+    return np.asarray(np.minimum(1 - 1e-6, (1 - shift - room) / slope))
 
 
 def _tangent(
@@ -141,20 +153,21 @@ def _tangent(
     c: FloatArray,
     samples: FloatArray,
     challenger_samples: FloatArray,
-    slope: FloatArray,
+    slope: FloatArray | float,
     shift: float,
     null_c: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The q_i to q_c, and how far below it and above q_c to bet: so that the mean is largest, and 1, at that point.
 
     A bet that would put the challenger above its own prediction is made smaller: near 1 it would otherwise lose even if
-    both predictions were right.
+    both predictions were right. What rounding does to the two is outweighed: a q_i that is too low is on the line of a
+    claim implied by this one, and above q_c a bet that is too small has a mean below 1.
     """
-    null = slope * null_c + shift
+    null = (slope * null_c + shift) * _A_LITTLE_LESS
     steepness = slope * (samples / challenger_samples * (null_c * (1 - null_c)) / (null * (1 - null)))
     lean = np.maximum(null - p, 0.0)
     lean = np.minimum(lean, np.maximum(c - null_c, 0.0) / np.maximum(steepness, 1e-300))
-    return null, lean, steepness * lean
+    return null, lean, steepness * lean * _A_LITTLE_LESS
 
 
 def reserve(block: int, slowness: float = RESERVE) -> float:

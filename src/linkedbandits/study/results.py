@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkedbandits.bounds import lower
-from linkedbandits.errors import DamagedResults
+from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
+from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import FloatArray
+from linkedbandits.policies import make_policy
 from linkedbandits.study.chunks import missing_ranges
 from linkedbandits.study.folder import ResultsFolder
 from linkedbandits.study.tables import need_polars
@@ -77,7 +78,8 @@ class Results:
         """One row per cell that has finished trials: mean plays with their 95 % band, errors with their interval.
 
         ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that stopped with their guarantee,
-        which is what delta bounds. ``confident`` is the share of trials that did stop so.
+        which is what delta bounds. ``confident`` is the share of trials that did stop so. ``lower_bound`` is what no
+        policy that is told nothing can beat, ``bound_as_told`` what none can that is ``told`` as much as the cell's.
         """
         import polars as pl
 
@@ -87,6 +89,7 @@ class Results:
 
     def _row(self, key: str) -> tuple[Any, ...]:
         cell = self._cells[key]
+        bound = bound_as_told(cell)
         trials = self._read(key)
         count = trials.height
         plays = trials["plays"].to_numpy().astype(np.float64)
@@ -114,6 +117,8 @@ class Results:
             *share_interval(sure_and_wrong, count),
             float(trials["confident"].to_numpy().mean()),
             lower_bound(cell),
+            bound.plays,
+            None if bound.told is None else str(bound.told),
         )
 
     def _ranges(self, key: str) -> list[range]:
@@ -141,7 +146,7 @@ def _band(plays: FloatArray) -> tuple[float | None, float | None]:
 
 
 def lower_bound(cell: dict[str, Any]) -> float | None:
-    """Plays that any policy needs on the cell's instance at its delta; None without a delta or with a tie.
+    """Plays that any policy that is told nothing needs on the cell's instance; None without a delta or with a tie.
 
     It is for policies that have to name the best arm: one with a tolerance may need fewer. And it is for independent
     arms: there is none where they depend on each other.
@@ -153,6 +158,21 @@ def lower_bound(cell: dict[str, Any]) -> float | None:
         cell["means"], cell["delta"], cell["linkage"], looked_for.get("k", 1), costs=looked_for.get("costs", ())
     )
     return bound if np.isfinite(bound) else None
+
+
+def bound_as_told(cell: dict[str, Any]) -> BoundAsTold:
+    """What the plays of the cell are measured by: the bound for policies that are told as much as its own."""
+    described = cell["policy"]
+    try:
+        policy = make_policy(described["name"], described["parameters"])
+    except (InvalidParameter, UnknownName):  # one of the user's own, of which no more is kept than its parameters
+        return BoundAsTold(lower_bound(cell))
+    told, goal = policy.told_difference, policy.goal
+    if depends(cell):
+        return BoundAsTold(None, told, "it is for independent options")
+    if told is None and not goal.tolerance and not goal.neighbours:
+        return BoundAsTold(lower_bound(cell))
+    return lower_as_told(policy, cell["means"], cell["linkage"])
 
 
 def depends(cell: dict[str, Any]) -> bool:
@@ -170,5 +190,6 @@ _TABLE: dict[str, type] = {
     **dict.fromkeys(["plays_mean", "plays_low", "plays_high", "plays_median", "plays_90"], float),
     **dict.fromkeys(["error_rate", "error_low", "error_high"], float),
     **dict.fromkeys(["sure_and_wrong", "sure_low", "sure_high"], float),
-    **dict.fromkeys(["confident", "lower_bound"], float),
+    **dict.fromkeys(["confident", "lower_bound", "bound_as_told"], float),
+    "told": str,
 }

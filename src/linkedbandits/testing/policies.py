@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption
+from linkedbandits.assumptions import Assumption, ToldDifference
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
@@ -261,6 +261,10 @@ def _check_declarations(policy: AnyPolicy) -> None:
         f"status_at_stop={policy.status_at_stop!r} must be one of {', '.join(get_args(Status))}",
     )
     require(isinstance(goal, Goal), f"goal={goal!r} must be a linkedbandits.policy.Goal")
+    require(
+        policy.told_difference is None or isinstance(policy.told_difference, ToldDifference),
+        f"told_difference={policy.told_difference!r} must be None, or a linkedbandits.assumptions.ToldDifference",
+    )
     for parameter, part in undeclared_parameters(policy).items():
         require(False, f"the parameter {parameter} must be declared; return Goal({part}=self.{parameter}) as its goal")
     for linkage in LINKAGES.values():

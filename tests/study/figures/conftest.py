@@ -24,6 +24,8 @@ DEFAULTS = {
     "sure_high": 0.04,
     "confident": 1.0,
     "lower_bound": 100.0,
+    "bound_as_told": 100.0,
+    "told": None,
 }
 
 

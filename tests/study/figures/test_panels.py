@@ -100,7 +100,7 @@ def test_rows_over_delta_are_those_of_instances_with_more_than_one(table):
     ]
     panels = panels_over_delta(table(*rows))
     assert {key: [row["delta"] for row in panel] for key, panel in panels.items()} == {("two", "free"): [0.1, 0.2]}
-    drawable = [{**row, "lower_bound": None} if row["delta"] is None else row for row in rows]
+    drawable = [{**row, "lower_bound": None, "bound_as_told": None} if row["delta"] is None else row for row in rows]
     for draw in (plays_by_delta, errors_by_delta):
         (drawn,) = draw(table(*drawable)).axes
         assert drawn.get_title(loc="left") == "two (free)"

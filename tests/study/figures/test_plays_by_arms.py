@@ -110,3 +110,13 @@ def test_a_bound_beyond_all_plays_leaves_the_picture(table):
     rows = [{"arms": 2}, {"arms": 10, "plays_mean": 4e18, "confident": 0.0, "lower_bound": 1e30}]
     (axes,) = plays_by_arms(table(*rows)).axes
     assert 4e18 < axes.get_ylim()[1] < 1e24
+
+
+def test_the_bound_is_said_to_be_for_those_who_are_told_nothing_where_some_are_told(table, line):
+    rows = [
+        {"arms": arms, "policy": policy, "told": told, "bound_as_told": bound}
+        for arms in (2, 10)
+        for policy, told, bound in (("one", None, 100.0), ("two", "a gap of 0.1", 20.0))
+    ]
+    (axes,) = plays_by_arms(table(*rows)).axes
+    assert {y for _, y in line(axes, "lower bound for any policy that is told nothing")} == {100}

@@ -10,8 +10,8 @@ from linkedbandits.study.figures import plays_by_delta
 def test_plays_are_divided_by_the_bound_of_their_delta(table, line):
     figure = plays_by_delta(
         table(
-            {"delta": 0.1, "plays_mean": 400.0, "lower_bound": 100.0},
-            {"delta": 0.001, "plays_mean": 600.0, "lower_bound": 300.0},
+            {"delta": 0.1, "plays_mean": 400.0, "bound_as_told": 100.0},
+            {"delta": 0.001, "plays_mean": 600.0, "bound_as_told": 300.0},
         )
     )
     (axes,) = figure.axes
@@ -31,7 +31,7 @@ def test_a_ratio_of_unfinished_runs_is_open_and_points_up(table, line):
 
 
 def test_an_instance_without_a_bound_has_its_plays_drawn(table, line):
-    rows = [{"delta": 0.1, "lower_bound": None}, {"delta": 0.2, "lower_bound": None, "plays_mean": 400.0}]
+    rows = [{"delta": 0.1, "bound_as_told": None}, {"delta": 0.2, "bound_as_told": None, "plays_mean": 400.0}]
     figure = plays_by_delta(table(*rows))
     (axes,) = figure.axes
     assert line(axes, "p") == [(0.1, 1000), (0.2, 400)]
@@ -42,7 +42,7 @@ def test_an_instance_without_a_bound_has_its_plays_drawn(table, line):
 
 def test_policies_without_a_bound_have_no_ratio_beside_those_with_one(table, line):
     rows = [{"delta": delta, "policy": policy} for delta in (0.1, 0.2) for policy in ("p", "q")]
-    without = [{**row, "lower_bound": None} if row["policy"] == "q" else row for row in rows]
+    without = [{**row, "bound_as_told": None} if row["policy"] == "q" else row for row in rows]
     (axes,) = plays_by_delta(table(*without)).axes
     assert (line(axes, "q"), len(line(axes, "p"))) == ([], 2)
 
@@ -64,7 +64,7 @@ def test_the_band_is_divided_by_the_bound_as_well(table):
 
 
 def test_a_bound_that_is_infinite_gives_no_ratio(table, line):
-    (axes,) = plays_by_delta(table({"delta": 0.1}, {"delta": 0.01, "lower_bound": float("inf")})).axes
+    (axes,) = plays_by_delta(table({"delta": 0.1}, {"delta": 0.01, "bound_as_told": float("inf")})).axes
     assert [x for x, _ in line(axes, "p")] == [0.1]
 
 
@@ -77,3 +77,14 @@ def test_every_instance_and_linkage_has_a_panel_of_its_own_rows(table, line):
     panels = plays_by_delta(table(*rows)).axes[:3]
     assert [axes.get_title(loc="left") for axes in panels] == ["a (free)", "a (single)", "b (free)"]
     assert [line(axes, "p")[0][1] for axes in panels] == [1, 2, 3]
+
+
+def test_where_a_policy_is_told_something_the_line_says_whose_bound_it_is(table, line):
+    rows = [
+        {"delta": delta, "policy": policy, "told": told, "lower_bound": 100.0, "bound_as_told": bound}
+        for delta in (0.1, 0.01)
+        for policy, told, bound in (("one", None, 100.0), ("two", "a gap of 0.1", 20.0))
+    ]
+    (axes,) = plays_by_delta(table(*rows)).axes
+    assert {y for _, y in line(axes, "lower bound for those told as much")} == {1}
+    assert {y for _, y in line(axes, "two")} == {50}

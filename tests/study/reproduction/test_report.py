@@ -91,17 +91,24 @@ def test_the_tables_of_plays_have_every_scenario_size_and_policy(table, row):
 
 def test_beside_the_paper_are_the_ratios_over_all_cells_that_finished(table):
     flat = table.with_columns(
-        lower_bound=pl.lit(100.0),
+        bound_as_told=pl.lit(100.0),
         confident=pl.lit(1.0),
         plays_mean=pl.when(pl.col("policy") == EGE).then(pl.col("arms") * 1000.0).otherwise(200.0),
     )
     said = to_markdown(blocks_of(flat))
     assert f"{DEFAULT} needs 2 to 2 times the lower bound." in said
-    assert f"{EGE} needs 20 to 50 times the lower bound." in said
+    assert f"{EGE} needs 20 to 50 times the lower bound for those who are told the gap, as it is." in said
     assert f"{EGE} needs 10 to 25 times the plays of {DEFAULT}." in said
     assert f"{EGE_FRESH} needs 0.04 to 0.1 times the plays of {EGE}." in said
     of_two = flat.with_columns(confident=pl.when(pl.col("arms") == 5).then(0.9).otherwise(1.0))
-    assert f"{EGE} needs 20 to 20 times the lower bound." in to_markdown(blocks_of(of_two))
+    assert f"{EGE} needs 20 to 20 times the lower bound for those who are told the gap, as it is." in to_markdown(
+        blocks_of(of_two)
+    )
+    bounded = flat.with_columns(bound_as_told=pl.when(pl.col("arms") == 5).then(None).otherwise(100.0))
+    assert f"{EGE} needs 20 to 20 times the lower bound for those who are told the gap, as it is, up to n = 2." in (
+        to_markdown(blocks_of(bounded))
+    )
+    assert f"{EGE} needs 20 to" not in to_markdown(blocks_of(flat.with_columns(bound_as_told=pl.lit(None))))
 
 
 def test_the_worst_share_of_wrong_answers_is_named_with_its_cell(table):

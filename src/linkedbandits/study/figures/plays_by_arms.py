@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["panels_over_arms", "plays_by_arms"]
 
 LOWER_BOUND = "lower bound for any policy"
+TOLD_NOTHING = "lower bound for any policy that is told nothing"
 _BESIDE = 1.06
 """Open marks of several policies often lie at the same limit; each is moved aside by a power of this factor."""
 
@@ -82,9 +83,10 @@ def _lower_bound(axes: Any, panel: list[Row]) -> None:
         if bounds:
             by_arms.setdefault(arms, []).append(min(bounds))
     if by_arms:
+        label = TOLD_NOTHING if any(row["told"] for row in panel) else LOWER_BOUND
         arms_in_order = sorted(by_arms)
         means = [sum(by_arms[arms]) / len(by_arms[arms]) for arms in arms_in_order]
-        axes.plot(arms_in_order, means, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+        axes.plot(arms_in_order, means, color="0.5", linewidth=2.4, label=label, zorder=1)
 
 
 def _frame(axes: Any, panel: list[Row]) -> None:

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["plays_by_delta"]
 
 LOWER_BOUND = "lower bound"
+AS_TOLD = "lower bound for those told as much"
 
 
 def plays_by_delta(table: pl.DataFrame) -> Any:
-    """Mean plays over the least that any policy needs, with their 95 % band.
+    """Mean plays over the least that any policy needs which is told as much, with their 95 % band.
 
     Where no such bound is known, as for arms that depend on each other, the plays themselves are drawn. Where runs
     ended with their budget what is drawn is too low, and an open mark with an arrow says so.
@@ -38,14 +39,15 @@ def plays_by_delta(table: pl.DataFrame) -> Any:
     style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
-            bounded = any(row["lower_bound"] for row in panel)
+            bounded = any(row["bound_as_told"] for row in panel)
             if bounded:
-                axes.axhline(1, color="0.5", linewidth=2.4, label=LOWER_BOUND, zorder=1)
+                label = AS_TOLD if any(row["told"] for row in panel) else LOWER_BOUND
+                axes.axhline(1, color="0.5", linewidth=2.4, label=label, zorder=1)
             for policy, rows in grouped(panel, lambda row: row["policy"]).items():
                 points = [
-                    _over(row, row["lower_bound"] if bounded else 1.0)
+                    _over(row, row["bound_as_told"] if bounded else 1.0)
                     for row in rows
-                    if not bounded or (row["lower_bound"] and isfinite(row["lower_bound"]))
+                    if not bounded or (row["bound_as_told"] and isfinite(row["bound_as_told"]))
                 ]
                 curve(axes, points, style_of[policy], policy)
                 arrows_up(axes, points, style_of[policy])

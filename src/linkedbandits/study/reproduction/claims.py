@@ -45,7 +45,10 @@ class Measured:
         return self.plays(arms, policy) / self.plays(arms, other)
 
     def growth(self, arms: int, policy: str) -> Range | None:
-        """By what factor plays over the lower bound change when there are ten times as many arms."""
+        """By what factor plays over the lower bound change when there are ten times as many arms.
+
+        It is the bound for those who are told nothing, with all policies: the paper speaks of no other.
+        """
         if 10 * arms not in self.arms:
             return None
         few, many = (

@@ -116,9 +116,8 @@ def _beside(rows: list[Row]) -> list[str]:
     ended = {cell: row for cell, row in by_cell.items() if row["confident"] == 1}
     sentences = []
     for policy in POLICIES:
-        over = [row["plays_mean"] / row["lower_bound"] for (_, _, name), row in ended.items() if name == policy]
-        if over:
-            sentences.append(f"{policy} needs {shown(min(over))} to {shown(max(over))} times the lower bound.")
+        mine = [row for (_, _, name), row in ended.items() if name == policy]
+        sentences += _over_bound(policy, mine)
     for policy, other in ((EGE, DEFAULT), (EGE_FRESH, EGE)):
         times = [
             row["plays_mean"] / ended[family, arms, other]["plays_mean"]
@@ -142,6 +141,18 @@ def _beside(rows: list[Row]) -> list[str]:
         )
         sentences.append(f"Not every run finished within 2^62 plays: {cells}.")
     return sentences
+
+
+def _over_bound(policy: str, rows: list[Row]) -> list[str]:
+    """How far a policy is from the bound for those who are told as much; nothing where no row has one."""
+    bounded = [row for row in rows if row["bound_as_told"]]
+    if not bounded:
+        return []
+    over = [row["plays_mean"] / row["bound_as_told"] for row in bounded]
+    told = " for those who are told the gap, as it is" if any(row["told"] for row in bounded) else ""
+    most = max(row["arms"] for row in bounded)
+    up_to = f", up to n = {most}" if most < max(row["arms"] for row in rows) else ""
+    return [f"{policy} needs {shown(min(over))} to {shown(max(over))} times the lower bound{told}{up_to}."]
 
 
 def _plays(rows: list[Row]) -> list[Block]:
