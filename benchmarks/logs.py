@@ -24,6 +24,7 @@ from linkedbandits.bounds.divergence import pooled_kl
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import find_linkage
 from tools.claims import Claims
+from tools.logs import Orders, Outcomes, adaptive, epsilon_greedy, log_of, outcomes, shuffled, win_stay
 
 LOGS = int(os.environ.get("LOGS", "20000"))
 DELTA = 0.1
@@ -56,57 +57,28 @@ def main() -> None:
 # --------------------------------------------------------------------------------------------------- how logs are made
 
 
-def in_orders(order: np.ndarray, works: np.ndarray) -> Attempts:
-    """Requests with these orders of all options and these outcomes: (requests, options) each."""
-    requests, options = order.shape
-    worked = np.take_along_axis(works, order, axis=1)
-    last = np.where(worked.any(axis=1), worked.argmax(axis=1), options - 1)
-    tried = np.arange(options) <= last[:, np.newaxis]
-    request = np.repeat(np.arange(requests, dtype=np.int32)[:, np.newaxis], options, axis=1)
-    second = order[:, 1].astype(np.int32)
-    return Attempts(tuple(range(options)), request[tried], order[tried].astype(np.int32), worked[tried], second)
+def in_one_order(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return np.tile(rng.permutation(would.shape[1]).astype(np.int16), (len(would), 1))
 
 
-def fixed(works: np.ndarray, rng: np.random.Generator) -> Attempts:
-    return in_orders(np.tile(rng.permutation(works.shape[1]), (works.shape[0], 1)), works)
+def in_any_order(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return shuffled(*would.shape, rng)
 
 
-def shuffled(works: np.ndarray, rng: np.random.Generator) -> Attempts:
-    return in_orders(np.argsort(rng.random(works.shape), axis=1), works)
+def skewed(would: Outcomes, rng: np.random.Generator) -> Orders:
+    """Some options begin far more requests than others."""
+    return np.argsort(rng.exponential(size=would.shape) * 4.0 ** np.arange(would.shape[1]), axis=1).astype(np.int16)
 
 
-def skewed(works: np.ndarray, rng: np.random.Generator) -> Attempts:
-    """Orders that begin with some options far more often than with others."""
-    wait = rng.exponential(size=works.shape) * 4.0 ** np.arange(works.shape[1])
-    return in_orders(np.argsort(wait, axis=1), works)
+def stays(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return adaptive(would[np.newaxis], win_stay, rng)[0]
 
 
-def stays(works: np.ndarray, rng: np.random.Generator) -> Attempts:
-    """The option that worked last goes first; behind it the others in a random order."""
-    options = works.shape[1]
-    orders = np.argsort(rng.random(works.shape), axis=1)
-    first = int(rng.integers(options))
-    for order, outcome in zip(orders, works, strict=True):
-        order[:] = [first, *order[order != first]]
-        hit = next((option for option in order if outcome[option]), None)
-        first = int(rng.integers(options)) if hit is None else int(hit)
-    return in_orders(orders, works)
+def greedy(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return adaptive(would[np.newaxis], epsilon_greedy, rng)[0]
 
 
-def greedy(works: np.ndarray, rng: np.random.Generator) -> Attempts:
-    """By the share of successes so far as the first, with one request in five at random."""
-    options = works.shape[1]
-    orders = np.argsort(rng.random(works.shape), axis=1)
-    tried, won = np.ones(options), np.ones(options)
-    for order, outcome, at_random in zip(orders, works, rng.random(len(works)) < 0.2, strict=True):
-        if not at_random:
-            order[:] = np.argsort(-won / tried, kind="stable")
-        tried[order[0]] += 1
-        won[order[0]] += outcome[order[0]]
-    return in_orders(orders, works)
-
-
-LOGGERS = {"one order": fixed, "shuffled": shuffled, "skewed": skewed, "stays": stays, "greedy": greedy}
+LOGGERS = {"one order": in_one_order, "shuffled": in_any_order, "skewed": skewed, "stays": stays, "greedy": greedy}
 
 
 def read(log: Attempts, which: Which, delta: float = DELTA) -> Reading:
@@ -153,8 +125,8 @@ def some_logs(piece: tuple[str, str, Which, int, int]) -> np.ndarray:
     for seed in range(start, stop):
         rng = np.random.default_rng([seed, list(LOGGERS).index(logger), list(INSTANCES).index(instance)])
         requests = int(rng.integers(100, 500))
-        works = rng.random((requests, means.size)) < means
-        log = LOGGERS[logger](works, rng)
+        would = outcomes(means, requests, rng)
+        log = log_of(would, LOGGERS[logger](would, rng))
         done = read(log, which)
         wrong = not done.state.still_in[0, best] and (done.stopped or instance == "tie")
         if seed % 50 == 0 and which != "duels":
@@ -205,7 +177,7 @@ def requests_needed(means: np.ndarray, which: Which, seed: int, expected: float)
     rng = np.random.default_rng([seed, 77])
     requests = int(4 * expected)
     while True:
-        log = shuffled(np.random.default_rng([seed, 78]).random((requests, means.size)) < means, rng)
+        log = log_of(outcomes(means, requests, rng), shuffled(requests, means.size, rng))
         done = read(log, which)
         if done.stopped:
             return done.requests
@@ -256,8 +228,8 @@ def replayed(table: lb.OutcomeTable, logger: str, logs: int, delta: float) -> It
     alarmed = 0
     for seed in range(logs):
         rng = np.random.default_rng([seed, 5])
-        works = table.chances[rng.choice(len(table.weights), size=20_000, p=table.weights)] > 0
-        log = LOGGERS[logger](works, rng)
+        would = outcomes(table, 20_000, rng)
+        log = log_of(would, LOGGERS[logger](would, rng))
         alarmed += any(alarm.kind == "dependence" for alarm in watch(log))
         for which, count in counts.items():
             done = read(log, which, delta)
