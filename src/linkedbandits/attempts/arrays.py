@@ -39,8 +39,8 @@ class Parts:
             if part is not None:
                 self._parts.setdefault(name, []).append(part)
 
-    def take(self, name: str) -> npt.NDArray[Any] | None:
-        """A column as a whole, and no longer kept here; None if there is none."""
+    def take(self, name: str) -> Any:
+        """A column as a whole array, and no longer kept here; None if there is none."""
         parts = self._parts.pop(name, None)
         return None if parts is None else np.concatenate(parts)
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +65,7 @@ LAGS = 6
 class _Rows:
     """All rows with a request, in the order of the file or, later, of the log."""
 
-    request: npt.NDArray[Any]
+    request: Numbers
     option: npt.NDArray[np.int16]
     outcome: npt.NDArray[np.int16]
     position: Floats | None
@@ -91,10 +90,13 @@ def gather_attempts(
         _add(batch, layout, labels, outcomes, parts, lines, tally)
         seen += len(batch.lines)
         progress(seen)
-    rows = _Rows(*(parts.take(name) for name in _Rows.__annotations__))  # type: ignore[arg-type]
     if not lines.rows:
         nothing = np.empty(0, dtype=np.int32)
         return Gathered(nothing, nothing, np.empty(0, dtype=np.bool_), nothing)
+    rows = _Rows(
+        _numbered(parts.take("request")),
+        *(parts.take(name) for name in ("option", "outcome", "position", "time", "cost", "seconds")),
+    )
     _refuse_scores(rows.outcome, layout["outcome"])
     order = _order_of(rows)
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
@@ -107,7 +109,7 @@ def gather_attempts(
 def _add(
     batch: Batch, layout: Layout, labels: Labels, outcomes: Outcomes, parts: Parts, lines: LineNumbers, tally: Tally
 ) -> None:
-    cells = {meaning: trimmed(batch.cells[name]) for meaning, name in layout.names.items()}
+    cells = trimmed(batch.cells, layout.names)
     has_request = cells["request"].is_not_null()
     numbers = batch.lines
     if not has_request.all():
@@ -143,14 +145,17 @@ def _order_of(rows: _Rows) -> IntArray | None:
     or else by time, or else by line, which also settles ties. A row that has no place comes first, so that all others
     of its request are behind it.
     """
-    rows.request = _numbered(rows.request)
-    within = rows.time if rows.position is None else rows.position
     order = None
-    within = None if within is None else np.where(np.isnan(within), -np.inf, within)
-    step = np.diff(rows.request)
-    if (step < 0).any() or (within is not None and ((step == 0) & (within[1:] < within[:-1])).any()):
-        order = np.argsort(rows.request, kind="stable") if within is None else np.lexsort((within, rows.request))
+    if (np.diff(rows.request) < 0).any():
+        order = _stable_order(rows.request)
         rows.in_order(order)
+    within = rows.time if rows.position is None else rows.position
+    if within is not None:
+        within = np.where(np.isnan(within), -np.inf, within)
+        if ((within[1:] < within[:-1]) & (rows.request[1:] == rows.request[:-1])).any():
+            again = np.lexsort((within, rows.request))
+            rows.in_order(again)
+            order = again if order is None else order[again]
     if rows.time is not None:
         starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
@@ -165,17 +170,29 @@ def _order_of(rows: _Rows) -> IntArray | None:
 
 def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     """Requests by number, in the order of their first lines."""
-    import polars as pl
-
     is_new = np.concatenate([[True], marks[1:] != marks[:-1]])
     stretch = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
-    of_stretch = marks[is_new]
-    if pl.Series(of_stretch).n_unique() == of_stretch.size:
+    marks = marks[is_new]
+    by_mark = np.argsort(marks)
+    begins = np.flatnonzero(np.concatenate([[True], np.diff(marks[by_mark]) != 0]))
+    if begins.size == marks.size:
         return stretch  # the attempts of each request are in one place
-    _, first, which = np.unique(of_stretch, return_index=True, return_inverse=True)
-    number = np.empty(first.size, dtype=np.int32)
-    number[np.argsort(first)] = np.arange(first.size, dtype=np.int32)
-    return np.asarray(number[which][stretch])
+    first = np.minimum.reduceat(by_mark, begins)
+    is_first = np.zeros(marks.size, dtype=np.bool_)
+    is_first[first] = True
+    number = (np.cumsum(is_first, dtype=np.int32) - np.int32(1))[first]
+    of_stretch = np.empty(marks.size, dtype=np.int32)
+    of_stretch[by_mark] = np.repeat(number, np.diff(begins, append=marks.size))
+    return np.asarray(of_stretch[stretch])
+
+
+def _stable_order(numbers: Numbers) -> IntArray:
+    """Where each row comes from when they are sorted; to sort values takes much less time than to sort places."""
+    packed = numbers.astype(np.int64) << 32
+    packed |= np.arange(numbers.size)
+    packed.sort()
+    packed &= (1 << 32) - 1
+    return packed
 
 
 def _kept(
@@ -196,7 +213,7 @@ def _kept(
     kept[offered] = False
     tally.add(*AFTER_SUCCESS, lines_of(after[rows.outcome[after] != BLANK]))
 
-    behind = ranges(*_where(spoiled < worked, spoiled, ends))
+    behind = ranges(*_where(spoiled <= worked, spoiled, ends))
     kept[behind] = False
     why = cause[spoiled[rows.request[behind]]]
     for number, said in CAUSES.items():
@@ -280,20 +297,25 @@ def _tally_words(
 
 def _tried_before(rows: _Rows, kept: BoolArray) -> IntArray:
     """Rows whose option was tried on the same request before."""
+    if kept.all():
+        return np.flatnonzero(_option_seen_before(rows.request, rows.option))
     left = np.flatnonzero(kept)
-    request, option = rows.request[left], rows.option[left]
-    again = np.zeros(left.size, dtype=np.bool_)
+    return left[_option_seen_before(rows.request[left], rows.option[left])]
+
+
+def _option_seen_before(request: Numbers, option: npt.NDArray[np.int16]) -> BoolArray:
+    again = np.zeros(request.size, dtype=np.bool_)
     for lag in range(1, LAGS + 1):
         same = request[lag:] == request[:-lag]
         if not same.any():
-            return left[again]
+            return again
         again[lag:] |= same & (option[lag:] == option[:-lag])
     sizes = np.bincount(request)
     long = np.flatnonzero(sizes[request] > LAGS)
     key = request[long].astype(np.int64) * (int(option.max()) + 1) + option[long]
     order = np.argsort(key, kind="stable")
     again[long[order[1:][key[order[1:]] == key[order[:-1]]]]] = True
-    return left[again]
+    return again
 
 
 def _gathered(rows: _Rows, starts: IntArray, kept: BoolArray) -> Gathered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +30,12 @@ _TIME_FORMATS = (
 )
 
 
-def trimmed(cells: pl.Series) -> pl.Series:
-    """Without blanks around them; empty ones are null."""
-    text = cells.str.strip_chars()
-    return text.set(text == "", None) if (text == "").any() else text
+def trimmed(cells: pl.DataFrame, names: Mapping[str, str]) -> dict[str, pl.Series]:
+    """The columns by what they mean, without blanks around what is in them; empty cells are null."""
+    import polars as pl
+
+    text = {meaning: pl.col(name).str.strip_chars() for meaning, name in names.items()}
+    return cells.select(pl.when(column != "").then(column).alias(meaning) for meaning, column in text.items()).to_dict()
 
 
 class Labels:

@@ -501,7 +501,7 @@ class Table:
 
 
 def as_text(name: str, kind: pl.DataType) -> pl.Expr:
-    """A column as text; lists as JSON has them."""
+    """A column as text; lists as JSON has them, and times in seconds since 1970."""
     import polars as pl
 
     column = pl.col(name)
@@ -511,6 +511,8 @@ def as_text(name: str, kind: pl.DataType) -> pl.Expr:
             pl.lit('"') + quoted.str.replace_all('"', '\\"', literal=True) + pl.lit('"')
         )
         return ("[" + items.list.join(",") + "]").alias(name)
+    if kind in (pl.Datetime, pl.Date):
+        return (column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6).cast(pl.String)
     return column.cast(pl.String)
 
 
