@@ -135,7 +135,7 @@ def times(cells: pl.Series) -> Floats:
             numbers[large] = 0
     if not np.isnan(seconds).any():
         return seconds
-    text = cells.str.replace("T", " ", literal=True).str.replace(r"\s*(?:Z|UTC)$", "+00:00")
+    text = cells.str.replace(r"^(\d{4}.\d\d.\d\d)T", "$1 ").str.replace(r"\s*(?:Z|UTC)$", "+00:00")
     text = text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d):?(\d\d)$", "$1:$2")
     text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
     text = pl.select(pl.when(text.str.len_chars() == 10).then(text + " 00:00").otherwise(text)).to_series()
