@@ -65,6 +65,7 @@ def test_a_column_that_is_given_for_one_thing_is_not_guessed_for_another():
     layout = layout_of(["req", "session", "ok", "model"], {"request": "session", "position": "req"}, "log")
     assert layout["request"] == "session"
     assert layout["position"] == "req"
+    assert layout_of(["req", "session", "ok", "model"], {"position": "session"}, "log")["request"] == "req"
 
 
 def test_a_column_can_be_left_out():

@@ -133,6 +133,26 @@ def test_rows_that_were_offered_and_not_tried_say_what_was_second(read):
     assert log.set_aside == ()
 
 
+def test_what_was_offered_second_is_another_option_and_one_that_is_known(read):
+    log = read("request,option,outcome\n1,a,ok\n1,a,\n2,a,ok\n2,x,\n3,b,ok\n3,,\n4,b,ok\n", options=["a", "b"])
+    assert log.second.tolist() == [-1, -1, -1, -1]
+
+
+def test_lines_are_those_of_the_file_in_whatever_order_rows_are_used(read):
+    log = read("request,option,ok,try,ts\nx,b,1,1,50\ny,a,hm,0,10\nx,a,0,0,40\ny,b,1,1,20\nz,a,1,0,30\nx,c,1,2,60\n")
+    assert plays_of(log) == [[("a", True)], [("a", False), ("b", True)]]
+    assert aside(log) == {"after a success": (1, (7,)), "unknown outcome 'hm'": (2, (3, 5))}
+    untimed = read("request,option,ok,try\nx,b,1,1\ny,a,hm,0\nx,a,0,0\ny,b,1,1\nz,a,1,0\nx,c,1,2\n")
+    assert untimed.set_aside == log.set_aside
+
+
+def test_lines_before_the_header_and_between_rows_are_counted(read):
+    log = read(" \n\nrequest,option,outcome\n1,a,ok\n\n2,a,hm\n3,a,ok\n")
+    assert aside(log) == {"unknown outcome 'hm'": (1, (6,))}
+    lines = '{"request": 1, "option": "a", "ok": 1}\n\n{"request": 2, "option": "a", "ok": "hm"}\n'
+    assert aside(read(lines)) == {"unknown outcome 'hm'": (1, (3,))}
+
+
 def test_torn_rows(read):
     log = read("request,option,outcome\n1,a,ok\n2,b\n3,b,ok,more\n\n4,b,ok\n5,b,ok\n6,")
     assert aside(log) == {"torn rows": (3, (3, 4, 8))}

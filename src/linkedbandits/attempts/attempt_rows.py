@@ -204,7 +204,7 @@ def _kept(
     kept = np.ones(size, dtype=np.bool_)
     worked = _first_of_each(rows, np.flatnonzero(rows.outcome == SUCCESS), starts.size, size)
     blank = np.flatnonzero(rows.outcome == BLANK)
-    offered = blank[_is_offered_only(rows, blank, starts, worked)]
+    offered = blank[_behind_all_attempts(rows, blank, starts)]
     cause = _causes(rows, starts, blank, offered)
     spoiled = _first_of_each(rows, np.flatnonzero(cause), starts.size, size)
 
@@ -239,15 +239,13 @@ def _first_of_each(rows: _Rows, found: IntArray, requests: int, none: int) -> In
     return first
 
 
-def _is_offered_only(rows: _Rows, blank: IntArray, starts: IntArray, worked: IntArray) -> BoolArray:
-    """Which blank rows are behind a success, or behind all attempts of a request that has some."""
-    last = (
-        np.maximum.reduceat(np.where(rows.outcome == BLANK, -1, np.arange(rows.outcome.size)), starts)
-        if (blank.size)
-        else starts
-    )
-    request = rows.request[blank]
-    return np.asarray((blank > worked[request]) | ((blank > last[request]) & (last[request] >= 0)))
+def _behind_all_attempts(rows: _Rows, blank: IntArray, starts: IntArray) -> BoolArray:
+    """Which blank rows are behind the last attempt of a request that has one."""
+    if not blank.size:
+        return np.empty(0, dtype=np.bool_)
+    last = np.maximum.reduceat(np.where(rows.outcome == BLANK, -1, np.arange(rows.outcome.size)), starts)
+    last = last[rows.request[blank]]
+    return np.asarray((blank > last) & (last >= 0))
 
 
 def _causes(rows: _Rows, starts: IntArray, blank: IntArray, offered: IntArray) -> npt.NDArray[np.int16]:
@@ -332,7 +330,6 @@ def _gathered(rows: _Rows, starts: IntArray, kept: BoolArray) -> Gathered:
     following = np.minimum(used + 1, rows.request.size - 1)
     told = (
         ~goes_on
-        & (following > used)
         & (rows.outcome[used] == SUCCESS)
         & (rows.request[following] == rows.request[used])
         & (rows.outcome[following] == BLANK)

@@ -439,8 +439,6 @@ def _json_cells(text: bytes, schema: dict[str, Any], rows: int) -> pl.DataFrame 
 
     if not rows:
         return pl.DataFrame(schema=schema)
-    if not _is_utf8(text):
-        return None
     try:
         cells = pl.read_ndjson(text, schema=schema)
     except pl.exceptions.PolarsError:
