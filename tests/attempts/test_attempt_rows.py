@@ -12,7 +12,11 @@ from linkedbandits.attempts.attempt_rows import _numbered, _option_seen_before, 
 COLUMNS = ["request", "option", "ok", "attempt", "ts"]
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=40))
+MARKS = st.sampled_from([0, 1, 2, 3, 2**63, 2**63 + 1, 2**40, 2**40 + 64, 2**64 - 1])
+"""Some of which differ in their last bits only."""
+
+
+@given(st.lists(MARKS, min_size=1, max_size=40))
 def test_requests_are_numbered_by_their_first_rows(marks):
     expected = {mark: number for number, mark in enumerate(dict.fromkeys(marks))}
     assert _numbered(np.array(marks, dtype=np.uint64)).tolist() == [expected[mark] for mark in marks]

@@ -26,7 +26,7 @@ def test_blanks_around_cells_and_empty_cells():
 
 def test_labels_are_numbered_as_they_turn_up():
     labels = Labels("log")
-    assert labels.numbers(text("b", "a", None, "b")).tolist() == [0, 1, MISSING, 0]
+    assert labels.numbers(text("b", "a", None, " ", " b")).tolist() == [0, 1, MISSING, MISSING, 0]
     assert labels.numbers(text("c", "a")).tolist() == [2, 1]
     assert labels.numbers(text(None, None)).tolist() == [MISSING, MISSING]
     assert labels.all == ("b", "a", "c")

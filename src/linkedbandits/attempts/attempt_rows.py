@@ -55,6 +55,7 @@ CAUSES = {
     ),
     NO_OUTCOME: ("no outcome", LATER),
 }
+FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01
 LAGS = 6
@@ -109,7 +110,9 @@ def gather_attempts(
 def _add(
     batch: Batch, layout: Layout, labels: Labels, outcomes: Outcomes, parts: Parts, lines: LineNumbers, tally: Tally
 ) -> None:
-    cells = trimmed(batch.cells, layout.names)
+    # Options and outcomes are trimmed where they are told apart, for there are few of them.
+    cells = trimmed(batch.cells, {name: column for name, column in layout.names.items() if name not in FEW})
+    cells |= {name: batch.cells[layout[name]] for name in FEW}
     has_request = cells["request"].is_not_null()
     numbers = batch.lines
     if not has_request.all():
@@ -173,11 +176,11 @@ def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     is_new = np.concatenate([[True], marks[1:] != marks[:-1]])
     stretch = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
     marks = marks[is_new]
-    by_mark = np.argsort(marks)
+    by_mark = _order_by_mark(marks)
     begins = np.flatnonzero(np.concatenate([[True], np.diff(marks[by_mark]) != 0]))
     if begins.size == marks.size:
         return stretch  # the attempts of each request are in one place
-    first = np.minimum.reduceat(by_mark, begins)
+    first = by_mark[begins]
     is_first = np.zeros(marks.size, dtype=np.bool_)
     is_first[first] = True
     number = (np.cumsum(is_first, dtype=np.int32) - np.int32(1))[first]
@@ -186,8 +189,28 @@ def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     return np.asarray(of_stretch[stretch])
 
 
+def _order_by_mark(marks: npt.NDArray[np.uint64]) -> IntArray:
+    """Places in the order of their marks, and of equal marks in their own.
+
+    To sort values takes much less time than to sort places. So the last bits of each mark give way to its place; the
+    few marks that differ in those bits alone are put right afterwards.
+    """
+    bits = np.uint64(max(marks.size - 1, 1).bit_length())
+    packed = marks >> bits << bits
+    packed |= np.arange(marks.size, dtype=np.uint64)
+    packed.sort()
+    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    packed >>= bits
+    in_order = marks[order]
+    mixed = packed[1:][(packed[1:] == packed[:-1]) & (in_order[1:] != in_order[:-1])]
+    if mixed.size:
+        wrong = np.flatnonzero(np.isin(packed, mixed))
+        order[wrong] = order[wrong[np.lexsort((order[wrong], in_order[wrong]))]]
+    return order
+
+
 def _stable_order(numbers: Numbers) -> IntArray:
-    """Where each row comes from when they are sorted; to sort values takes much less time than to sort places."""
+    """Where each row comes from when they are sorted by number, and within a number by place; see above."""
     packed = numbers.astype(np.int64) << 32
     packed |= np.arange(numbers.size)
     packed.sort()

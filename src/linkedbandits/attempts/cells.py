@@ -65,9 +65,10 @@ class Labels:
         return self._known[label]
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
-        """Those of a column of trimmed cells; ``MISSING`` where there is nothing."""
+        """Those of a column, blanks around them apart; ``MISSING`` where there is nothing."""
         distinct = [label for label in cells.unique(maintain_order=True).to_list() if label is not None]
-        return _replaced(cells, distinct, [self.number(label) for label in distinct], MISSING)
+        numbers = [self.number(label.strip()) if label.strip() else MISSING for label in distinct]
+        return _replaced(cells, distinct, numbers, MISSING)
 
 
 class Outcomes:
@@ -83,7 +84,7 @@ class Outcomes:
         return tuple(self._words)
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
-        """Those of a column of trimmed cells."""
+        """Those of a column."""
         distinct = cells.unique(maintain_order=True).to_list()
         numbers = [int(is_no_error(text)) if self._of_errors else self._number(text) for text in distinct]
         empty = numbers[distinct.index(None)] if None in distinct else UNKNOWN
@@ -94,7 +95,7 @@ class Outcomes:
         outcome = outcome_of(text)
         if outcome != UNKNOWN:
             return outcome
-        word = str(text)
+        word = str(text).strip()
         if word not in self._words and len(self._words) >= MOST_WORDS - 1:
             word = "and others"
         return UNKNOWN + self._words.setdefault(word, len(self._words))
