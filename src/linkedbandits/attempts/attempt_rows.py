@@ -176,8 +176,7 @@ def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     is_new = np.concatenate([[True], marks[1:] != marks[:-1]])
     stretch = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
     marks = marks[is_new]
-    by_mark = _order_by_mark(marks)
-    begins = np.flatnonzero(np.concatenate([[True], np.diff(marks[by_mark]) != 0]))
+    by_mark, begins = _order_by_mark(marks)
     if begins.size == marks.size:
         return stretch  # the attempts of each request are in one place
     first = by_mark[begins]
@@ -189,24 +188,31 @@ def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     return np.asarray(of_stretch[stretch])
 
 
-def _order_by_mark(marks: npt.NDArray[np.uint64]) -> IntArray:
-    """Places in the order of their marks, and of equal marks in their own.
+def _order_by_mark(marks: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """Places in the order of their marks, and of equal marks in their own; and where in it each mark begins.
 
     To sort values takes much less time than to sort places. So the last bits of each mark give way to its place; the
     few marks that differ in those bits alone are put right afterwards.
     """
     bits = np.uint64(max(marks.size - 1, 1).bit_length())
-    packed = marks >> bits << bits
+    packed = marks >> bits
+    packed <<= bits
     packed |= np.arange(marks.size, dtype=np.uint64)
     packed.sort()
-    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-    packed >>= bits
+    apart = packed[1:] ^ packed[:-1]
+    is_close = np.concatenate([[False], apart < np.uint64(1) << bits])
+    del apart  # arrays here are as long as the log
+    packed &= (np.uint64(1) << bits) - np.uint64(1)
+    order = packed.view(np.int64)
     in_order = marks[order]
-    mixed = packed[1:][(packed[1:] == packed[:-1]) & (in_order[1:] != in_order[:-1])]
-    if mixed.size:
-        wrong = np.flatnonzero(np.isin(packed, mixed))
-        order[wrong] = order[wrong[np.lexsort((order[wrong], in_order[wrong]))]]
-    return order
+    is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
+    if (is_new & is_close).any():
+        group = np.cumsum(~is_close, dtype=np.int32)
+        wrong = np.flatnonzero(np.isin(group, group[is_new & is_close]))
+        again = np.lexsort((order[wrong], in_order[wrong]))
+        order[wrong], in_order[wrong] = order[wrong[again]], in_order[wrong[again]]
+        is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
+    return order, np.flatnonzero(is_new)
 
 
 def _stable_order(numbers: Numbers) -> IntArray:
@@ -231,12 +237,12 @@ def _kept(
     cause = _causes(rows, starts, blank, offered)
     spoiled = _first_of_each(rows, np.flatnonzero(cause), starts.size, size)
 
-    after = ranges(*_where(worked < spoiled, worked + 1, ends))
+    after = ranges(*_where((worked < spoiled) & (worked < ends - 1), worked + 1, ends))
     kept[after] = False
     kept[offered] = False
     tally.add(*AFTER_SUCCESS, lines_of(after[rows.outcome[after] != BLANK]))
 
-    behind = ranges(*_where(spoiled <= worked, spoiled, ends))
+    behind = ranges(*_where((spoiled <= worked) & (spoiled < ends), spoiled, ends))
     kept[behind] = False
     why = cause[spoiled[rows.request[behind]]]
     for number, said in CAUSES.items():
