@@ -208,7 +208,9 @@ def _order_by_mark(marks: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
     is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
     if (is_new & is_close).any():
         group = np.cumsum(~is_close, dtype=np.int32)
-        wrong = np.flatnonzero(np.isin(group, group[is_new & is_close]))
+        is_mixed = np.zeros(int(group[-1]) + 1, dtype=np.bool_)
+        is_mixed[group[is_new & is_close]] = True
+        wrong = np.flatnonzero(is_mixed[group])
         again = np.lexsort((order[wrong], in_order[wrong]))
         order[wrong], in_order[wrong] = order[wrong[again]], in_order[wrong[again]]
         is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
