@@ -39,10 +39,18 @@ class Parts:
             if part is not None:
                 self._parts.setdefault(name, []).append(part)
 
-    def take(self, name: str) -> npt.NDArray[Any] | None:
-        """A column as a whole, and no longer kept here; None if there is none."""
+    def take(self, name: str) -> Any:
+        """A column as a whole array, and no longer kept here; None if there is none."""
         parts = self._parts.pop(name, None)
-        return None if parts is None else np.concatenate(parts)
+        if parts is None:
+            return None
+        whole = np.empty(sum(map(len, parts)), dtype=parts[0].dtype)
+        end = whole.size
+        while parts:  # each is let go when it has been copied, so that a long column is never held twice
+            part = parts.pop()
+            whole[end - len(part) : end] = part
+            end -= len(part)
+        return whole
 
 
 @dataclass

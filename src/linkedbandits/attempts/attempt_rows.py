@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +55,7 @@ CAUSES = {
     ),
     NO_OUTCOME: ("no outcome", LATER),
 }
+FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01
 LAGS = 6
@@ -66,7 +66,7 @@ LAGS = 6
 class _Rows:
     """All rows with a request, in the order of the file or, later, of the log."""
 
-    request: npt.NDArray[Any]
+    request: Numbers
     option: npt.NDArray[np.int16]
     outcome: npt.NDArray[np.int16]
     position: Floats | None
@@ -91,10 +91,13 @@ def gather_attempts(
         _add(batch, layout, labels, outcomes, parts, lines, tally)
         seen += len(batch.lines)
         progress(seen)
-    rows = _Rows(*(parts.take(name) for name in _Rows.__annotations__))  # type: ignore[arg-type]
     if not lines.rows:
         nothing = np.empty(0, dtype=np.int32)
         return Gathered(nothing, nothing, np.empty(0, dtype=np.bool_), nothing)
+    rows = _Rows(
+        _numbered(parts.take("request")),
+        *(parts.take(name) for name in ("option", "outcome", "position", "time", "cost", "seconds")),
+    )
     _refuse_scores(rows.outcome, layout["outcome"])
     order = _order_of(rows)
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
@@ -107,7 +110,9 @@ def gather_attempts(
 def _add(
     batch: Batch, layout: Layout, labels: Labels, outcomes: Outcomes, parts: Parts, lines: LineNumbers, tally: Tally
 ) -> None:
-    cells = {meaning: trimmed(batch.cells[name]) for meaning, name in layout.names.items()}
+    # Options and outcomes are trimmed where they are told apart, for there are few of them.
+    cells = trimmed(batch.cells, {name: column for name, column in layout.names.items() if name not in FEW})
+    cells |= {name: batch.cells[layout[name]] for name in FEW}
     has_request = cells["request"].is_not_null()
     numbers = batch.lines
     if not has_request.all():
@@ -143,14 +148,17 @@ def _order_of(rows: _Rows) -> IntArray | None:
     or else by time, or else by line, which also settles ties. A row that has no place comes first, so that all others
     of its request are behind it.
     """
-    rows.request = _numbered(rows.request)
-    within = rows.time if rows.position is None else rows.position
     order = None
-    within = None if within is None else np.where(np.isnan(within), -np.inf, within)
-    step = np.diff(rows.request)
-    if (step < 0).any() or (within is not None and ((step == 0) & (within[1:] < within[:-1])).any()):
-        order = np.argsort(rows.request, kind="stable") if within is None else np.lexsort((within, rows.request))
+    if (np.diff(rows.request) < 0).any():
+        order = _stable_order(rows.request)
         rows.in_order(order)
+    within = rows.time if rows.position is None else rows.position
+    if within is not None:
+        within = np.where(np.isnan(within), -np.inf, within)
+        if ((within[1:] < within[:-1]) & (rows.request[1:] == rows.request[:-1])).any():
+            again = np.lexsort((within, rows.request))
+            rows.in_order(again)
+            order = again if order is None else order[again]
     if rows.time is not None:
         starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
@@ -165,17 +173,57 @@ def _order_of(rows: _Rows) -> IntArray | None:
 
 def _numbered(marks: npt.NDArray[np.uint64]) -> Numbers:
     """Requests by number, in the order of their first lines."""
-    import polars as pl
-
     is_new = np.concatenate([[True], marks[1:] != marks[:-1]])
     stretch = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
-    of_stretch = marks[is_new]
-    if pl.Series(of_stretch).n_unique() == of_stretch.size:
+    marks = marks[is_new]
+    by_mark, begins = _order_by_mark(marks)
+    if begins.size == marks.size:
         return stretch  # the attempts of each request are in one place
-    _, first, which = np.unique(of_stretch, return_index=True, return_inverse=True)
-    number = np.empty(first.size, dtype=np.int32)
-    number[np.argsort(first)] = np.arange(first.size, dtype=np.int32)
-    return np.asarray(number[which][stretch])
+    first = by_mark[begins]
+    is_first = np.zeros(marks.size, dtype=np.bool_)
+    is_first[first] = True
+    number = (np.cumsum(is_first, dtype=np.int32) - np.int32(1))[first]
+    of_stretch = np.empty(marks.size, dtype=np.int32)
+    of_stretch[by_mark] = np.repeat(number, np.diff(begins, append=marks.size))
+    return np.asarray(of_stretch[stretch])
+
+
+def _order_by_mark(marks: npt.NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """Places in the order of their marks, and of equal marks in their own; and where in it each mark begins.
+
+    To sort values takes much less time than to sort places. So the last bits of each mark give way to its place; the
+    few marks that differ in those bits alone are put right afterwards.
+    """
+    bits = np.uint64(max(marks.size - 1, 1).bit_length())
+    packed = marks >> bits
+    packed <<= bits
+    packed |= np.arange(marks.size, dtype=np.uint64)
+    packed.sort()
+    apart = packed[1:] ^ packed[:-1]
+    is_close = np.concatenate([[False], apart < np.uint64(1) << bits])
+    del apart  # arrays here are as long as the log
+    packed &= (np.uint64(1) << bits) - np.uint64(1)
+    order = packed.view(np.int64)
+    in_order = marks[order]
+    is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
+    if (is_new & is_close).any():
+        group = np.cumsum(~is_close, dtype=np.int32)
+        is_mixed = np.zeros(int(group[-1]) + 1, dtype=np.bool_)
+        is_mixed[group[is_new & is_close]] = True
+        wrong = np.flatnonzero(is_mixed[group])
+        again = np.lexsort((order[wrong], in_order[wrong]))
+        order[wrong], in_order[wrong] = order[wrong[again]], in_order[wrong[again]]
+        is_new = np.concatenate([[True], in_order[1:] != in_order[:-1]])
+    return order, np.flatnonzero(is_new)
+
+
+def _stable_order(numbers: Numbers) -> IntArray:
+    """Where each row comes from when they are sorted by number, and within a number by place; see above."""
+    packed = numbers.astype(np.int64) << 32
+    packed |= np.arange(numbers.size)
+    packed.sort()
+    packed &= (1 << 32) - 1
+    return packed
 
 
 def _kept(
@@ -187,16 +235,16 @@ def _kept(
     kept = np.ones(size, dtype=np.bool_)
     worked = _first_of_each(rows, np.flatnonzero(rows.outcome == SUCCESS), starts.size, size)
     blank = np.flatnonzero(rows.outcome == BLANK)
-    offered = blank[_is_offered_only(rows, blank, starts, worked)]
+    offered = blank[_behind_all_attempts(rows, blank, starts)]
     cause = _causes(rows, starts, blank, offered)
     spoiled = _first_of_each(rows, np.flatnonzero(cause), starts.size, size)
 
-    after = ranges(*_where(worked < spoiled, worked + 1, ends))
+    after = ranges(*_where((worked < spoiled) & (worked < ends - 1), worked + 1, ends))
     kept[after] = False
     kept[offered] = False
     tally.add(*AFTER_SUCCESS, lines_of(after[rows.outcome[after] != BLANK]))
 
-    behind = ranges(*_where(spoiled < worked, spoiled, ends))
+    behind = ranges(*_where((spoiled <= worked) & (spoiled < ends), spoiled, ends))
     kept[behind] = False
     why = cause[spoiled[rows.request[behind]]]
     for number, said in CAUSES.items():
@@ -222,15 +270,13 @@ def _first_of_each(rows: _Rows, found: IntArray, requests: int, none: int) -> In
     return first
 
 
-def _is_offered_only(rows: _Rows, blank: IntArray, starts: IntArray, worked: IntArray) -> BoolArray:
-    """Which blank rows are behind a success, or behind all attempts of a request that has some."""
-    last = (
-        np.maximum.reduceat(np.where(rows.outcome == BLANK, -1, np.arange(rows.outcome.size)), starts)
-        if (blank.size)
-        else starts
-    )
-    request = rows.request[blank]
-    return np.asarray((blank > worked[request]) | ((blank > last[request]) & (last[request] >= 0)))
+def _behind_all_attempts(rows: _Rows, blank: IntArray, starts: IntArray) -> BoolArray:
+    """Which blank rows are behind the last attempt of a request that has one."""
+    if not blank.size:
+        return np.empty(0, dtype=np.bool_)
+    last = np.maximum.reduceat(np.where(rows.outcome == BLANK, -1, np.arange(rows.outcome.size)), starts)
+    last = last[rows.request[blank]]
+    return np.asarray((blank > last) & (last >= 0))
 
 
 def _causes(rows: _Rows, starts: IntArray, blank: IntArray, offered: IntArray) -> npt.NDArray[np.int16]:
@@ -280,20 +326,25 @@ def _tally_words(
 
 def _tried_before(rows: _Rows, kept: BoolArray) -> IntArray:
     """Rows whose option was tried on the same request before."""
+    if kept.all():
+        return np.flatnonzero(_option_seen_before(rows.request, rows.option))
     left = np.flatnonzero(kept)
-    request, option = rows.request[left], rows.option[left]
-    again = np.zeros(left.size, dtype=np.bool_)
+    return left[_option_seen_before(rows.request[left], rows.option[left])]
+
+
+def _option_seen_before(request: Numbers, option: npt.NDArray[np.int16]) -> BoolArray:
+    again = np.zeros(request.size, dtype=np.bool_)
     for lag in range(1, LAGS + 1):
         same = request[lag:] == request[:-lag]
         if not same.any():
-            return left[again]
+            return again
         again[lag:] |= same & (option[lag:] == option[:-lag])
     sizes = np.bincount(request)
     long = np.flatnonzero(sizes[request] > LAGS)
     key = request[long].astype(np.int64) * (int(option.max()) + 1) + option[long]
     order = np.argsort(key, kind="stable")
     again[long[order[1:][key[order[1:]] == key[order[:-1]]]]] = True
-    return left[again]
+    return again
 
 
 def _gathered(rows: _Rows, starts: IntArray, kept: BoolArray) -> Gathered:
@@ -310,7 +361,6 @@ def _gathered(rows: _Rows, starts: IntArray, kept: BoolArray) -> Gathered:
     following = np.minimum(used + 1, rows.request.size - 1)
     told = (
         ~goes_on
-        & (following > used)
         & (rows.outcome[used] == SUCCESS)
         & (rows.request[following] == rows.request[used])
         & (rows.outcome[following] == BLANK)

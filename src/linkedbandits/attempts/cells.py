@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +30,12 @@ _TIME_FORMATS = (
 )
 
 
-def trimmed(cells: pl.Series) -> pl.Series:
-    """Without blanks around them; empty ones are null."""
-    text = cells.str.strip_chars()
-    return text.set(text == "", None) if (text == "").any() else text
+def trimmed(cells: pl.DataFrame, names: Mapping[str, str]) -> dict[str, pl.Series]:
+    """The columns by what they mean, without blanks around what is in them; empty cells are null."""
+    import polars as pl
+
+    text = {meaning: pl.col(name).str.strip_chars() for meaning, name in names.items()}
+    return cells.select(pl.when(column != "").then(column).alias(meaning) for meaning, column in text.items()).to_dict()
 
 
 class Labels:
@@ -62,9 +65,10 @@ class Labels:
         return self._known[label]
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
-        """Those of a column of trimmed cells; ``MISSING`` where there is nothing."""
+        """Those of a column, blanks around them apart; ``MISSING`` where there is nothing."""
         distinct = [label for label in cells.unique(maintain_order=True).to_list() if label is not None]
-        return _replaced(cells, distinct, [self.number(label) for label in distinct], MISSING)
+        numbers = [self.number(label.strip()) if label.strip() else MISSING for label in distinct]
+        return _replaced(cells, distinct, numbers, MISSING)
 
 
 class Outcomes:
@@ -80,7 +84,7 @@ class Outcomes:
         return tuple(self._words)
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
-        """Those of a column of trimmed cells."""
+        """Those of a column."""
         distinct = cells.unique(maintain_order=True).to_list()
         numbers = [int(is_no_error(text)) if self._of_errors else self._number(text) for text in distinct]
         empty = numbers[distinct.index(None)] if None in distinct else UNKNOWN
@@ -91,7 +95,7 @@ class Outcomes:
         outcome = outcome_of(text)
         if outcome != UNKNOWN:
             return outcome
-        word = str(text)
+        word = str(text).strip()
         if word not in self._words and len(self._words) >= MOST_WORDS - 1:
             word = "and others"
         return UNKNOWN + self._words.setdefault(word, len(self._words))
@@ -132,7 +136,7 @@ def times(cells: pl.Series) -> Floats:
             numbers[large] = 0
     if not np.isnan(seconds).any():
         return seconds
-    text = cells.str.replace("T", " ", literal=True).str.replace(r"\s*(?:Z|UTC)$", "+00:00")
+    text = cells.str.replace(r"^(\d{4}.\d\d.\d\d)T", "$1 ").str.replace(r"\s*(?:Z|UTC)$", "+00:00")
     text = text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d):?(\d\d)$", "$1:$2")
     text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
     text = pl.select(pl.when(text.str.len_chars() == 10).then(text + " 00:00").otherwise(text)).to_series()

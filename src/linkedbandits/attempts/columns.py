@@ -25,8 +25,8 @@ _NAMES = {
     "timestampms tsms unixtime epoch timestamputc time_utc createdtime",
     "cost": "cost price usd costusd priceusd eur costeur amount fee costs spend totalcost",
     "seconds": "seconds secs latency latencyms latencys latencyseconds latencyus latencyns duration durationms "
-    "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems took tookms "
-    "runtime runtimems requesttime upstreamresponsetime",
+    "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems "
+    "took tookms runtime runtimems requesttime upstreamresponsetime",
     "order": "order options sequence chain candidates providers backends models servers routes fallbacks ranking tried "
     "attempts offered play plan ordering optionsinorder providerorder modelorder arms",
     "hit": "hit winner worked served servedby winningoption chosen answeredby successfuloption successby succeeded "

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, times, trim
 from linkedbandits.attempts.columns import Layout
 from linkedbandits.attempts.set_aside import Tally
 from linkedbandits.attempts.sources import Batch
+
+if TYPE_CHECKING:
+    import polars as pl
 
 NO_ORDER = ("no order", "a row has to say which options were offered")
 OTHER_OPTION = ("an option that is not one of those given", "the row is not used")
@@ -54,7 +58,7 @@ def order_of(text: str) -> tuple[str, ...]:
     text = text.strip()
     if text[:1] in ("[", "("):
         try:
-            found = json.loads(text)
+            found = json.loads(text, strict=False)
         except ValueError:
             found = [one or other for one, other in _QUOTED.findall(text)] or text[1:-1]
         if not isinstance(found, str):
@@ -88,12 +92,10 @@ class _Plays:
         self._numbers: dict[tuple[str | None, str | None], int] = {}
         self.all: list[Play] = []
 
-    def numbers(self, batch: Batch, layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def numbers(self, cells: dict[str, pl.Series]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         import polars as pl
 
-        pairs = pl.DataFrame(
-            {"order": trimmed(batch.cells[layout["order"]]), "hit": trimmed(batch.cells[layout["hit"]])}
-        )
+        pairs = pl.DataFrame({meaning: cells[meaning] for meaning in ("order", "hit")})
         groups = (
             pairs.with_row_index("row").group_by("order", "hit").agg("row", first=pl.col("row").min()).sort("first")
         )
@@ -118,11 +120,9 @@ def gather_requests(
     plays = _Plays(labels)
     parts, lines = Parts(), LineNumbers()
     for batch in batches:
+        cells = trimmed(batch.cells, layout.names)
         lines.add(batch.lines)
-        parts.add(
-            play=plays.numbers(batch, layout),
-            time=times(trimmed(batch.cells[layout["time"]])) if "time" in layout else None,
-        )
+        parts.add(play=plays.numbers(cells), time=times(cells["time"]) if "time" in cells else None)
         progress(lines.rows)
     play, time = parts.take("play"), parts.take("time")
     play = np.empty(0, dtype=np.int32) if play is None else play

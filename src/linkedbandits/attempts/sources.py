@@ -439,8 +439,6 @@ def _json_cells(text: bytes, schema: dict[str, Any], rows: int) -> pl.DataFrame 
 
     if not rows:
         return pl.DataFrame(schema=schema)
-    if not _is_utf8(text):
-        return None
     try:
         cells = pl.read_ndjson(text, schema=schema)
     except pl.exceptions.PolarsError:
@@ -501,7 +499,7 @@ class Table:
 
 
 def as_text(name: str, kind: pl.DataType) -> pl.Expr:
-    """A column as text; lists as JSON has them."""
+    """A column as text; lists as JSON has them, and times in seconds since 1970."""
     import polars as pl
 
     column = pl.col(name)
@@ -511,6 +509,8 @@ def as_text(name: str, kind: pl.DataType) -> pl.Expr:
             pl.lit('"') + quoted.str.replace_all('"', '\\"', literal=True) + pl.lit('"')
         )
         return ("[" + items.list.join(",") + "]").alias(name)
+    if kind in (pl.Datetime, pl.Date):
+        return (column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6).cast(pl.String)
     return column.cast(pl.String)
 
 
