@@ -45,6 +45,7 @@ class Queues:
         ends = np.searchsorted(option, np.arange(options + 1), sorter=by_option)
         pieces = [chosen[by_option[start:end]] for start, end in pairwise(ends)]
         self._length = len(log)
+        self._chosen: Numbers = chosen.astype(np.int32)
         self._request = log.request
         self._places: list[Numbers] = [piece.astype(np.int32) for piece in pieces]
         won = [np.cumsum(log.success[piece], dtype=np.int32) for piece in pieces]
@@ -76,6 +77,16 @@ class Queues:
         before = self.successes_so_far()
         self.read = self.read + needs
         return np.asarray(self.successes_so_far() - before, dtype=np.int64)
+
+    def after(self, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Samples and successes of every option among the first so many of all, (counts, options), and their requests.
+
+        Whether they were read or not. For tests that use all of a log up to some request.
+        """
+        last = self._chosen[counts - 1]
+        samples = np.stack([np.searchsorted(places, last, side="right") for places in self._places], axis=1)
+        successes = np.stack([won[of_option] for won, of_option in zip(self._won, samples.T, strict=True)], axis=1)
+        return samples, successes.astype(np.int64), self._request[last].astype(np.int64) + 1
 
     def requests_read(self) -> int:
         """How many requests of the log it took to read what was read."""

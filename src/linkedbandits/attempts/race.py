@@ -26,12 +26,14 @@ Shares = Callable[[BoolArray], FloatArray]
 class RaceOnALog(EvidenceRace):
     """Find the best option of a log, wrong with probability at most ``delta``. For one lane.
 
-    ``shares`` must use what was read alone; ``attempts.queues`` says what that is.
+    ``shares`` must use what was read alone; ``attempts.queues`` says what that is. ``share`` is the part of delta that
+    is the race's; another test may have the rest.
     """
 
     delta: float
     shares: Shares = field(repr=False, compare=False)
     costs: Sequence[float] = ()
+    share: float = 1.0
     parallel: int = 1
     price: Price = field(default=Single.price, repr=False, compare=False)
 
@@ -41,6 +43,9 @@ class RaceOnALog(EvidenceRace):
     def __post_init__(self) -> None:
         check_delta(self.delta)
         object.__setattr__(self, "costs", check_costs(self.costs))
+
+    def _enough(self, arms: int) -> float:
+        return super()._enough(arms) / self.share
 
     def with_shares(self, shares: FloatArray) -> Self:
         """The same policy where the log would always have these: to try out how a run may end."""

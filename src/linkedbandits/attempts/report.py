@@ -23,6 +23,8 @@ from linkedbandits.attempts.orders import Order, best_order, costs_of
 from linkedbandits.attempts.outlook import Missing, outlook
 from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.attempts.race import RaceOnALog
+from linkedbandits.attempts.second_test import SHARE as SECOND_SHARE
+from linkedbandits.attempts.second_test import Decided, decided_by_all_samples
 from linkedbandits.checks import check_costs_of_arms, check_delta
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 from linkedbandits.intervals import anytime_interval
@@ -160,11 +162,16 @@ def report_on(
     reading, queues = _read(log, policy, delta, attempts, tuple(costs))
     word_given = attempts != "all" or independent or not log.in_one_order
     verdict = _verdict_of(reading, log, attempts) if reading.stopped and word_given else None
+    if policy is None and queues is not None and not costs and word_given:
+        verdict = _sooner(verdict, decided_by_all_samples(queues, SECOND_SHARE * delta), delta, log, attempts)
     estimates = _estimates(log, attempts, reading)
     means = np.array([(each.successes + 0.5) / (each.samples + 1.0) for each in estimates])
     left = queues.left if queues is not None else np.zeros(len(log.options), dtype=np.int64)
     rates = np.array([each.samples for each in estimates]) / max(log.requests, 1)
     alarms = watch(log, alpha)
+    forecast = outlook(
+        reading, _as_it_goes_on(reading.policy, rates), means, log.options, left, rates, _seconds_a_request(log)
+    )
     goal = reading.policy.goal
     return Report(
         log=log,
@@ -173,9 +180,7 @@ def report_on(
         verdict=verdict,
         estimates=estimates,
         alarms=alarms,
-        missing=outlook(
-            reading, _as_it_goes_on(reading.policy, rates), means, log.options, left, rates, _seconds_a_request(log)
-        ),
+        missing=() if verdict is not None else forecast,
         order=best_order(log, means, costs_of(log, costs), attempts == "all", None if verdict is None else verdict.arm),
         notes=_notes(log, attempts, word_given, reading),
         course=tuple(reading.course),
@@ -215,7 +220,8 @@ def _read(
     queues = Queues(log, samples_of(log, attempts))
     answers: Answers = FromQueues(queues)
     if policy is None:
-        return read_with(RaceOnALog(delta, queues.shares, costs), log, answers), queues
+        share = 1.0 if costs else 1.0 - SECOND_SHARE
+        return read_with(RaceOnALog(delta, queues.shares, costs, share), log, answers), queues
     if policy.asks != "needs":
         raise InvalidAttempts(
             f"{type(policy).__name__} asks for {policy.asks}, which attempts={attempts!r} cannot answer; use "
@@ -242,6 +248,16 @@ def _verdict_of(reading: Reading, log: Attempts, attempts: Which) -> Verdict:
         assumes=tuple(([INDEPENDENT_OPTIONS.name] if attempts == "all" else []) + assumed),
         contradicted=(TOLD_DIFFERENCE,) if contradicted is not None and bool(contradicted[0]) else (),
     )
+
+
+def _sooner(
+    verdict: Verdict | None, decided: Decided | None, delta: float, log: Attempts, attempts: Which
+) -> Verdict | None:
+    """The verdict of the race, or that of the second test if it comes sooner."""
+    if decided is None or (verdict is not None and verdict.plays <= decided.requests):
+        return verdict
+    assumes = (INDEPENDENT_OPTIONS.name,) if attempts == "all" else ()
+    return Verdict(log.options[decided.option], "confident", decided.requests, delta, assumes=assumes)
 
 
 def _estimates(log: Attempts, attempts: Which, reading: Reading) -> tuple[LogEstimate, ...]:
@@ -289,7 +305,7 @@ def _seconds_a_request(log: Attempts) -> float | None:
 def _notes(log: Attempts, attempts: Which, word_given: bool, reading: Reading) -> tuple[str, ...]:
     notes = []
     if attempts == "all":
-        notes.append(f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}")
+        notes.append(f"{INDEPENDENT_OPTIONS.sentence} If yours can fail together, read first attempts alone, or duels.")
     if not word_given:
         leads = log.options[int(reading.state.arm[0])] if reading.stopped else None
         named = f" If they are, {leads} is the best." if leads is not None else ""
