@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from linkedbandits.attempts.alarms import Alarm
-from linkedbandits.attempts.concerning import objections, speaks_against
+from linkedbandits.attempts.concerning import objections, speaks_against, standing
 from linkedbandits.attempts.pictures import (
     MOST_OPTIONS,
     alarm_picture,
@@ -59,7 +59,7 @@ def page_of(report: Report, made: Made) -> str:
         _assumed(report),
         _made(report, made),
     )
-    title = text(f"{made.source}: {_state(report)[1]}")
+    title = text(f"{made.source}: {STATES[standing(report)]}")
     head = tag(
         "head",
         Markup('<meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>'),
@@ -70,21 +70,23 @@ def page_of(report: Report, made: Made) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
 
 
-def _state(report: Report) -> tuple[str, str]:
-    """Its colour, and its name."""
-    if report.verdict is None:
-        return "not-yet", "not yet"
-    return ("doubted", "decided, but with an alarm") if objections(report) else ("decided", "decided")
+STATES = {
+    "decided": "decided",
+    "doubted": "decided, but with an alarm",
+    "unproved": "stopped without a guarantee",
+    "not yet": "not yet",
+}
 
 
 def _header(report: Report, made: Made) -> Markup:
-    state, said = _state(report)
+    state = standing(report)
     log = report.log
     facts = [f"{log.requests:,} requests", f"{len(log):,} attempts", f"{len(log.options):,} options"]
     when = when_in_words(log)
+    badge = tag("span", text(STATES[state]), class_=f"state {state.replace(' ', '-')}")
     return tag(
         "header",
-        tag("p", tag("span", text(said), class_=f"state {state}"), text(f" {made.source}"), class_="source"),
+        tag("p", badge, text(f" {made.source}"), class_="source"),
         tag("h1", text(report.sentence)),
         tag("p", text(" · ".join(facts + ([when] if when else []))), class_="muted"),
     )

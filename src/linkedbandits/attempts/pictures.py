@@ -147,8 +147,9 @@ def by_mean(estimates: Sequence[LogEstimate]) -> list[LogEstimate]:
 def served_by_place(log: Attempts) -> FloatArray:
     """The share of requests that the first attempt served, the second, and so on.
 
-    >>> served_by_place(Attempts.from_plays([("ab", "a"), ("ab", "b"), ("ba", None), ("ba", "b")]))
-    array([0.5 , 0.25])
+    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("a", "b"), "b"), (("b", "a"), None), (("b", "a"), "b")])
+    >>> served_by_place(log).tolist()
+    [0.5, 0.25]
     """
     place = np.flatnonzero(log.success) - log.first[log.request[log.success]]
     return np.asarray(np.bincount(place, minlength=1) / max(log.requests, 1))

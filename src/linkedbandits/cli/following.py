@@ -19,8 +19,10 @@ from linkedbandits.attempts.wording import set_aside_in_words
 from linkedbandits.errors import CannotRead, InvalidAttempts, InvalidParameter
 
 BLOCK = 1 << 20
-PACKED = (b"\x1f\x8b", b"\x28\xb5", b"PA")
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1")
 """How files begin that cannot be read line by line: gzip, zstd and Parquet."""
+REMEMBERED = 256
+"""Bytes before the place that was read up to, by which a file is known again."""
 SEPARATORS = ",\t;|"
 
 
@@ -32,12 +34,12 @@ class Follower:
         self.lines = 0
         """In the copy."""
         self._header: bytes | None = None
-        self._rest = b""
+        self._rest = self._last = b""
         self._at_begin = True
         self._file = self._opened()
-        begin = self._file.read(2)
+        begin = self._file.read(4)
         self._file.seek(0)
-        if begin in PACKED:
+        if begin.startswith(PACKED):
             self._file.close()
             raise InvalidParameter(f"--watch follows text that grows, and {source} is packed; leave --watch out")
         copy.touch()
@@ -51,6 +53,9 @@ class Follower:
         before = self.lines
         said: list[str] = []
         with self.copy.open("ab") as copy:
+            if self._is_cut_off():
+                said.append(f"{self.source} was cut off and begins anew; what was read before still counts.")
+                self._begin_anew(copy, self._file)
             self._take_all(copy)
             try:
                 now = self.source.stat()
@@ -62,10 +67,15 @@ class Follower:
             if (now.st_dev, now.st_ino) != (here.st_dev, here.st_ino):
                 said.append(f"{self.source} was replaced by a new file; what was read of the old one still counts.")
                 self._begin_anew(copy, self._opened())
-            elif now.st_size < self._file.tell():
-                said.append(f"{self.source} was cut off and begins anew; what was read before still counts.")
-                self._begin_anew(copy, self._file)
         return self.lines > before, said
+
+    def _is_cut_off(self) -> bool:
+        """Is what was last read no longer where it was? A file that was cut off may be longer again by now."""
+        place = self._file.tell()
+        self._file.seek(place - len(self._last))
+        same = self._file.read(len(self._last)) == self._last
+        self._file.seek(place)
+        return not same
 
     def _opened(self) -> IO[bytes]:
         try:
@@ -74,18 +84,18 @@ class Follower:
             raise CannotRead(f"cannot read {self.source}: {error}; give a file of text") from error
 
     def _begin_anew(self, copy: IO[bytes], file: IO[bytes]) -> None:
-        if file is self._file:
-            self._rest = b""  # of a line whose end was cut off
-        elif self._rest:
-            self._write(copy, self._rest + b"\n")  # the last line of a file to which nothing is added any more
         if file is not self._file:
+            if self._rest:
+                self._write(copy, self._rest + b"\n")  # the last line of a file to which nothing is added any more
             self._file.close()
-        self._file, self._rest, self._at_begin = file, b"", True
+        self._file, self._at_begin = file, True
+        self._rest = self._last = b""
         self._file.seek(0)
         self._take_all(copy)
 
     def _take_all(self, copy: IO[bytes]) -> None:
         while block := self._file.read(BLOCK):
+            self._last = (self._last + block)[-REMEMBERED:]
             whole, newline, self._rest = (self._rest + block).rpartition(b"\n")
             if newline:
                 self._write(copy, whole + newline)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from linkedbandits.cli.following import Event
     from linkedbandits.policy import AnyPolicy
 
-CONFIDENT, NOT_YET, DOUBTED = 0, 3, 4
+STATUS = {"decided": 0, "not yet": 3, "unproved": 3, "doubted": 4}
 """What the command ends with. 2 is for input that cannot be used, as everywhere."""
 WHICH = ("first", "duels", "all")
 STANDARD_INPUT = "standard input"
@@ -199,12 +199,9 @@ class _Look:
     @property
     def status(self) -> int:
         """What the command ends with."""
-        from linkedbandits.attempts.concerning import objections
+        from linkedbandits.attempts.concerning import standing
 
-        made = self.report.verdict
-        if made is None or made.status != "confident":
-            return NOT_YET
-        return DOUBTED if objections(self.report) or made.contradicted else CONFIDENT
+        return STATUS[standing(self.report)]
 
 
 @dataclass(frozen=True)

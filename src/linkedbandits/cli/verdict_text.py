@@ -52,6 +52,10 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
         )
     console.print()
     console.print(report.sentence, style="bold")
+    if report.verdict is not None and report.verdict.contradicted:
+        console.print(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.", style="bold red")
+    if report.verdict is not None and report.verdict.status != "confident":
+        console.print("The policy stopped without its guarantee.")
     _print_missing(console, report)
     _print_order(console, report)
     against = objections(report)
@@ -82,10 +86,10 @@ def _print_reading(console: Console, log: Attempts, read: WhatWasRead) -> None:
 
 
 def _options_table(report: Report) -> Table:
-    everything = report.attempts == "all"
+    one_count = report.attempts == "all" or bool(report.costs)  # there is not always room for both
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("option", overflow="fold", min_width=12)
-    counted = ["attempts"] if everything else [samples_called(report.attempts), "of all"]
+    counted = [samples_called(report.attempts), *([] if one_count else ["of all"])]
     costs = ["cost"] if report.costs else []
     for heading in ("works", f"({100 * CONFIDENCE:g} % limits)", *costs, *counted, "evidence"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -98,7 +102,7 @@ def _options_table(report: Report) -> Table:
             f"({each.low:.3f} to {each.high:.3f})",
             *([f"{report.costs[worth[each.option]]:g}"] if report.costs else []),
             formatting.count(each.samples),
-            *([] if everything else [formatting.count(each.attempts)]),
+            *([] if one_count else [formatting.count(each.attempts)]),
             evidence_in_words(each, report),
         )
     return table
