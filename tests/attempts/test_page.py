@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import linkedbandits as lb
 from linkedbandits.attempts import SetAside
 from linkedbandits.attempts.log import Attempts
 from linkedbandits.attempts.page import Made, page_of
@@ -162,6 +163,14 @@ def test_not_yet_says_what_is_missing():
     assert "not yet" in said
     for each in report.missing:
         assert f"{each.option}: about {each.samples:,} more first attempts" in said
+
+
+def test_where_there_is_no_evidence_the_page_says_why(decided):
+    assert "The policy keeps no evidence." in words_of(
+        page_of(decided.log.verdict(lb.UniformSampling(samples=9)), MADE)
+    )
+    nothing = Attempts.from_plays([(("a", "b"), "b")] * 40).verdict()
+    assert "Too little could be read for any evidence." in words_of(page_of(nothing, MADE))
 
 
 @pytest.mark.parametrize("which", ["first", "duels", "all"])

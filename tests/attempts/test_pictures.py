@@ -68,7 +68,11 @@ def test_an_option_that_was_not_tried_has_no_mark():
     log = Attempts.from_plays([(("a", "b"), "a")] * 50)
     picture = estimates_picture(log.verdict())
     assert len(drawn(picture, "circle", "mean")) == 1
-    assert "not tried" in words(picture)
+    assert "never tried first" in words(picture)
+    (_, whole) = drawn(picture, "rect", "interval")
+    place = scale_of(picture)
+    assert (at(whole, "x"), at(whole, "x") + at(whole, "width")) == pytest.approx((place(0), place(1)))
+    assert "not tried" in words(estimates_picture(log.verdict(attempts="all")))
 
 
 def test_the_best_option_is_marked_and_stands_first():

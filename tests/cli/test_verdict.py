@@ -14,7 +14,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.cli import verdict as module
-from linkedbandits.cli.verdict import read_costs
+from linkedbandits.cli.verdict import about_how_many_rows, read_costs
 from linkedbandits.errors import InvalidParameter
 from tests.support.command_line import COMMAND, environment, refusal, run
 from tests.support.logs import HOSTILE, plays_of, text_of, write_log
@@ -225,6 +225,17 @@ def test_costs_of_names_with_commas():
     assert read_costs(None, ("a", "b")) == ()
     with pytest.raises(InvalidParameter):
         read_costs("", ("a", "b"))
+
+
+def test_the_rows_of_a_file_are_guessed_for_the_bar(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("1,a,ok\n" * 100_000)
+    assert about_how_many_rows(path) == pytest.approx(100_000, rel=0.01)
+    path.write_bytes(gzip.compress(b"1,a,ok\n" * 100_000))
+    assert about_how_many_rows(path) is None
+    path.write_bytes(b"")
+    assert about_how_many_rows(path) is None
+    assert about_how_many_rows(tmp_path / "none") is None
 
 
 def test_the_help_says_how_it_ends():

@@ -160,7 +160,8 @@ def _estimates(report: Report) -> Markup:
 def _evidence(report: Report) -> Markup:
     picture = evidence_picture(report)
     if picture is None:
-        said = "The policy keeps no evidence that could be drawn." if not report.course else "Too little was read yet."
+        kept = any(each.log10_evidence is not None for each in report.estimates)
+        said = "Too little could be read for any evidence." if kept else "The policy keeps no evidence."
         return _section("What speaks against each option", _p(said))
     return _section(
         "What speaks against each option",

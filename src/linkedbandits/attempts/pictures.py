@@ -42,22 +42,21 @@ GROUPS: dict[Kind, tuple[str, str]] = {
 def estimates_picture(report: Report) -> Markup:
     """The mean of each option, with its limits, best first."""
     shown = by_mean(report.estimates)[:MOST_OPTIONS]
-    highest = max((each.high for each in shown if each.samples), default=1.0)
-    lowest = min((each.low for each in shown if each.samples), default=0.0)
-    along = _share_scale(lowest, highest)
+    along = _share_scale(min(each.low for each in shown), max(each.high for each in shown))
+    never = "not tried" if report.attempts == "all" else "never tried first"
     best = None if report.verdict is None else report.verdict.arm
     parts = []
     for row, each in enumerate(shown):
         top = 6 + row * 36
         kind = "best" if each.option == best else "in" if each.still_in else "out"
-        figure = "not tried" if each.mean is None else f"{each.mean:.3f}"
+        figure = never if each.mean is None else f"{each.mean:.3f}"
         parts += [
             _words(LEFT, top + 10, shortened(each.option, LETTERS - 10), class_=f"name {kind}", title=str(each.option)),
             _words(RIGHT, top + 10, figure, text_anchor="end", class_=f"name {kind}"),
             *_limits(along, top + 21, each.mean, each.low, each.high, kind),
         ]
     bottom = 6 + 36 * len(shown)
-    said = "; ".join(map(_estimate_in_words, shown))
+    said = "; ".join(_estimate_in_words(each, never) for each in shown)
     return _picture(bottom + 26, f"How often each option works. {said}.", _ruler(along, 2, bottom), *parts)
 
 
@@ -133,9 +132,9 @@ def order_picture(log: Attempts, order: Order) -> Markup:
     return _picture(158, "At which attempt requests succeed, in the log and in the best order.", *parts)
 
 
-def _estimate_in_words(each: LogEstimate) -> str:
+def _estimate_in_words(each: LogEstimate, never: str) -> str:
     if each.mean is None:
-        return f"{each.option}: not tried"
+        return f"{each.option}: {never}"
     return f"{each.option}: {each.mean:.3f} ({each.low:.3f} to {each.high:.3f})"
 
 

@@ -365,7 +365,8 @@ def _read(path: Path, name: str, reading: dict[str, Any], bar: bool) -> tuple[At
             rows = seen
 
         return read_attempts(path, **reading, progress=count), rows
-    with progress_bar(_about_how_many_rows(path), "rows") as advance:
+    guess = about_how_many_rows(path)
+    with progress_bar(guess, "rows" if guess is None else None) as advance:  # a guess is shown in percent
 
         def show(seen: int) -> None:
             nonlocal rows
@@ -376,7 +377,7 @@ def _read(path: Path, name: str, reading: dict[str, Any], bar: bool) -> tuple[At
     return log, rows
 
 
-def _about_how_many_rows(path: Path) -> int | None:
+def about_how_many_rows(path: Path) -> int | None:
     """A guess from the first rows; None where they are packed, or not to be read."""
     try:
         with path.open("rb") as file:
