@@ -18,9 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.alarms import watch
 from linkedbandits.attempts.courses import KINDS
-from linkedbandits.attempts.log import Attempts
 from linkedbandits.intervals import share_interval
 from linkedbandits.joint_worlds import SharedDifficulty
 from tools import logs

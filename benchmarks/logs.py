@@ -15,9 +15,10 @@ from scipy.integrate import quad
 
 import linkedbandits as lb
 from benchmarks.real import CASES
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.alarms import watch
 from linkedbandits.attempts.deciding import FromPairs, FromQueues, Reading, read_with, samples_of
-from linkedbandits.attempts.log import Attempts, Which
+from linkedbandits.attempts.log import Which
 from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.attempts.race import RaceOnALog
 from linkedbandits.bounds.divergence import pooled_kl

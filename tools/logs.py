@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts
 from linkedbandits.joint_worlds import KindsOfRequests
 
 Outcomes = npt.NDArray[np.bool_]

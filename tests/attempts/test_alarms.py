@@ -7,9 +7,9 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.alarms import REMEDIES, Rate, level, offsets, unchecked, watch
 from linkedbandits.attempts.courses import KINDS, courses
-from linkedbandits.attempts.log import Attempts
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.joint_worlds import SharedDifficulty
 from tools import logs

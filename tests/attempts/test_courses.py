@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts import courses as module
 from linkedbandits.attempts.courses import (
     KINDS,
@@ -26,7 +27,6 @@ from linkedbandits.attempts.courses import (
     one_option,
     position_evidence,
 )
-from linkedbandits.attempts.log import Attempts
 from linkedbandits.joint_worlds import SharedDifficulty
 from tools import logs
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts
 
 PLAYS = [(("a", "b"), "a"), (("b", "a", "c"), "a"), (("c",), None)]
 

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.attempts import SetAside
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts, SetAside
 from linkedbandits.attempts.page import Made, page_of
 from linkedbandits.version import __version__
 from tests.support.logs import HOSTILE, log_of

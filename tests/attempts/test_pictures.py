@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.attempts import pictures
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts, pictures
 from linkedbandits.attempts.pictures import (
     LEFT,
     RIGHT,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.queues import PairQueues, Queues
 from tests.attempts.test_log import plays
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.queues import Queues
 from linkedbandits.attempts.second_test import decided_by_all_samples
 from tests.attempts.test_log import plays

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from linkedbandits.attempts import SetAside
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts, SetAside
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.wording import (
     evidence_in_words,

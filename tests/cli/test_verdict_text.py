@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 import linkedbandits as lb
-from linkedbandits.attempts import SetAside
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts import Attempts, SetAside
 from linkedbandits.cli.verdict_text import WhatWasRead, print_report
 from tests.support.logs import HOSTILE, log_of
 

@@ -1,6 +1,6 @@
 """Logs of attempts: reading them, what they decide, and alarms for what that needs."""
 
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts.attempts import Attempts
 from linkedbandits.attempts.reading import read_attempts
 from linkedbandits.attempts.set_aside import SetAside
 

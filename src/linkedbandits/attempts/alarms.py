@@ -33,7 +33,7 @@ from linkedbandits.attempts.courses import (
     one_option,
     position_groups,
 )
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.checks import check_probability
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
@@ -97,7 +97,7 @@ class Alarm:
         return f"{self.sentence} {self.remedy}"
 
 
-def watch(log: Attempts, alpha: float = 0.01) -> tuple[Alarm, ...]:
+def watch(log: AttemptLog, alpha: float = 0.01) -> tuple[Alarm, ...]:
     """Every alarm in a log: kinds in the order of ``KINDS``, options in that of the log.
 
     If nothing is wrong there is one with probability at most ``alpha``, however often one looks as the log grows. An
@@ -112,7 +112,7 @@ def watch(log: Attempts, alpha: float = 0.01) -> tuple[Alarm, ...]:
     return tuple(found)
 
 
-def level(log: Attempts, alpha: float) -> float:
+def level(log: AttemptLog, alpha: float) -> float:
     """The evidence that each kind and option needs for an alarm."""
     return len(KINDS) * max(len(log.options), 1) / alpha
 
@@ -136,7 +136,7 @@ class _Description:
     sentence: str
 
 
-def _described(log: Attempts, course: Course, needed: float, noticed: int) -> Alarm:
+def _described(log: AttemptLog, course: Course, needed: float, noticed: int) -> Alarm:
     about = _DESCRIBE[course.kind](one_option(log, log.number_of(course.option)))
     most = float(course.log10_evidence.max())
     return Alarm(
@@ -270,12 +270,12 @@ _DESCRIBE: dict[Kind, Callable[[OfOption], _Description]] = {
 # ------------------------------------------------------------------------------------------- what is not watched
 
 
-def unchecked(log: Attempts, alpha: float = 0.01) -> tuple[str, ...]:
+def unchecked(log: AttemptLog, alpha: float = 0.01) -> tuple[str, ...]:
     """What could not be checked in this log, and how to route requests so that it can be.
 
     Something counts as checked if there are attempts enough for an alarm at level ``alpha``, were it as bad as can be.
 
-    >>> print(*unchecked(Attempts.from_plays([(("a", "b"), "b")] * 500)), sep="\\n")
+    >>> print(*unchecked(AttemptLog.from_plays([(("a", "b"), "b")] * 500)), sep="\\n")
     Whether options depend on each other could not be checked, as they are always tried in one order: begin some \
 requests, such as one of twenty, chosen at random, with another option.
     'b' was never the first tried, so whether it drifts or remembers could not be checked: begin some requests with it.
@@ -307,7 +307,7 @@ requests, such as one of twenty, chosen at random, with another option.
     return tuple(found)
 
 
-def _unchecked_dependence(log: Attempts, every: list[OfOption], needed: float) -> list[str]:
+def _unchecked_dependence(log: AttemptLog, every: list[OfOption], needed: float) -> list[str]:
     if len(log.options) < 2:
         return []
     if log.in_one_order:
@@ -395,7 +395,7 @@ class Offset:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference. Attempts that were first are in both estimates, so it comes from the others' share."""
+        """Of the difference. AttemptLog that were first are in both estimates, so it comes from the others' share."""
         behind = Rate(self.every.successes - self.first.successes, self.every.attempts - self.first.attempts)
         if not behind.attempts:
             return 0.0
@@ -410,10 +410,10 @@ class Offset:
         )
 
 
-def offsets(log: Attempts) -> tuple[Offset, ...]:
+def offsets(log: AttemptLog) -> tuple[Offset, ...]:
     """For each option, how far off what all attempts say is from what first attempts say.
 
-    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), None), (("b", "a"), "b"), (("a", "b"), None)])
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), None), (("b", "a"), "b"), (("a", "b"), None)])
     >>> [(offset.option, round(offset.difference, 3)) for offset in offsets(log)]
     [('a', -0.167), ('b', -0.167)]
     """

@@ -42,7 +42,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 Kind = Literal["drift", "dependence", "position", "memory"]
@@ -87,10 +87,10 @@ class Course:
         return np.asarray(np.maximum.accumulate(self.log10_evidence))
 
 
-def courses(log: Attempts) -> tuple[Course, ...]:
+def courses(log: AttemptLog) -> tuple[Course, ...]:
     """The course of evidence of every kind, for every option: kinds first, options in their order.
 
-    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> [(course.kind, course.option, course.request.tolist()) for course in courses(log)][:3]
     [('drift', 'a', [0, 2]), ('drift', 'b', [1]), ('dependence', 'a', [0, 1, 2])]
     """
@@ -100,7 +100,7 @@ def courses(log: Attempts) -> tuple[Course, ...]:
     return tuple(found[kind, number] for kind in KINDS for number in range(len(log.options)))
 
 
-def _course(kind: Kind, option: OfOption, log: Attempts) -> Course:
+def _course(kind: Kind, option: OfOption, log: AttemptLog) -> Course:
     request, evidence = _EVIDENCE[kind](option)
     return Course(kind, log.options[option.number], request.astype(np.int64), evidence / np.log(10))
 
@@ -116,7 +116,7 @@ class OfOption:
     there, the option itself where ``place`` is 0. ``at`` is where in the log an attempt is.
     """
 
-    log: Attempts
+    log: AttemptLog
     number: int
     at: npt.NDArray[Any]
     request: npt.NDArray[Any]
@@ -135,7 +135,7 @@ class OfOption:
         return which, self.log.option[self.at[which, np.newaxis] - np.arange(failures, 0, -1)].astype(np.int64)
 
 
-def every_option(log: Attempts) -> Iterator[OfOption]:
+def every_option(log: AttemptLog) -> Iterator[OfOption]:
     """The attempts of each option."""
     options = len(log.options)
     small = np.uint8 if options <= 256 else np.uint16 if options <= 65536 else np.int32
@@ -146,12 +146,12 @@ def every_option(log: Attempts) -> Iterator[OfOption]:
         yield _of_option(log, number, by_option[start:end])
 
 
-def one_option(log: Attempts, number: int) -> OfOption:
+def one_option(log: AttemptLog, number: int) -> OfOption:
     """The attempts of one option."""
     return _of_option(log, number, np.flatnonzero(log.option == number))
 
 
-def _of_option(log: Attempts, number: int, at: npt.NDArray[Any]) -> OfOption:
+def _of_option(log: AttemptLog, number: int, at: npt.NDArray[Any]) -> OfOption:
     request = log.request[at]
     begin = log.first[request]
     place = (at - begin).astype(np.int32)
@@ -160,7 +160,7 @@ def _of_option(log: Attempts, number: int, at: npt.NDArray[Any]) -> OfOption:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Attempts of a claim in log order: the request and outcome of each, and its group, known before its outcome."""
+    """AttemptLog of a claim in log order: the request and outcome of each, and its group, known before its outcome."""
 
     request: npt.NDArray[Any]
     success: BoolArray
@@ -168,7 +168,7 @@ class Groups:
     groups: int
 
     def totals(self) -> tuple[IntArray, IntArray]:
-        """Attempts and successes of each group in the whole log."""
+        """AttemptLog and successes of each group in the whole log."""
         tried = np.bincount(self.group, minlength=self.groups)
         return tried, np.bincount(self.group[self.success], minlength=self.groups)
 
@@ -203,7 +203,7 @@ def memory_groups(option: OfOption) -> Groups:
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Attempts behind two or three failures, a group for each order in which options failed.
+    """AttemptLog behind two or three failures, a group for each order in which options failed.
 
     The groups of a set of options stand together: ``set_of`` numbers the set of each group. ``weights`` are those of
     the sets. ``example`` is one attempt of each group, by its place among those of the option.
@@ -339,7 +339,7 @@ def memory_evidence(option: OfOption) -> Evidence:
 
 
 def position_evidence(option: OfOption) -> Evidence:
-    """Attempts behind the same failures in different orders, averaged over the sets of options that failed."""
+    """AttemptLog behind the same failures in different orders, averaged over the sets of options that failed."""
     positions = position_groups(option)
     claim = positions.groups
     looks = looks_within(claim.group.size)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from linkedbandits.attempts.log import Attempts, Which
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.errors import InvalidAttempts
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Request, Tuples, check_request
@@ -130,7 +130,7 @@ class Reading:
         return self.answers.requests_read()
 
 
-def read_with(policy: AnyPolicy, log: Attempts, answers: Answers, seed: int = 0) -> Reading:
+def read_with(policy: AnyPolicy, log: AttemptLog, answers: Answers, seed: int = 0) -> Reading:
     """Have the policy read from the front of the log until it stops, or the log has not what it asks for."""
     options = len(log.options)
     state = policy.start(1, options, np.array([seed], dtype=np.uint64))
@@ -157,6 +157,6 @@ def _thinned(course: list[Any]) -> list[Any]:
     return [course[place] for place in np.linspace(0, len(course) - 1, MOST_POINTS).astype(int)]
 
 
-def samples_of(log: Attempts, which: Which) -> IntArray:
+def samples_of(log: AttemptLog, which: Which) -> IntArray:
     """The attempts that are samples of their options' means, by their places in the log."""
     return np.arange(len(log)) if which == "all" else log.first

@@ -15,20 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.set_aside import SetAside
-from linkedbandits.attempts.sources import source_of
 from linkedbandits.errors import InvalidAttempts, UnknownName
 from linkedbandits.model import BoolArray, IntArray, Label
-
-if TYPE_CHECKING:
-    from linkedbandits.attempts.report import Report
-    from linkedbandits.policy import AnyPolicy
 
 Which = Literal["first", "duels", "all"]
 """The attempts of a log that may serve as samples."""
@@ -40,7 +34,7 @@ NOT_OFFERED = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Attempts:
+class AttemptLog:
     """Attempts in the order of the log, those of a request one after the other.
 
     ``request[a]`` is the number of the request that attempt ``a`` belongs to: 0 for the first, never less than before,
@@ -50,9 +44,9 @@ class Attempts:
     request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
     that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for.
 
-    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
-    Attempts(5 attempts of 2 options on 3 requests)
+    AttemptLog(5 attempts of 2 options on 3 requests)
     >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
     ([0, 1, 1, 2, 2], [0, 1, 0, 0, 1], [True, False, True, False, False])
     """
@@ -131,44 +125,6 @@ class Attempts:
             np.array(second, dtype=np.int32),
         )
 
-    @classmethod
-    def from_rows(
-        cls,
-        rows: Any,
-        *,
-        columns: Sequence[str] | None = None,
-        request: str | None = None,
-        option: str | None = None,
-        outcome: str | None = None,
-        position: str | None = None,
-        time: str | None = None,
-        cost: str | None = None,
-        seconds: str | None = None,
-        order: str | None = None,
-        hit: str | None = None,
-        options: Sequence[str] | None = None,
-    ) -> Self:
-        """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
-
-        Tuples have names for their entries, or ``columns`` names them. All other parameters say which column is which.
-
-        >>> rows = [{"trace_id": 7, "model": "a", "ok": False}, {"trace_id": 7, "model": "b", "ok": True}]
-        >>> Attempts.from_rows(rows).success.tolist()
-        [False, True]
-        """
-        meant = {
-            "request": request,
-            "option": option,
-            "outcome": outcome,
-            "position": position,
-            "time": time,
-            "cost": cost,
-            "seconds": seconds,
-            "order": order,
-            "hit": hit,
-        }
-        return cls(**gather(source_of(rows, columns), meant, options))
-
     @property
     def requests(self) -> int:
         """How many there are."""
@@ -179,7 +135,8 @@ class Attempts:
         return int(self.request.size)
 
     def __repr__(self) -> str:
-        return f"Attempts({len(self):,} attempts of {len(self.options)} options on {self.requests:,} requests)"
+        holds = f"{len(self):,} attempts of {len(self.options)} options on {self.requests:,} requests"
+        return f"{type(self).__name__}({holds})"
 
     @cached_property
     def first(self) -> IntArray:
@@ -209,31 +166,6 @@ class Attempts:
             raise UnknownName(
                 f"{option!r} is no option of this log; choose one of {', '.join(map(str, self.options))}"
             ) from None
-
-    def verdict(
-        self,
-        policy: AnyPolicy | None = None,
-        *,
-        delta: float = 0.05,
-        attempts: Which = "first",
-        independent: bool = False,
-        costs: Sequence[float] = (),
-        alpha: float = 0.01,
-    ) -> Report:
-        """Which option is best, as far as the log can tell; see :class:`linkedbandits.attempts.report.Report`.
-
-        Without a policy the one best option is looked for, with all that the log has, and wrong with probability at
-        most ``delta``, however often one looks as the log grows. ``attempts`` says what may be read: the first attempt
-        of each request, the first two (``"duels"``), or ``"all"``, for independent options. In a log with one fixed
-        order independence cannot be checked: there ``"all"`` gives a verdict only if ``independent`` is your word for
-        it. With ``costs``, one for each option, the best one has most successes per cost. ``alpha`` is how likely any
-        alarm is if there is no reason for one.
-        """
-        from linkedbandits.attempts.report import report_on  # which knows logs
-
-        return report_on(
-            self, policy, delta=delta, attempts=attempts, independent=independent, costs=costs, alpha=alpha
-        )
 
 
 def _numbers_of(play: int, order: Sequence[Label], known: dict[Label, int], complete: bool) -> list[int]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkedbandits.attempts.log import Attempts
-from linkedbandits.model import FloatArray, IntArray, Label
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 ENOUGH = 30
-"""Attempts behind the failure of just these others, for their share of successes to be used."""
+"""AttemptLog behind the failure of just these others, for their share of successes to be used."""
 MOST_OPTIONS_IN_A_SET = 62
 
 
@@ -25,8 +25,8 @@ MOST_OPTIONS_IN_A_SET = 62
 class Place:
     """One place of an order: its option, and how often it succeeds where all before it have failed.
 
-    ``samples`` are the attempts on record in just that situation; 0 where they are too few, and the option's mean on
-    its own stands in for it, as if options were independent.
+    ``samples`` are the attempts on record in just that situation; 0 where they are too few. Then its share behind at
+    least as many failures, of whatever options, stands in for it; and where that is not known, its mean on its own.
     """
 
     option: Label
@@ -40,7 +40,8 @@ class Order:
     """An order for the whole chain. ``settled`` places are proved with the verdict; the others are estimates.
 
     ``success`` is how often a request succeeds at all, ``cost`` what it costs on average. ``success_now`` and
-    ``cost_now`` are those of the log itself. Without costs on record an attempt costs 1.
+    ``cost_now`` are those of the log itself. Without costs on record an attempt costs 1. It is ``partly_guessed`` where
+    some place rests on attempts in other situations than its own, or on options being independent.
     """
 
     places: tuple[Place, ...]
@@ -49,7 +50,7 @@ class Order:
     cost: float
     success_now: float
     cost_now: float
-    as_if_independent: bool
+    partly_guessed: bool
 
     @property
     def options(self) -> tuple[Label, ...]:
@@ -58,7 +59,7 @@ class Order:
 
 
 def best_order(
-    log: Attempts, means: FloatArray, costs: FloatArray, independent: bool, first: Label | None
+    log: AttemptLog, means: FloatArray, costs: FloatArray, independent: bool, first: Label | None
 ) -> Order | None:
     """The greedy order; ``first`` is the option that a verdict gives the first place to. None for an empty log.
 
@@ -67,6 +68,7 @@ def best_order(
     if not len(log):
         return None
     failed_before = None if independent else _failed_before(log)
+    place_in_request = np.arange(len(log)) - np.repeat(log.first, np.diff(log.first, append=len(log)))
     places: list[Place] = []
     tried: list[int] = []
     reached, success, cost, assumed = 1.0, 0.0, 0.0, independent and len(log.options) > 1
@@ -74,8 +76,10 @@ def best_order(
         left = [option for option in range(len(log.options)) if option not in tried]
         samples, chances = np.zeros(len(log.options), dtype=np.int64), means
         if failed_before is not None:
-            samples, hits = _behind(log, failed_before, tried)
-            chances = np.where(samples >= ENOUGH, hits / np.maximum(samples, 1), means)
+            samples, hits = _counts(log, failed_before == sum(1 << option for option in tried))
+            of_many, hits_of_many = _counts(log, place_in_request >= len(tried))
+            chances = np.where(of_many >= ENOUGH, hits_of_many / np.maximum(of_many, 1), means)
+            chances = np.where(samples >= ENOUGH, hits / np.maximum(samples, 1), chances)
             samples = np.where(samples >= ENOUGH, samples, 0)
         worth = chances / costs
         place = max(left, key=lambda option: (worth[option], -option))
@@ -94,11 +98,11 @@ def best_order(
         cost=float(cost),
         success_now=float(log.success.sum() / log.requests),
         cost_now=float((costs[log.option] if log.cost is None else log.cost).sum() / log.requests),
-        as_if_independent=bool(assumed),
+        partly_guessed=bool(assumed),
     )
 
 
-def costs_of(log: Attempts, costs: Sequence[float]) -> FloatArray:
+def costs_of(log: AttemptLog, costs: Sequence[float]) -> FloatArray:
     """What an attempt of every option costs: as given, as on record on average, or 1."""
     if costs:
         return np.array(costs, dtype=np.float64)
@@ -110,7 +114,7 @@ def costs_of(log: Attempts, costs: Sequence[float]) -> FloatArray:
     return np.where(average > 0, average, np.finfo(float).tiny)
 
 
-def _failed_before(log: Attempts) -> IntArray | None:
+def _failed_before(log: AttemptLog) -> IntArray | None:
     """Which options failed before each attempt, a bit each; None where they are too many for that."""
     if len(log.options) > MOST_OPTIONS_IN_A_SET:
         return None
@@ -121,9 +125,9 @@ def _failed_before(log: Attempts) -> IntArray | None:
     return np.asarray(before - np.repeat(before[log.first], np.diff(log.first, append=len(log))))
 
 
-def _behind(log: Attempts, failed_before: IntArray, tried: list[int]) -> tuple[IntArray, IntArray]:
-    """Attempts of every option where just these have failed before, and successes among them."""
-    here = np.flatnonzero(failed_before == sum(1 << option for option in tried))
+def _counts(log: AttemptLog, chosen: BoolArray) -> tuple[IntArray, IntArray]:
+    """These attempts of every option, and successes among them."""
+    here = np.flatnonzero(chosen)
     options = len(log.options)
     samples = np.bincount(log.option[here], minlength=options)
     hits = np.bincount(log.option[here], weights=log.success[here], minlength=options)

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.courses import Kind, one_option
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.report import CONFIDENCE, LogEstimate, Report
 from linkedbandits.attempts.svg import Markup, Scale, join, shortened, tag, text, ticks
@@ -29,7 +29,7 @@ COLOURS = 6
 MOST_OPTIONS = 24
 """In one picture; a page has all of them in its table."""
 FEWEST_OF_A_POINT, MOST_POINTS = 25, 40
-"""Attempts that make a point of a rate over time, and points at most."""
+"""AttemptLog that make a point of a rate over time, and points at most."""
 
 GROUPS: dict[Kind, tuple[str, str]] = {
     "dependence": ("as the first tried", "after failures of others"),
@@ -96,12 +96,12 @@ def evidence_picture(report: Report) -> Markup | None:
     return _picture(height, "Evidence that an option is not the best, as the log is read.", *parts)
 
 
-def alarm_picture(log: Attempts, alarm: Alarm) -> Markup:
+def alarm_picture(log: AttemptLog, alarm: Alarm) -> Markup:
     """What an alarm is about: a rate over time where it has changed, else two rates with their limits."""
     return _drift_picture(log, alarm) if alarm.kind == "drift" else _two_rates(alarm)
 
 
-def order_picture(log: Attempts, order: Order) -> Markup:
+def order_picture(log: AttemptLog, order: Order) -> Markup:
     """Where requests end: as it is in the log, and in the order that is best."""
     reached, best = 1.0, []
     for place in order.places:
@@ -143,10 +143,10 @@ def by_mean(estimates: Sequence[LogEstimate]) -> list[LogEstimate]:
     return sorted(estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
 
 
-def served_by_place(log: Attempts) -> FloatArray:
+def served_by_place(log: AttemptLog) -> FloatArray:
     """The share of requests that the first attempt served, the second, and so on.
 
-    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("a", "b"), "b"), (("b", "a"), None), (("b", "a"), "b")])
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("a", "b"), "b"), (("b", "a"), None), (("b", "a"), "b")])
     >>> served_by_place(log).tolist()
     [0.5, 0.25]
     """
@@ -154,7 +154,7 @@ def served_by_place(log: Attempts) -> FloatArray:
     return np.asarray(np.bincount(place, minlength=1) / max(log.requests, 1))
 
 
-def rates_over_time(log: Attempts, option: int) -> list[tuple[float, float, Rate]]:
+def rates_over_time(log: AttemptLog, option: int) -> list[tuple[float, float, Rate]]:
     """How often an option worked as the first tried, part by part: from one request up to before another."""
     request, success = one_option(log, option).first_attempts()
     parts = min(max(success.size // FEWEST_OF_A_POINT, 1), MOST_POINTS)
@@ -167,7 +167,7 @@ def rates_over_time(log: Attempts, option: int) -> list[tuple[float, float, Rate
     return found
 
 
-def _drift_picture(log: Attempts, alarm: Alarm) -> Markup:
+def _drift_picture(log: AttemptLog, alarm: Alarm) -> Markup:
     points = rates_over_time(log, log.number_of(alarm.option))
     along = Scale(0.0, float(log.requests), LEFT + 34, RIGHT - 4)
     rates = [rate.mean for _, _, rate in points] + [alarm.before.mean, alarm.after.mean]

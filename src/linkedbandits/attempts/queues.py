@@ -19,17 +19,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from linkedbandits.attempts.log import Attempts, Numbers
+from linkedbandits.attempts.log import AttemptLog, Numbers
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 PRIOR_ATTEMPTS = 1.0
-"""Attempts of every option that shares begin with."""
+"""AttemptLog of every option that shares begin with."""
 
 
 class Queues:
     """The samples of every option, in the order of the log; ``read`` of each have been read, ``left`` have not.
 
-    >>> log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> queues = Queues(log, log.first)
     >>> queues.left
     array([2, 1])
@@ -37,7 +37,7 @@ class Queues:
     (array([1, 0]), array([1, 0]))
     """
 
-    def __init__(self, log: Attempts, chosen: IntArray) -> None:
+    def __init__(self, log: AttemptLog, chosen: IntArray) -> None:
         """From these attempts of a log, by their places in it."""
         options = len(log.options)
         option = log.option[chosen]
@@ -118,7 +118,7 @@ class PairQueues:
     The same holds as of single options: the j-th request with a first and b second is the j-th of a row of its own.
     """
 
-    def __init__(self, log: Attempts) -> None:
+    def __init__(self, log: AttemptLog) -> None:
         if log.second is None or not (log.second >= 0).any():
             raise ValueError("no second options")
         self._options = len(log.options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from linkedbandits.attempts.attempts import Attempts
 from linkedbandits.attempts.gathering import Progress, gather
-from linkedbandits.attempts.log import Attempts
 from linkedbandits.attempts.sources import source_in
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
 from linkedbandits.attempts.alarms import Alarm, unchecked, watch
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
-from linkedbandits.attempts.log import Attempts, Which
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order, best_order, costs_of
 from linkedbandits.attempts.outlook import Missing, outlook
 from linkedbandits.attempts.queues import PairQueues, Queues
@@ -66,7 +66,7 @@ class Report:
     power of ten, after so many requests.
     """
 
-    log: Attempts
+    log: AttemptLog
     attempts: Which
     delta: float | None
     verdict: Verdict | None
@@ -88,7 +88,9 @@ class Report:
             if_so = " if options are independent" if INDEPENDENT_OPTIONS.name in self.verdict.assumes else ""
             after = f"decided after {self.verdict.plays:,} of {self.log.requests:,} requests"
             return f"{self.verdict.arm} {what}{sure}{if_so} ({after})."
-        leads = max(self.estimates, key=lambda each: (each.mean or 0.0, each.samples), default=None)
+        costs = self.costs or (1.0,) * len(self.estimates)
+        worth = {each.option: (each.mean or 0.0) / cost for each, cost in zip(self.estimates, costs, strict=True)}
+        leads = max(self.estimates, key=lambda each: (worth[each.option], each.samples), default=None)
         lead = "" if leads is None or leads.mean is None else f" {leads.option} leads with {leads.mean:.3g}."
         return f"Not yet: the log does not decide which option {what}.{lead}{self._how_long()}"
 
@@ -148,7 +150,7 @@ def in_words(seconds: float) -> str:
 
 
 def report_on(
-    log: Attempts,
+    log: AttemptLog,
     policy: AnyPolicy | None,
     *,
     delta: float,
@@ -157,7 +159,7 @@ def report_on(
     costs: Sequence[float],
     alpha: float,
 ) -> Report:
-    """See :meth:`linkedbandits.attempts.log.Attempts.verdict`."""
+    """See :meth:`linkedbandits.attempts.log.AttemptLog.verdict`."""
     _check(log, policy, delta, attempts, costs)
     reading, queues = _read(log, policy, delta, attempts, tuple(costs))
     word_given = attempts != "all" or independent or not log.in_one_order
@@ -188,7 +190,7 @@ def report_on(
     )
 
 
-def _check(log: Attempts, policy: AnyPolicy | None, delta: float, attempts: Which, costs: Sequence[float]) -> None:
+def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: Sequence[float]) -> None:
     if attempts not in ("first", "duels", "all"):
         raise InvalidParameter(f"attempts={attempts!r} is none of 'first', 'duels' and 'all'")
     if len(log.options) < 2:
@@ -204,15 +206,23 @@ def _check(log: Attempts, policy: AnyPolicy | None, delta: float, attempts: Whic
         check_costs_of_arms(costs, len(log.options))
         if attempts == "duels":
             raise InvalidParameter("duels tell which option works most often, whatever it costs; leave out the costs")
-    if attempts == "duels" and (log.second is None or not (log.second >= 0).any()):
+    if attempts == "duels" and not _second_is_known(log):
         raise InvalidAttempts(
             "duels need the option that was offered second on every request, also where the first one worked; give "
             "the log a row a request, with its options in order, or use attempts='first'"
         )
 
 
+def _second_is_known(log: AttemptLog) -> bool:
+    """Also where the first option worked? Where only failures show it, duels are never seen to be won."""
+    if log.second is None or not len(log):
+        return not len(log)
+    known = log.second >= 0
+    return bool((known & log.success[log.first]).any()) or not log.success[log.first].any()
+
+
 def _read(
-    log: Attempts, policy: AnyPolicy | None, delta: float, attempts: Which, costs: tuple[float, ...]
+    log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: tuple[float, ...]
 ) -> tuple[Reading, Queues | None]:
     if attempts == "duels":
         chosen = LinkedDuels(delta) if policy is None else policy
@@ -230,11 +240,11 @@ def _read(
     return read_with(policy.fitted_to(find_linkage("single"), None), log, answers), queues
 
 
-def _pairs(log: Attempts) -> Answers:
+def _pairs(log: AttemptLog) -> Answers:
     return FromPairs(PairQueues(log), len(log.options))
 
 
-def _verdict_of(reading: Reading, log: Attempts, attempts: Which) -> Verdict:
+def _verdict_of(reading: Reading, log: AttemptLog, attempts: Which) -> Verdict:
     policy, state = reading.policy, reading.state
     top = policy.answer(state)[0]
     assumed = [each.name for each in policy.assumptions(find_linkage("single"))] if attempts != "duels" else []
@@ -251,7 +261,7 @@ def _verdict_of(reading: Reading, log: Attempts, attempts: Which) -> Verdict:
 
 
 def _sooner(
-    verdict: Verdict | None, decided: Decided | None, delta: float, log: Attempts, attempts: Which
+    verdict: Verdict | None, decided: Decided | None, delta: float, log: AttemptLog, attempts: Which
 ) -> Verdict | None:
     """The verdict of the race, or that of the second test if it comes sooner."""
     if decided is None or (verdict is not None and verdict.plays <= decided.requests):
@@ -260,7 +270,7 @@ def _sooner(
     return Verdict(log.options[decided.option], "confident", decided.requests, delta, assumes=assumes)
 
 
-def _estimates(log: Attempts, attempts: Which, reading: Reading) -> tuple[LogEstimate, ...]:
+def _estimates(log: AttemptLog, attempts: Which, reading: Reading) -> tuple[LogEstimate, ...]:
     options = len(log.options)
     chosen = samples_of(log, attempts)
     on_record = np.bincount(log.option, minlength=options)
@@ -291,18 +301,19 @@ def _estimates(log: Attempts, attempts: Which, reading: Reading) -> tuple[LogEst
 def _as_it_goes_on(policy: AnyPolicy, rates: FloatArray) -> AnyPolicy:
     """The policy on more of the same log."""
     if isinstance(policy, RaceOnALog):
-        return policy.with_shares(np.maximum(rates, 1e-6) / np.maximum(rates, 1e-6).sum())
+        known = np.where(rates > 0, rates, rates[rates > 0].min(initial=1.0))  # what was never tried has no rate
+        return policy.with_shares(known / known.sum())
     return policy
 
 
-def _seconds_a_request(log: Attempts) -> float | None:
+def _seconds_a_request(log: AttemptLog) -> float | None:
     if log.time is None or log.requests < 2:
         return None
     lasted = float(np.nanmax(log.time) - np.nanmin(log.time))
     return lasted / (log.requests - 1) if lasted > 0 else None
 
 
-def _notes(log: Attempts, attempts: Which, word_given: bool, reading: Reading) -> tuple[str, ...]:
+def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading) -> tuple[str, ...]:
     notes = []
     if attempts == "all":
         notes.append(f"{INDEPENDENT_OPTIONS.sentence} If yours can fail together, read first attempts alone, or duels.")

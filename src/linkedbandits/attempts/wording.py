@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from linkedbandits.attempts.log import Attempts, Which
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.report import LogEstimate, Report, in_words
@@ -73,7 +73,7 @@ def missing_in_words(missing: Missing, attempts: Which) -> str:
     return f"{wanted}: {missing.requests:,.0f} more requests{lasts}"
 
 
-def order_in_words(order: Order, log: Attempts, costs: bool) -> tuple[str, str]:
+def order_in_words(order: Order, log: AttemptLog, costs: bool) -> tuple[str, str]:
     """What the best order comes to, and what the log comes to: success and cost of a request."""
     unit = "attempts" if log.cost is None and not costs else "of cost"
     digits = 2 if unit == "attempts" else 4
@@ -90,10 +90,10 @@ def order_caveat(report: Report, order: Order) -> str:
     said = "The first place is decided, the others are estimates." if order.settled else "All of it is an estimate."
     if report.log.cost is not None and not report.costs and order.cost > order.cost_now:
         said += " It costs more than the log does: the first place is for what works most often, at any cost."
-    if not order.as_if_independent or len(order.places) < 2:
+    if not order.partly_guessed or len(order.places) < 2:
         return said
     if report.attempts != "all":
-        said += " Behind failures that the log has hardly seen an option is taken to work as often as first."
+        said += " Behind failures that the log has hardly seen, an option is taken to work as behind as many others."
     else:
         said += " Options are taken to be independent."
     if any(alarm.kind == "dependence" and alarm.after.mean < alarm.before.mean for alarm in report.alarms):
@@ -115,7 +115,7 @@ def set_aside_in_words(found: SetAside) -> str:
     return f"{found.what}: {rows}, {where}; {found.rule}"
 
 
-def when_in_words(log: Attempts) -> str | None:
+def when_in_words(log: AttemptLog) -> str | None:
     """From when to when a log is; None where it has no times."""
     if log.time is None or not np.isfinite(log.time).any():
         return None
@@ -129,7 +129,7 @@ def when_in_words(log: Attempts) -> str | None:
     return f"{first} to {last} UTC"
 
 
-def first_shares_in_words(log: Attempts) -> str:
+def first_shares_in_words(log: AttemptLog) -> str:
     """Which options requests begin with, in the log."""
     shares = np.bincount(log.option[log.first], minlength=len(log.options)) / max(log.requests, 1)
     most = np.argsort(-shares, kind="stable")[:4]

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.concerning import objections, speaks_against
-from linkedbandits.attempts.log import Attempts
+from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.wording import (
     NO_MATTER_SAID,
@@ -68,7 +68,7 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
         _print_lines(console, notes)
 
 
-def _print_reading(console: Console, log: Attempts, read: WhatWasRead) -> None:
+def _print_reading(console: Console, log: AttemptLog, read: WhatWasRead) -> None:
     rows = f"{read.rows:,} row{'s' if read.rows != 1 else ''}"
     when = when_in_words(log)
     console.print(f"{read.name}: {rows}, {log.requests:,} requests, {len(log.options):,} options", style="bold")
