@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import linkedbandits as lb
+from linkedbandits.attempts.concerning import objections
 from linkedbandits.study import read_study
 from linkedbandits.testing import check_policy
+from tools.shown import Shell, as_it_is
 from tools.waiting import SECONDS
 
 ROOT = Path(__file__).parent.parent
@@ -42,14 +45,69 @@ def test_the_skeleton_to_copy_is_a_sound_policy(tmp_path, monkeypatch):
 
 def test_the_commands_of_the_readme_run():
     commands = re.findall(r"^linkedbandits (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert len(commands) >= 2
-    for command in commands:
+    simulated = [command for command in commands if not command.startswith("verdict")]
+    assert len(simulated) >= 2
+    for command in simulated:
         subprocess.run(
             [sys.executable, "-m", "linkedbandits", *command.split(), "--trials", "20"],
             check=True,
             capture_output=True,
             timeout=SECONDS,
         )
+
+
+def test_the_readme_goes_from_a_log_to_a_verdict_and_a_page_with_an_alarm(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("## From a log\n") : text.index("## Live, with")]
+    (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    shell = Shell(tmp_path)
+    replay, verdict, with_alarm = block.splitlines()
+    assert (shell.output(replay), shell.status) == ("6,358 requests in attempts.csv\n", 0)
+    assert "Microsoft works most often" in shell.output(verdict)
+    assert shell.status == 0
+    assert "The page is in attempts.html." in shell.output(with_alarm)
+    assert shell.status == 4
+    assert (tmp_path / "attempts.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.slow
+def test_what_the_commands_of_documents_print_is_what_is_shown(tmp_path):
+    """If it is not, and should be as it is now: python -m tools.shown docs/attempts.md"""
+    text = (ROOT / "docs" / "attempts.md").read_text(encoding="utf-8")
+    assert as_it_is(text, tmp_path) == text
+    (block, *_) = python_blocks("docs/attempts.md")
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=SECONDS
+    )
+    assert done.stdout.startswith("Microsoft works most often, wrong with probability at most 0.05")
+
+
+@pytest.mark.slow
+def test_the_table_of_logs_is_true(tmp_path):
+    """All but the long one: what is shown of each table is what its replay comes to."""
+    text = (ROOT / "docs" / "attempts.md").read_text(encoding="utf-8")
+    files = {
+        "face APIs": "face-apis",
+        "coding agents": "coding-agents",
+        "SMT solvers, NRA": "smt-solvers-nra",
+        "SMT solvers, IDL": "smt-solvers-idl",
+    }
+    rows = {cells[1]: cells[2:-1] for line in text.splitlines() if len(cells := re.split(r" *\| *", line)) == 8}
+    for name, file in files.items():
+        Shell(tmp_path).output(f"python examples/replay_log.py benchmarks/data/{file}.csv {file} --by-request")
+        table, log = (
+            lb.OutcomeTable.read(ROOT / "benchmarks" / "data" / f"{file}.csv"),
+            lb.read_attempts(tmp_path / file),
+        )
+        best, second = sorted(table.means, reverse=True)[:2]
+        found = [f"{log.requests:,}", f"{best:.3f}, {second:.3f}"]
+        for which in ("first", "duels", "all"):
+            report = log.verdict(attempts=which)
+            if report.verdict is not None:
+                assert table.means[table.options.index(report.verdict.arm)] == best
+            said = "not yet" if report.verdict is None else f"{report.verdict.plays:,}"
+            found.append(f"{said}, alarm" if objections(report) else said)
+        assert rows[name] == found
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/studies.md"])

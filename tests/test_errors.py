@@ -41,6 +41,7 @@ BUILT_IN = {
     lb.TooManyRequests: RuntimeError,
     lb.ServiceUnavailable: ConnectionError,
     lb.UnexpectedAnswer: RuntimeError,
+    lb.InvalidAttempts: ValueError,
     lb.InvalidStudy: ValueError,
     lb.ResultsMismatch: ValueError,
     lb.ResultsInUse: RuntimeError,

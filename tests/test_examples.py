@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import linkedbandits as lb
 from tests.support.command_line import environment
 from tools.waiting import SECONDS
 
@@ -34,3 +35,33 @@ def test_from_means_to_a_figure(tmp_path):
     pictures = [Path(line.removeprefix("look at ")) for line in said.splitlines() if line.startswith("look at ")]
     assert pictures
     assert all(picture.stat().st_size > 1000 for picture in pictures)
+
+
+def test_a_log_of_an_outcome_table_has_all_its_outcomes(tmp_path):
+    """Tried until one works, by attempts and by requests alike; the same seed gives the same log."""
+    table = tmp_path / "table.csv"
+    table.write_text("count,north,east\n30,1,0\n20,0,1\n10,0,0\n5,1,1\n", encoding="utf-8")
+    made = {}
+    for name, arguments in {
+        "attempts": (),
+        "again": (),
+        "requests": ("--by-request",),
+        "fixed": ("--fixed",),
+        "few": ("--requests", "7", "--seed", "3"),
+    }.items():
+        run_example("replay_log.py", str(table), str(tmp_path / name), *arguments)
+        made[name] = lb.read_attempts(tmp_path / name)
+    assert (tmp_path / "attempts").read_bytes() == (tmp_path / "again").read_bytes()
+    assert {name: log.requests for name, log in made.items()} == {
+        "attempts": 65,
+        "again": 65,
+        "requests": 65,
+        "fixed": 65,
+        "few": 7,
+    }
+    assert made["attempts"].set_aside == ()
+    assert made["attempts"].success.sum() == made["requests"].success.sum() == made["fixed"].success.sum() == 55
+    assert len(made["attempts"]) == len(made["requests"])
+    assert made["fixed"].in_one_order
+    assert not made["attempts"].in_one_order
+    assert made["fixed"].options[made["fixed"].option[0]] == "north"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from linkedbandits.intervals import share_interval
+from linkedbandits.intervals import anytime_interval, share_interval
 
 
 @pytest.mark.parametrize(("count", "total"), [(0, 10), (1, 10), (5, 10), (10, 10), (3, 1000), (999, 1000)])
@@ -28,3 +30,34 @@ def test_limits_cover_every_true_share_at_least_as_often_as_they_say(total):
     for share in np.linspace(0, 1, 201):
         covered = (low <= share) & (share <= high)
         assert binom.pmf(counts, total, share)[covered].sum() >= 0.95
+
+
+@pytest.mark.statistical
+def test_limits_hold_at_all_times_together():
+    """500 rows of 400 coins: at some time outside in at most 5 %; five standard errors more are allowed."""
+    rng = np.random.default_rng(7)
+    outside = 0
+    for _ in range(500):
+        successes = 0
+        sums = np.cumsum(rng.random(400) < 0.3)
+        looks = np.unique(np.geomspace(1, 400, 15).astype(int))
+        for samples in looks:
+            successes = int(sums[samples - 1])
+            low, high = anytime_interval(successes, int(samples))
+            if not low <= 0.3 <= high:
+                outside += 1
+                break
+    assert 0 < outside / 500 <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 500)
+
+
+@pytest.mark.parametrize(("successes", "samples"), [(0, 5), (5, 5), (1, 10**6), (10**6 - 1, 10**6), (3, 9)])
+def test_limits_are_where_the_likelihood_is_a_twentieth_of_its_average(successes, samples):
+    from scipy.special import betaln, xlog1py, xlogy
+
+    low, high = anytime_interval(successes, samples)
+    for limit in (low, high):
+        if 0 < limit < 1:
+            likelihood = xlogy(successes, limit) + xlog1py(samples - successes, -limit)
+            average = betaln(successes + 1, samples - successes + 1)
+            assert average - likelihood == pytest.approx(math.log(20), rel=2e-3)
+    assert low <= successes / samples <= high

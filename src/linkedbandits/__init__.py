@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from linkedbandits import bounds, scenarios
+    from linkedbandits.attempts import Attempts, read_attempts
     from linkedbandits.errors import (
         AccessDenied,
         CannotRead,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         ExperimentFinished,
         ExperimentPaused,
         HitNotInPlay,
+        InvalidAttempts,
         InvalidLabels,
         InvalidMeans,
         InvalidNeeds,
@@ -74,13 +76,14 @@ if TYPE_CHECKING:
 else:
     # Names are fetched when they are first used: a command listens to Ctrl-C before numpy and all else is read.
     _HOMES = {
+        "linkedbandits.attempts": "Attempts read_attempts",
         "linkedbandits.errors": (
             "AccessDenied CannotRead CannotWrite ConflictingTell DamagedResults DamagedSave EngineFailure "
-            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidLabels InvalidMeans "
-            "InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError "
-            "MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable "
-            "StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName "
-            "UnknownPlay"
+            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels "
+            "InvalidMeans InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch "
+            "LinkedBanditError MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch "
+            "ServiceUnavailable StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment "
+            "UnknownName UnknownPlay"
         ),
         "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",
@@ -119,6 +122,7 @@ else:
 
 __all__ = [
     "AccessDenied",
+    "Attempts",
     "CannotRead",
     "CannotWrite",
     "CascadeBAI",
@@ -134,6 +138,7 @@ __all__ = [
     "ExperimentFinished",
     "ExperimentPaused",
     "HitNotInPlay",
+    "InvalidAttempts",
     "InvalidLabels",
     "InvalidMeans",
     "InvalidNeeds",
@@ -180,6 +185,7 @@ __all__ = [
     "bounds",
     "error_curve",
     "next_play",
+    "read_attempts",
     "scenarios",
     "simulate",
 ]

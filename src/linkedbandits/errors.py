@@ -58,6 +58,10 @@ class TooManyInFlight(LinkedBanditError, RuntimeError):
     """A request for plays while as many are out as ``parallel`` allows."""
 
 
+class InvalidAttempts(LinkedBanditError, ValueError):
+    """A log of attempts that contradicts itself, or cannot be used as it was asked to be."""
+
+
 class CannotRead(LinkedBanditError, OSError):
     """A file that could not be read as what it was given for."""
 

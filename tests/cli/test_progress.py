@@ -67,3 +67,11 @@ def test_a_description_is_no_markup(shown):
 def test_standard_output_is_left_alone(shown, capsys):
     shown(Terminal(), [("first", 10)], unit="trials")
     assert capsys.readouterr().out == ""
+
+
+def test_how_much_there_is_may_not_be_known(shown, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress_bar(None, "rows") as advance:
+        advance("reading", 7)
+    assert "7/? rows" in re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", terminal.getvalue())

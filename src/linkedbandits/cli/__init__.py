@@ -15,7 +15,7 @@ from linkedbandits.version import __version__
 
 WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
 """Commands in which one meets policies: their help says what these assume."""
-COMMANDS = ("compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token")
+COMMANDS = ("verdict", "compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token")
 """In the order of the help. Each has a module of its name with a function, or a group of commands, of that name."""
 
 

@@ -13,8 +13,8 @@ Advance = Callable[[str, int], None]
 
 
 @contextmanager
-def progress_bar(total: int, unit: str | None = None) -> Iterator[Advance]:
-    """Show how much of ``total`` is done, in percent if it has no unit that people count in.
+def progress_bar(total: int | None, unit: str | None = None) -> Iterator[Advance]:
+    """Show how much of ``total`` is done, in percent if it has no unit that people count in; None: it is not known.
 
     Yields a function to call with a description and an amount.
     """

@@ -1,0 +1,240 @@
+"""Verdicts from logs: how often they are wrong, what of a log they use, how many requests they take.
+
+``make bench SECTION=logs`` prints all of it; ``logs-validity``, ``logs-economy`` and ``logs-real`` a part. LOGS=200
+makes fewer logs of each kind than the 20,000 that the claims are about.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from multiprocessing import get_context
+
+import numpy as np
+from scipy.integrate import quad
+
+import linkedbandits as lb
+from benchmarks.real import CASES
+from linkedbandits.attempts import Attempts
+from linkedbandits.attempts.alarms import watch
+from linkedbandits.attempts.deciding import FromPairs, FromQueues, Reading, read_with, samples_of
+from linkedbandits.attempts.log import Which
+from linkedbandits.attempts.queues import PairQueues, Queues
+from linkedbandits.attempts.race import RaceOnALog
+from linkedbandits.bounds.divergence import pooled_kl
+from linkedbandits.intervals import share_interval
+from linkedbandits.linkage import find_linkage
+from tools.claims import Claims
+from tools.logs import Orders, Outcomes, adaptive, epsilon_greedy, log_of, outcomes, shuffled, win_stay
+
+LOGS = int(os.environ.get("LOGS", "20000"))
+DELTA = 0.1
+LOOKS = 10
+"""At every tenth of a log."""
+
+EQUAL = np.array([0.5, 0.5, 0.5])
+INSTANCES = {
+    "near-equal": np.array([0.5, 0.48, 0.3]),
+    "tie": EQUAL,
+    "rare": np.array([0.03, 0.02, 0.02, 0.02]),
+    "high": np.array([0.97, 0.99, 0.95]),
+    "1-sparse": lb.scenarios.one_sparse(6),
+}
+ECONOMY = {
+    "ten, 1-sparse": lb.scenarios.one_sparse(10),
+    "eight providers, .5 to .95": np.array([0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]),
+    "increasing(10)": lb.scenarios.increasing(10) * 0.95,
+    ".3 .21 .2 .19 .18": np.array([0.3, 0.21, 0.2, 0.19, 0.18]),
+    "two, .8 and .7": np.array([0.8, 0.7]),
+}
+
+
+def main() -> None:
+    validity()
+    economy()
+    real()
+
+
+# --------------------------------------------------------------------------------------------------- how logs are made
+
+
+def in_one_order(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return np.tile(rng.permutation(would.shape[1]).astype(np.int16), (len(would), 1))
+
+
+def in_any_order(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return shuffled(*would.shape, rng)
+
+
+def skewed(would: Outcomes, rng: np.random.Generator) -> Orders:
+    """Some options begin far more requests than others."""
+    return np.argsort(rng.exponential(size=would.shape) * 4.0 ** np.arange(would.shape[1]), axis=1).astype(np.int16)
+
+
+def stays(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return adaptive(would[np.newaxis], win_stay, rng)[0]
+
+
+def greedy(would: Outcomes, rng: np.random.Generator) -> Orders:
+    return adaptive(would[np.newaxis], epsilon_greedy, rng)[0]
+
+
+LOGGERS = {"one order": in_one_order, "shuffled": in_any_order, "skewed": skewed, "stays": stays, "greedy": greedy}
+
+
+def read(log: Attempts, which: Which, delta: float = DELTA) -> Reading:
+    if which == "duels":
+        policy = lb.LinkedDuels(delta).fitted_to(find_linkage("free"), None)
+        return read_with(policy, log, FromPairs(PairQueues(log), len(log.options)))
+    queues = Queues(log, samples_of(log, which))
+    return read_with(RaceOnALog(delta, queues.shares), log, FromQueues(queues))
+
+
+# ------------------------------------------------------------------------------------------------------------- validity
+
+
+def validity() -> None:
+    """Wrong at most delta on logs of every kind, and a look at a part of a log says what the whole does."""
+    claims = Claims()
+    print(f"wrong verdicts at delta {DELTA}, {LOGS:,} logs a row; looked at after every tenth\n")
+    print(f"{'logger':<10} {'instance':<11} {'read':<6} {'decided':>8} {'wrong':>7}   99.9 % limit   used")
+    cells = [
+        (logger, instance, which) for instance in INSTANCES for logger in LOGGERS for which in ("first", "duels", "all")
+    ]
+    share = max(LOGS // len(cells), 20) if LOGS < 20_000 else LOGS
+    with get_context("spawn").Pool() as pool:
+        for logger, instance, which in cells:
+            pieces = [(logger, instance, which, seed, seed + 50) for seed in range(0, share, 50)]
+            found = np.concatenate(pool.map(some_logs, pieces))
+            decided, wrong, used = int(found[:, 0].sum()), int(found[:, 1].sum()), found[:, 2]
+            limit = share_interval(wrong, len(found), confidence=0.998)[1]
+            used_least = "" if which == "duels" or np.isnan(used).all() else f"{np.nanmin(used):.2f}"
+            print(f"{logger:<10} {instance:<11} {which:<6} {decided:>8,} {wrong:>7,}   {limit:>11.4f}   {used_least}")
+            claims.check(limit < DELTA or len(found) < 1000, f"{logger}, {instance}, {which}: wrong up to {limit:.3f}")
+    claims.report()
+
+
+def some_logs(piece: tuple[str, str, Which, int, int]) -> np.ndarray:
+    """Of each log: was it decided, wrongly, and how much of what its shortest queue allows was used?
+
+    A tie has no right answer that could be missed: there, dropping the first of the options counts as wrong.
+    """
+    logger, instance, which, start, stop = piece
+    means = INSTANCES[instance]
+    best = int(means.argmax())
+    rows = []
+    for seed in range(start, stop):
+        rng = np.random.default_rng([seed, list(LOGGERS).index(logger), list(INSTANCES).index(instance)])
+        requests = int(rng.integers(100, 500))
+        would = outcomes(means, requests, rng)
+        log = log_of(would, LOGGERS[logger](would, rng))
+        done = read(log, which)
+        wrong = not done.state.still_in[0, best] and (done.stopped or instance == "tie")
+        if seed % 50 == 0 and which != "duels":
+            check_looks(log, which, done)
+        sizes = np.bincount(log.option[samples_of(log, which)], minlength=means.size)
+        allowed = sizes.size * sizes.min()
+        used = np.nan if done.stopped or allowed < 200 else done.answers.samples_read().sum() / allowed
+        rows.append((done.stopped, wrong, used))
+    return np.array(rows, dtype=float)
+
+
+def check_looks(log: Attempts, which: Which, whole: Reading) -> None:
+    """A shorter log is decided as the longer one, or not yet."""
+    for look in range(1, LOOKS):
+        requests = log.requests * look // LOOKS
+        kept = log.request < requests
+        part = Attempts(log.options, log.request[kept], log.option[kept], log.success[kept])
+        early = read(part, which)
+        if early.stopped != (whole.stopped and whole.requests <= requests):
+            raise SystemExit("a look at a part of a log differs from the whole")
+        if early.stopped and early.state.arm[0] != whole.state.arm[0]:
+            raise SystemExit("a look at a part of a log has another answer than the whole")
+
+
+# -------------------------------------------------------------------------------------------------------------- economy
+
+
+def economy() -> None:
+    """Requests until the verdict on shuffled logs, over what live plays and the two characteristic times allow."""
+    claims = Claims()
+    runs = max(min(LOGS, 400), 40)
+    print(f"\nrequests until the verdict at delta {DELTA}, shuffled full orders, {runs} logs")
+    print(f"{'instance':<28} {'read':<6} {'requests':>9} {'live, free':>10} {'ratio of times':>14} {'1.3 allowed':>14}")
+    for name, means in ECONOMY.items():
+        free = lb.bounds.characteristic_time(means, "free").value
+        live = lb.simulate(means, lb.LinkedElimination(DELTA), linkage="free", trials=2000, seed=1).plays.mean()
+        for which in ("first", "all"):
+            ratio = time_of_a_log(means, which) / free
+            mean = np.mean([requests_needed(means, which, seed, live * ratio) for seed in range(runs)])
+            share = mean / (live * ratio)
+            print(f"{name:<28} {which:<6} {mean:>9,.0f} {live:>10,.0f} {ratio:>14.2f} {share:>14.2f}")
+            claims.check(share <= 1.3, f"{name}, {which}: {share:.2f} times what live plays take")
+    claims.report()
+
+
+def requests_needed(means: np.ndarray, which: Which, seed: int, expected: float) -> int:
+    """On a log that is made longer until it decides."""
+    rng = np.random.default_rng([seed, 77])
+    requests = int(4 * expected)
+    while True:
+        log = log_of(outcomes(means, requests, rng), shuffled(requests, means.size, rng))
+        done = read(log, which)
+        if done.stopped:
+            return done.requests
+        requests *= 3
+
+
+def time_of_a_log(means: np.ndarray, which: Which) -> float:
+    """The characteristic time of shuffled orders: requests for one unit of evidence against the closest rival."""
+    rates = np.full(means.size, 1 / means.size)
+    if which == "all":  # an option is reached if all before it fail; each other is before it with the same chance u
+        rates = np.array(
+            [quad(lambda u, i=i: np.prod(1 - u * np.delete(means, i)), 0, 1)[0] for i in range(means.size)]
+        )
+    best = int(means.argmax())
+    rivals = np.delete(np.arange(means.size), best)
+    evidence = [pooled(means[best], means[rival], rates[best], rates[rival]) for rival in rivals]
+    return float(1 / min(evidence))
+
+
+def pooled(best: float, rival: float, best_rate: float, rival_rate: float) -> float:
+    of_best, of_rival = pooled_kl(np.array([best]), np.array([rival]), np.array([rival_rate / best_rate]))
+    return float(best_rate * of_best[0] + rival_rate * of_rival[0])
+
+
+# ---------------------------------------------------------------------------------------------------------- real tables
+
+
+def real() -> None:
+    """Logs replayed from tables of real outcomes, in shuffled and in adaptive orders."""
+    claims = Claims()
+    delta, logs = 0.05, max(min(LOGS, 200), 20)
+    print(f"\nlogs of 20,000 requests replayed from tables at delta {delta}, {logs} a row")
+    print(f"{'table':<42} {'logger':<9} {'read':<6} {'decided':>7} {'wrong':>6}   dependence alarm")
+    for case, logger in ((case, logger) for case in CASES for logger in ("shuffled", "stays")):
+        for which, decided, wrong, alarmed in replayed(case.table(), logger, logs, delta):
+            print(f"{case.name:<42} {logger:<9} {which:<6} {decided:>7} {wrong:>6}   {alarmed}")
+            limit = share_interval(wrong, logs, confidence=0.998)[0]
+            claims.check(which == "all" or limit <= delta, f"{case.name}, {logger}, {which}: {wrong} wrong")
+            if which == "all":
+                claims.check(alarmed >= 0.95 * logs, f"{case.name}, {logger}: {alarmed} of {logs} logs alarm")
+    claims.report()
+
+
+def replayed(table: lb.OutcomeTable, logger: str, logs: int, delta: float) -> Iterator[tuple[Which, int, int, int]]:
+    """For each way to read: logs decided, decided wrongly, and with an alarm of dependence."""
+    best = int(table.means.argmax())
+    counts: dict[Which, list[int]] = {"first": [0, 0], "duels": [0, 0], "all": [0, 0]}
+    alarmed = 0
+    for seed in range(logs):
+        rng = np.random.default_rng([seed, 5])
+        would = outcomes(table, 20_000, rng)
+        log = log_of(would, LOGGERS[logger](would, rng))
+        alarmed += any(alarm.kind == "dependence" for alarm in watch(log))
+        for which, count in counts.items():
+            done = read(log, which, delta)
+            count[0] += done.stopped
+            count[1] += bool(done.stopped and done.state.arm[0] != best)
+    for which, count in counts.items():
+        yield which, count[0], count[1], alarmed

@@ -1,0 +1,149 @@
+"""Cells of a log, which are text, as numbers: labels, figures and times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.attempts.outcomes import UNKNOWN, is_no_error, means_an_error, outcome_of
+from linkedbandits.errors import InvalidAttempts
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_OPTIONS = 1000
+MOST_WORDS = 100
+MISSING, NOT_GIVEN = -1, -2
+
+Floats = npt.NDArray[np.float64]
+
+_TIME_FORMATS = (
+    "%Y-%m-%d %H:%M:%S%.f%:z",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%d %H:%M%:z",
+    "%Y-%m-%d %H:%M",
+    "%d/%b/%Y:%H:%M:%S %z",
+    "%Y%m%d %H%M%S",
+)
+
+
+def trimmed(cells: pl.DataFrame, names: Mapping[str, str]) -> dict[str, pl.Series]:
+    """The columns by what they mean, without blanks around what is in them; empty cells are null."""
+    import polars as pl
+
+    text = {meaning: pl.col(name).str.strip_chars() for meaning, name in names.items()}
+    return cells.select(pl.when(column != "").then(column).alias(meaning) for meaning, column in text.items()).to_dict()
+
+
+class Labels:
+    """The options by number, in the order in which they turn up unless they are given."""
+
+    def __init__(self, where: str, given: tuple[str, ...] | None = None) -> None:
+        self._where = where
+        self._complete = given is not None
+        self._known = {label: number for number, label in enumerate(given or ())}
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The options."""
+        return tuple(self._known)
+
+    def number(self, label: str) -> int:
+        """That of one option; ``NOT_GIVEN`` if all were given and it was not."""
+        if label not in self._known:
+            if self._complete:
+                return NOT_GIVEN
+            if len(self._known) == MOST_OPTIONS:
+                raise InvalidAttempts(
+                    f"{self._where} has more than {MOST_OPTIONS:,} options, such as {label!r}; this is probably not "
+                    "the column with the options: say which one is, or leave out rows of options that do not matter"
+                )
+            self._known[label] = len(self._known)
+        return self._known[label]
+
+    def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
+        """Those of a column, blanks around them apart; ``MISSING`` where there is nothing."""
+        distinct = [label for label in cells.unique(maintain_order=True).to_list() if label is not None]
+        numbers = [self.number(label.strip()) if label.strip() else MISSING for label in distinct]
+        return _replaced(cells, distinct, numbers, MISSING)
+
+
+class Outcomes:
+    """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on."""
+
+    def __init__(self, column: str) -> None:
+        self._of_errors = means_an_error(column)
+        self._words: dict[str, int] = {}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that are not known; the last one stands for all others if there are very many."""
+        return tuple(self._words)
+
+    def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
+        """Those of a column."""
+        distinct = cells.unique(maintain_order=True).to_list()
+        numbers = [int(is_no_error(text)) if self._of_errors else self._number(text) for text in distinct]
+        empty = numbers[distinct.index(None)] if None in distinct else UNKNOWN
+        pairs = [(text, number) for text, number in zip(distinct, numbers, strict=True) if text is not None]
+        return _replaced(cells, [text for text, _ in pairs], [number for _, number in pairs], empty)
+
+    def _number(self, text: str | None) -> int:
+        outcome = outcome_of(text)
+        if outcome != UNKNOWN:
+            return outcome
+        word = str(text).strip()
+        if word not in self._words and len(self._words) >= MOST_WORDS - 1:
+            word = "and others"
+        return UNKNOWN + self._words.setdefault(word, len(self._words))
+
+
+def _replaced(cells: pl.Series, old: list[str], new: list[int], empty: int) -> npt.NDArray[np.int16]:
+    import polars as pl
+
+    if not old:
+        return np.full(len(cells), empty, dtype=np.int16)
+    found = cells.replace_strict(old, new, default=None, return_dtype=pl.Int16)
+    return found.fill_null(empty).to_numpy()
+
+
+def figures(cells: pl.Series) -> Floats:
+    """A column of numbers; not a number where a cell is none."""
+    import polars as pl
+
+    numbers = cells.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+    numbers[np.isinf(numbers)] = np.nan
+    return numbers
+
+
+def times(cells: pl.Series) -> Floats:
+    """Times in seconds since 1970; not a number where a cell is no time.
+
+    Numbers are seconds, or thousandths, millionths and so on of seconds if they are so large that they must be. Others
+    are dates with a time as ISO 8601 has them, or as web servers write them; without a zone they are taken for UTC.
+    """
+    import polars as pl
+
+    seconds = figures(cells)
+    numbers = np.abs(seconds)
+    for above, scale in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)):
+        large = numbers >= above
+        if large.any():
+            seconds[large] *= scale
+            numbers[large] = 0
+    if not np.isnan(seconds).any():
+        return seconds
+    text = cells.str.replace(r"^(\d{4}.\d\d.\d\d)T", "$1 ").str.replace(r"\s*(?:Z|UTC)$", "+00:00")
+    text = text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d):?(\d\d)$", "$1:$2")
+    text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
+    text = pl.select(pl.when(text.str.len_chars() == 10).then(text + " 00:00").otherwise(text)).to_series()
+    for form in _TIME_FORMATS:
+        left = np.flatnonzero(np.isnan(seconds))
+        if not left.size:
+            break
+        parsed = text.gather(left).str.to_datetime(form, time_unit="us", strict=False)
+        seconds[left] = parsed.dt.epoch("us").cast(pl.Float64).fill_null(float("nan")).to_numpy() / 1e6
+    return seconds

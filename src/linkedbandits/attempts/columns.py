@@ -1,0 +1,183 @@
+"""Which column of a log means what: guessed from the names that people use, or given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from linkedbandits.errors import InvalidAttempts
+
+_NAMES = {
+    "request": "request requestid req reqid rid requestuuid requestkey trace traceid correlationid correlation session "
+    "sessionid transaction transactionid txn txnid job jobid task taskid call callid query queryid conversationid "
+    "message messageid orderid paymentid charge chargeid invocation invocationid operationid requestnumber uuid",
+    "option": "option provider backend model server endpoint gateway target upstream vendor arm carrier processor "
+    "service supplier replica psp acquirer engine optionname "
+    "providername modelname modelid backendname servername gatewayname genairequestmodel upstreamhost upstreamaddr "
+    "deployment",
+    "outcome": "outcome success succeeded ok status statuscode httpstatus httpstatuscode httpcode responsecode "
+    "responsestatus httpresponsestatuscode result error err exception errormessage errortype errorcode failure failed "
+    "failurereason reward worked issuccess successful issuccessful iserror hit exitcode returncode resultcode state",
+    "position": "attempt attemptnumber attemptno attemptindex attemptid try tryno trynumber position pos rank retry "
+    "retrycount retrynumber step place ordinal fallbackindex hop",
+    "time": "time ts timestamp createdat datetime date startedat starttime eventtime loggedat when attemptedat at "
+    "timestampms tsms unixtime epoch timestamputc time_utc createdtime",
+    "cost": "cost price usd costusd priceusd eur costeur amount fee costs spend totalcost",
+    "seconds": "seconds secs latency latencyms latencys latencyseconds latencyus latencyns duration durationms "
+    "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems "
+    "took tookms runtime runtimems requesttime upstreamresponsetime",
+    "order": "order options sequence chain candidates providers backends models servers routes fallbacks ranking tried "
+    "attempts offered play plan ordering optionsinorder providerorder modelorder arms",
+    "hit": "hit winner worked served servedby winningoption chosen answeredby successfuloption successby succeeded "
+    "workingoption selected succeededat successoption answer resolvedby",
+}
+_KNOWN = {meaning: frozenset(name.replace("_", "") for name in names.split()) for meaning, names in _NAMES.items()}
+
+OF_AN_ATTEMPT = ("request", "option", "outcome")
+OF_A_REQUEST = ("order", "hit")
+BESIDE_ATTEMPTS = ("position", "time", "cost", "seconds")
+BESIDE_REQUESTS = ("time",)
+
+_SCALES = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "us": 1e-6, "micros": 1e-6, "ns": 1e-9, "nanos": 1e-9}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which shape a log has, and the name of its column for each meaning."""
+
+    a_row_a_request: bool
+    names: dict[str, str]
+
+    def __getitem__(self, meaning: str) -> str:
+        return self.names[meaning]
+
+    def __contains__(self, meaning: object) -> bool:
+        return meaning in self.names
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """(meaning, column), to be shown."""
+        return tuple(self.names.items())
+
+
+def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> Layout:
+    """The layout of a log with these columns.
+
+    ``given`` names the column for a meaning; "" says that there is none, and None that it is to be guessed.
+
+    >>> layout_of(["Trace-ID", "Provider", "http_status", "note"], {}, "log.csv").names
+    {'request': 'Trace-ID', 'option': 'Provider', 'outcome': 'http_status'}
+    >>> layout_of(["order", "hit", "ts"], {}, "log.csv").names
+    {'order': 'order', 'hit': 'hit', 'time': 'ts'}
+    """
+    _check_given(columns, given, where)
+    a_row_a_request = _is_a_row_a_request(columns, given, where)
+    needed, beside = (OF_A_REQUEST, BESIDE_REQUESTS) if a_row_a_request else (OF_AN_ATTEMPT, BESIDE_ATTEMPTS)
+    _check_that_it_belongs(given, {*needed, *beside, "request"}, a_row_a_request)
+    taken = {name for meaning in (*needed, *beside) if (name := given.get(meaning))}
+    names = {}
+    for meaning in (*needed, *beside):
+        name = _column_for(meaning, [column for column in columns if column not in taken], given, where)
+        if name is not None:
+            names[meaning] = name
+            taken.add(name)
+        elif meaning in needed:
+            raise _missing(meaning, columns, where)
+    return Layout(a_row_a_request, names)
+
+
+def seconds_in_one(column: str) -> float:
+    """How many seconds a column of durations counts by, going by the end of its name; one if it does not say.
+
+    >>> seconds_in_one("latency_ms"), seconds_in_one("duration")
+    (0.001, 1.0)
+    """
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", column).lower()
+    return _SCALES.get(re.split(r"[^a-z]+", words.strip(" )]"))[-1], 1.0)
+
+
+def _plain(name: str) -> str:
+    """Without what people write in different ways."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def _candidates(meaning: str, columns: Sequence[str]) -> list[str]:
+    return [column for column in columns if _plain(column) in _KNOWN[meaning]]
+
+
+def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | None], where: str) -> str | None:
+    name = given.get(meaning)
+    if name is not None:
+        return name or None
+    found = _candidates(meaning, columns)
+    exact = [column for column in found if _plain(column) == meaning]
+    if len(exact) == 1:  # a column that bears the very name needs no guess
+        return exact[0]
+    if len(found) > 1:
+        raise InvalidAttempts(
+            f"{where} has {len(found)} columns that could be the {meaning}: {' and '.join(map(repr, found))}; say "
+            f"which with {meaning}={found[0]!r}" + ("" if meaning in OF_AN_ATTEMPT else f', or {meaning}="" for none')
+        )
+    return found[0] if found else None
+
+
+def _is_a_row_a_request(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> bool:
+    says_request = any(given.get(meaning) for meaning in OF_A_REQUEST)
+    says_attempt = any(given.get(meaning) for meaning in ("option", "outcome"))
+    if says_request and says_attempt:
+        raise InvalidAttempts(
+            "order and hit are of logs with a row for each request, option and outcome of logs with a row for each "
+            "attempt; give one or the other"
+        )
+    if says_request or says_attempt:
+        return says_request
+    requests, attempts = (
+        all(given.get(meaning) != "" and _candidates(meaning, columns) for meaning in shape)
+        for shape in (OF_A_REQUEST, OF_AN_ATTEMPT)
+    )
+    if requests and attempts:
+        raise InvalidAttempts(
+            f"{where} could have a row for each request ({_shown(OF_A_REQUEST, columns)}) or for each attempt "
+            f"({_shown(OF_AN_ATTEMPT, columns)}); say which with order= and hit=, or with option= and outcome="
+        )
+    return requests
+
+
+def _shown(meanings: Sequence[str], columns: Sequence[str]) -> str:
+    return ", ".join(f"{meaning} in {_candidates(meaning, columns)[0]!r}" for meaning in meanings)
+
+
+def _check_given(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> None:
+    for meaning, name in given.items():
+        if name and columns.count(name) != 1:
+            raise InvalidAttempts(
+                f"{where} has {columns.count(name) or 'no'} column{'s' * (name in columns)} {name!r}, which was given "
+                f"as {meaning}; it has {_listed(columns)}"
+            )
+
+
+def _check_that_it_belongs(given: Mapping[str, str | None], known: set[str], a_row_a_request: bool) -> None:
+    for meaning, name in given.items():
+        if name and meaning not in known:
+            each = "request" if a_row_a_request else "attempt"
+            raise InvalidAttempts(
+                f"{meaning}={name!r} has no meaning in a log with a row for each {each}; leave it out, or give a log "
+                f"with a row for each {'attempt' if a_row_a_request else 'request'}"
+            )
+
+
+def _missing(meaning: str, columns: Sequence[str], where: str) -> InvalidAttempts:
+    remedy = (
+        f"say which with {meaning}=..."
+        if meaning in OF_A_REQUEST
+        else f"say which with {meaning}=..., or give order=... and hit=... if there is a row for each request"
+    )
+    return InvalidAttempts(
+        f"{where} has no column whose name says that it is the {meaning}; it has {_listed(columns)}: {remedy}"
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, columns[:30]))
+    return shown + (f" and {len(columns) - 30} more" if len(columns) > 30 else "") if columns else "none"

@@ -1,0 +1,62 @@
+"""From rows to the arrays of a log: which columns they have, what they say, and whether enough of them can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from linkedbandits.attempts.attempt_rows import gather_attempts
+from linkedbandits.attempts.cells import Labels
+from linkedbandits.attempts.columns import layout_of
+from linkedbandits.attempts.request_rows import gather_requests
+from linkedbandits.attempts.sources import Batch, Source
+from linkedbandits.errors import InvalidAttempts
+
+Progress = Callable[[int], None]
+"""Told now and then how many rows have been read."""
+
+
+def gather(
+    source: Source,
+    columns: Mapping[str, str | None],
+    options: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The fields of :class:`linkedbandits.attempts.Attempts` by name.
+
+    ``columns`` names the column for a meaning, None to have it guessed, and "" if there is none.
+    """
+    layout = layout_of(source.columns, columns, source.where)
+    labels = Labels(source.where, None if options is None else tuple(map(str, options)))
+    gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
+    seen = _Counted(source.batches(list(layout.names.values())))
+    gathered = gather_rows(seen.batches(), layout, labels, source.tally, progress or (lambda rows: None))
+    _check_enough(source, seen.rows, gathered.request.size)
+    return {**vars(gathered), "options": labels.all, "set_aside": source.tally.all(), "columns": layout.pairs}
+
+
+class _Counted:
+    """Counts the rows of batches as they pass."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+        self.rows = 0
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self._batches:
+            self.rows += len(batch.lines)
+            yield batch
+
+
+def _check_enough(source: Source, rows: int, attempts: int) -> None:
+    """Refuse a log of which little is left: the columns are probably not what they were taken for."""
+    torn = sum(found.rows for found in source.tally.all() if found.what == "torn rows")
+    in_all = rows + torn
+    if not in_all:
+        raise InvalidAttempts(f"{source.where} has no rows; give one for each attempt, or one for each request")
+    if 2 * source.tally.rows > in_all or not attempts:
+        reasons = "\n  ".join(map(str, source.tally.all()))
+        raise InvalidAttempts(
+            f"{source.tally.rows:,} of {in_all:,} rows of {source.where} cannot be used; mend it, or say which columns "
+            f"are meant:\n  {reasons}"
+        )

@@ -1,0 +1,183 @@
+"""A log of attempts: requests in the order they came, and for each the options that were tried until one worked.
+
+A log *is* samples, because how an option does on a request does not depend on who chose to try it. What may be read
+from it depends on what is known of the options:
+
+- ``"first"``: the first attempt of each request. Always samples of an option's mean, whatever depends on what.
+- ``"duels"``: the first two options of each request, as they were offered. Whatever depends on what, too.
+- ``"all"``: every attempt. Samples only where options are independent, for which the user gives the word.
+
+In each case the choice of what to try must have used the past alone, and nothing of the request itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linkedbandits.attempts.set_aside import SetAside
+from linkedbandits.errors import InvalidAttempts, UnknownName
+from linkedbandits.model import BoolArray, IntArray, Label
+
+Which = Literal["first", "duels", "all"]
+"""The attempts of a log that may serve as samples."""
+
+Numbers = npt.NDArray[np.int32]
+"""Of requests and options: half the memory, for logs are long."""
+
+NOT_OFFERED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class AttemptLog:
+    """Attempts in the order of the log, those of a request one after the other.
+
+    ``request[a]`` is the number of the request that attempt ``a`` belongs to: 0 for the first, never less than before,
+    none left out. ``option[a]`` is the place of its option in ``options``, ``success[a]`` whether it worked; nothing
+    follows a success, and no option is tried twice on a request. ``second[r]`` is the option that was offered second on
+    request ``r``, also where the first one worked, or -1 where none was or it is not known. ``time[r]`` is when a
+    request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
+    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for.
+
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+    >>> log
+    AttemptLog(5 attempts of 2 options on 3 requests)
+    >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
+    ([0, 1, 1, 2, 2], [0, 1, 0, 0, 1], [True, False, True, False, False])
+    """
+
+    options: tuple[Label, ...]
+    request: Numbers
+    option: Numbers
+    success: BoolArray
+    second: Numbers | None = None
+    time: npt.NDArray[np.float64] | None = None
+    cost: npt.NDArray[np.float64] | None = None
+    set_aside: tuple[SetAside, ...] = field(default=())
+    seconds: npt.NDArray[np.float64] | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.options)) != len(self.options):
+            raise InvalidAttempts(f"options {self.options!r} have a name twice; give each its own")
+        sizes = {self.request.size, self.option.size, self.success.size}
+        sizes |= {column.size for column in (self.cost, self.seconds) if column is not None}
+        if len(sizes) > 1:
+            raise InvalidAttempts(f"columns of attempts are of different lengths, {sorted(sizes)}; give one row each")
+        if self.request.size:
+            self._check_order()
+
+    def _check_order(self) -> None:
+        request, option = self.request, self.option
+        step = np.diff(request)
+        if request[0] != 0 or (step < 0).any() or (step > 1).any():
+            raise InvalidAttempts("requests are not numbered 0, 1, 2 and so on in the order of their attempts")
+        if option.min() < 0 or option.max() >= len(self.options):
+            raise InvalidAttempts(f"an attempt is of an option that is not one of the {len(self.options)} given")
+        after = np.flatnonzero((step == 0) & self.success[:-1])
+        if after.size:
+            raise InvalidAttempts(
+                f"request {request[after[0]]} goes on after a success; leave out what was tried after it"
+            )
+        for name, column in (("second", self.second), ("time", self.time)):
+            if column is not None and column.size != self.requests:
+                raise InvalidAttempts(f"{name} has {column.size} entries for {self.requests} requests; give one each")
+
+    @classmethod
+    def from_plays(
+        cls, plays: Iterable[tuple[Sequence[Label], Label | None]], options: Iterable[Label] | None = None
+    ) -> Self:
+        """From (order, hit) for each request: the options as they were offered, and the one that worked, or None.
+
+        What came after the hit was not tried. ``options`` names them all; by default in the order they turn up in.
+        """
+        named = tuple(options or ())
+        known: dict[Label, int] = {label: number for number, label in enumerate(named)}
+        if len(known) != len(named):
+            raise InvalidAttempts(f"options {named!r} have a name twice; give each its own")
+        complete = options is not None
+        request: list[int] = []
+        option: list[int] = []
+        success: list[bool] = []
+        second: list[int] = []
+        for number, (order, hit) in enumerate(plays):
+            offered = _numbers_of(number, order, known, complete)
+            won = NOT_OFFERED
+            if hit is not None:
+                if hit not in order:
+                    raise InvalidAttempts(f"play {number} has the hit {hit!r}, which is not in its order {order!r}")
+                won = known[hit]
+            tried = offered if won == NOT_OFFERED else offered[: offered.index(won) + 1]
+            request += [number] * len(tried)
+            option += tried
+            success += [arm == won for arm in tried]
+            second.append(offered[1] if len(offered) > 1 else NOT_OFFERED)
+        return cls(
+            tuple(known),
+            np.array(request, dtype=np.int32),
+            np.array(option, dtype=np.int32),
+            np.array(success, dtype=np.bool_),
+            np.array(second, dtype=np.int32),
+        )
+
+    @property
+    def requests(self) -> int:
+        """How many there are."""
+        return int(self.request[-1]) + 1 if self.request.size else 0
+
+    def __len__(self) -> int:
+        """Attempts in all."""
+        return int(self.request.size)
+
+    def __repr__(self) -> str:
+        holds = f"{len(self):,} attempts of {len(self.options)} options on {self.requests:,} requests"
+        return f"{type(self).__name__}({holds})"
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Where the first attempt of each request is."""
+        return np.flatnonzero(np.diff(self.request, prepend=-1))
+
+    @cached_property
+    def in_one_order(self) -> bool:
+        """Are options always tried in the same order, as far as can be seen?
+
+        Then what an option does as the first, and behind failures of others, is not seen of the same option, and
+        whether options are independent cannot be checked.
+        """
+        followed = np.flatnonzero(np.diff(self.request) == 0)
+        pairs = np.unique(self.option[followed].astype(np.int64) * len(self.options) + self.option[followed + 1])
+        before, after = np.divmod(pairs, len(self.options))
+        return (
+            np.unique(self.option[self.first]).size <= 1
+            and not np.isin(after * len(self.options) + before, pairs).any()
+        )
+
+    def number_of(self, option: Label) -> int:
+        """The place of an option among all."""
+        try:
+            return self.options.index(option)
+        except ValueError:
+            raise UnknownName(
+                f"{option!r} is no option of this log; choose one of {', '.join(map(str, self.options))}"
+            ) from None
+
+
+def _numbers_of(play: int, order: Sequence[Label], known: dict[Label, int], complete: bool) -> list[int]:
+    """The options of one play by number; new ones are added, unless all are known."""
+    if isinstance(order, str) or not len(order):
+        raise InvalidAttempts(f"play {play} has the order {order!r}; give a tuple of one option or more")
+    for label in order:
+        if label not in known:
+            if complete:
+                raise InvalidAttempts(f"play {play} has {label!r}, which is not one of the options")
+            known[label] = len(known)
+    numbers = [known[label] for label in order]
+    if len(set(numbers)) != len(numbers):
+        raise InvalidAttempts(f"play {play} has an option twice, {order!r}; an option is tried once on a request")
+    return numbers

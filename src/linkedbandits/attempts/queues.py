@@ -1,0 +1,170 @@
+"""The samples of a log, one queue an option, read from the front.
+
+Why a log is as good as a live experiment. Imagine for every option an endless row of coins, tossed beforehand; whoever
+tries the option is handed the next coin of its row. If the choice of what to try uses the past alone, what is handed
+out has the same law whether the logger took it first or we do. So the j-th sample of an option on record is the j-th
+coin of its row, and a policy that reads rows as it likes, each from its front, is wrong at most as often as live: it
+must only fix what it asks for before it reads it, from what it has read so far. That the log ends somewhere can only
+keep it from an answer. And an answer on a longer log is the one on the shorter log, or came later: all looks together
+are one test.
+
+What has been read so far includes *which* options the logger tried, but only as far as all outcomes before were read:
+a logger that stays with what worked tells by its choices what worked. So ``shares`` counts the attempts before the
+first one that was not read, and none behind it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from linkedbandits.attempts.log import AttemptLog, Numbers
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+
+PRIOR_ATTEMPTS = 1.0
+"""AttemptLog of every option that shares begin with."""
+
+
+class Queues:
+    """The samples of every option, in the order of the log; ``read`` of each have been read, ``left`` have not.
+
+    >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+    >>> queues = Queues(log, log.first)
+    >>> queues.left
+    array([2, 1])
+    >>> queues.successes(np.array([1, 1])), queues.left
+    (array([1, 0]), array([1, 0]))
+    """
+
+    def __init__(self, log: AttemptLog, chosen: IntArray) -> None:
+        """From these attempts of a log, by their places in it."""
+        options = len(log.options)
+        option = log.option[chosen]
+        by_option = np.argsort(option, kind="stable")
+        ends = np.searchsorted(option, np.arange(options + 1), sorter=by_option)
+        pieces = [chosen[by_option[start:end]] for start, end in pairwise(ends)]
+        self._length = len(log)
+        self._chosen: Numbers = chosen.astype(np.int32)
+        self._request = log.request
+        self._places: list[Numbers] = [piece.astype(np.int32) for piece in pieces]
+        won = [np.cumsum(log.success[piece], dtype=np.int32) for piece in pieces]
+        self._won: list[Numbers] = [np.concatenate([np.zeros(1, dtype=np.int32), sums]) for sums in won]
+        self.read: IntArray = np.zeros(options, dtype=np.int64)
+
+    @property
+    def size(self) -> IntArray:
+        """All samples of every option."""
+        return np.array([places.size for places in self._places])
+
+    @property
+    def left(self) -> IntArray:
+        """Samples of every option that were not read."""
+        return self.size - self.read
+
+    def successes_so_far(self) -> IntArray:
+        """Among what was read."""
+        return np.array([won[count] for won, count in zip(self._won, self.read, strict=True)])
+
+    def successes_in_all(self) -> IntArray:
+        """Whether it was read or not."""
+        return np.array([won[-1] for won in self._won])
+
+    def successes(self, needs: IntArray) -> IntArray | None:
+        """Read so many samples of every option. How many are successes? None, and nothing is read, if some lack."""
+        if (needs > self.left).any():
+            return None
+        before = self.successes_so_far()
+        self.read = self.read + needs
+        return np.asarray(self.successes_so_far() - before, dtype=np.int64)
+
+    def after(self, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Samples and successes of every option among the first so many of all, (counts, options), and their requests.
+
+        Whether they were read or not. For tests that use all of a log up to some request.
+        """
+        last = self._chosen[counts - 1]
+        samples = np.stack([np.searchsorted(places, last, side="right") for places in self._places], axis=1)
+        successes = np.stack([won[of_option] for won, of_option in zip(self._won, samples.T, strict=True)], axis=1)
+        return samples, successes.astype(np.int64), self._request[last].astype(np.int64) + 1
+
+    def requests_read(self) -> int:
+        """How many requests of the log it took to read what was read."""
+        last = [places[count - 1] for places, count in zip(self._places, self.read, strict=True) if count]
+        return int(self._request[max(last)]) + 1 if last else 0
+
+    def shares(self, asked: BoolArray) -> FloatArray:
+        """How often every option was tried lately, as far as everything before was read; they sum to 1.
+
+        Options that are not ``asked`` for any more are skipped: what comes of them meanwhile is never used.
+        """
+        fronts = [
+            int(places[count]) if count < places.size else self._length
+            for places, count in zip(self._places, self.read, strict=True)
+        ]
+        known = min((front for front, wanted in zip(fronts, asked, strict=True) if wanted), default=0)
+        before = self._tried_before(known)
+        self.read = np.where(asked, self.read, np.maximum(self.read, before))
+        lately = before - self._tried_before(known // 2) + PRIOR_ATTEMPTS
+        return np.asarray(lately / lately.sum())
+
+    def _tried_before(self, attempt: int) -> IntArray:
+        return np.array([np.searchsorted(places, attempt) for places in self._places], dtype=np.int64)
+
+
+class PairQueues:
+    """Requests by the two options that were offered first, in this order: where they ended.
+
+    The same holds as of single options: the j-th request with a first and b second is the j-th of a row of its own.
+    """
+
+    def __init__(self, log: AttemptLog) -> None:
+        if log.second is None or not (log.second >= 0).any():
+            raise ValueError("no second options")
+        self._options = len(log.options)
+        first = log.option[log.first]
+        whole = np.flatnonzero(log.second >= 0)
+        pair = first[whole].astype(np.int64) * self._options + log.second[whole]
+        ends = np.full(log.requests, 2, dtype=np.int8)  # 0: the first one worked, 1: the second, 2: neither
+        second_tried = np.minimum(log.first + 1, len(log) - 1)
+        has_second = log.request[second_tried] == np.arange(log.requests)
+        ends[has_second & log.success[second_tried]] = 1
+        ends[log.success[log.first]] = 0
+        by_pair = np.argsort(pair, kind="stable")
+        self._request = whole[by_pair]
+        self._ends = ends[self._request]
+        self._starts = np.searchsorted(pair, np.arange(self._options**2 + 1), sorter=by_pair)
+        self.read: IntArray = np.zeros(self._options**2, dtype=np.int64)
+
+    @property
+    def left(self) -> IntArray:
+        """Requests of every pair that were not read, (options, options)."""
+        return np.asarray((np.diff(self._starts) - self.read).reshape(self._options, self._options))
+
+    def hits(self, order: IntArray, times: IntArray) -> IntArray | None:
+        """Where so many requests of every pair ended, (pairs, 2); None, and nothing is read, if some lack."""
+        if (self.lacking(order, times) > 0).any():
+            return None
+        found = np.zeros(order.shape, dtype=np.int64)
+        for row in np.flatnonzero(times):
+            pair = int(order[row, 0]) * self._options + int(order[row, 1])
+            start = self._starts[pair] + self.read[pair]
+            ends = self._ends[start : start + times[row]]
+            found[row] = np.count_nonzero(ends == 0), np.count_nonzero(ends == 1)
+            self.read[pair] += times[row]
+        return found
+
+    def lacking(self, order: IntArray, times: IntArray) -> IntArray:
+        """How many requests of every pair there are too few for this, (options, options)."""
+        wanted = np.zeros_like(self.left)
+        played = times > 0
+        np.add.at(wanted, tuple(order[played].T), times[played])
+        return np.asarray(np.maximum(wanted - self.left, 0))
+
+    def requests_read(self) -> int:
+        """How many requests of the log it took to read what was read."""
+        last = (self._starts[:-1] + self.read - 1)[self.read > 0]
+        return int(self._request[last].max()) + 1 if last.size else 0
+
+
+__all__ = ["PairQueues", "Queues"]

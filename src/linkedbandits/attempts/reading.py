@@ -1,0 +1,74 @@
+"""Files of attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from linkedbandits.attempts.attempts import Attempts
+from linkedbandits.attempts.gathering import Progress, gather
+from linkedbandits.attempts.sources import source_in
+
+
+def read_attempts(
+    path: str | Path,
+    *,
+    request: str | None = None,
+    option: str | None = None,
+    outcome: str | None = None,
+    position: str | None = None,
+    time: str | None = None,
+    cost: str | None = None,
+    seconds: str | None = None,
+    order: str | None = None,
+    hit: str | None = None,
+    options: Sequence[str] | None = None,
+    separator: str | None = None,
+    progress: Progress | None = None,
+) -> Attempts:
+    """Read a log of attempts: CSV, TSV or the like, JSON lines or Parquet, also with gzip around it.
+
+    It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
+    request, its time, cost and seconds; or a row for each request, with the options in the order in which they were
+    offered, the one that worked (blank for none), and perhaps its time. Which column is which is guessed from the names
+    that people use, and shown in ``columns`` of what is returned. Give the name of a column where that goes wrong, and
+    "" for one that is not to be read. ``options`` names all options, in the order they are to have; without it they are
+    those that turn up. ``separator`` is what is between the fields of text, and guessed from the header without it.
+    ``progress`` is told now and then how many rows have been read.
+
+    An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
+    (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
+    request are options that were offered and not tried.
+
+    Requests come in the order of the times of their first attempts, or else of their first lines; the attempts of a
+    request by position, or else by time, or else by line. So rows that are added to the end of a file change nothing of
+    the requests before them, except that a late attempt belongs to its request, wherever that is, and an earlier time
+    goes before later ones.
+
+    Rows that cannot be used are counted in ``set_aside``, with their rule and their first lines. If they are more than
+    half of all, the file is refused.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "log.csv"
+    ...     _ = path.write_text("req,provider,status\\n1,a,503\\n1,b,200\\n2,b,200\\n3,b,maybe\\n")
+    ...     log = read_attempts(path)
+    >>> log
+    Attempts(3 attempts of 2 options on 2 requests)
+    >>> log.columns
+    (('request', 'req'), ('option', 'provider'), ('outcome', 'status'))
+    >>> log.set_aside[0].what, log.set_aside[0].lines
+    ("unknown outcome 'maybe'", (5,))
+    """
+    columns = {
+        "request": request,
+        "option": option,
+        "outcome": outcome,
+        "position": position,
+        "time": time,
+        "cost": cost,
+        "seconds": seconds,
+        "order": order,
+        "hit": hit,
+    }
+    return Attempts(**gather(source_in(path, separator), columns, options, progress))

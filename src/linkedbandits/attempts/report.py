@@ -1,0 +1,336 @@
+"""What a log says of its options: the verdict or "not yet", and all that a decision in production needs beside it.
+
+*The guarantee.* A verdict names an option that is not the best with probability at most delta, whoever chose what was
+tried, if that choice used the past alone. It holds for all looks at a growing log together: a verdict on a prefix of
+the log is the verdict on the log. The proof is in :mod:`linkedbandits.attempts.queues`. Estimates have limits that
+hold at all times together, each with the confidence stated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
+from linkedbandits.attempts.alarms import Alarm, unchecked, watch
+from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
+from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.attempts.orders import Order, best_order, costs_of
+from linkedbandits.attempts.outlook import Missing, outlook
+from linkedbandits.attempts.queues import PairQueues, Queues
+from linkedbandits.attempts.race import RaceOnALog
+from linkedbandits.attempts.second_test import SHARE as SECOND_SHARE
+from linkedbandits.attempts.second_test import Decided, decided_by_all_samples
+from linkedbandits.checks import check_costs_of_arms, check_delta
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
+from linkedbandits.intervals import anytime_interval
+from linkedbandits.linkage import find_linkage
+from linkedbandits.model import FloatArray, IntArray, Label, Verdict
+from linkedbandits.policies import LinkedDuels
+from linkedbandits.policy import AnyPolicy, check_is_policy
+
+CONFIDENCE = 0.95
+"""Of the limits of each estimate, at all times together."""
+
+
+@dataclass(frozen=True)
+class LogEstimate:
+    """What the log says of one option: its mean, between ``low`` and ``high``.
+
+    ``attempts`` are all on record, ``samples`` those that say something of the mean, ``read`` those of them that the
+    verdict used. ``log10_evidence`` is what speaks against its being the best, None where that is not kept.
+    """
+
+    option: Label
+    attempts: int
+    samples: int
+    successes: int
+    read: int
+    mean: float | None
+    low: float
+    high: float
+    still_in: bool
+    log10_evidence: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A log, judged. ``verdict`` is None where it is not yet time for one, and ``missing`` says what for.
+
+    ``order`` is the order to try all options in, ``alarms`` what speaks against what the verdict needs, ``notes`` what
+    else a reader should know, among it what could not be checked. ``course`` has the evidence against each option, as a
+    power of ten, after so many requests.
+    """
+
+    log: AttemptLog
+    attempts: Which
+    delta: float | None
+    verdict: Verdict | None
+    estimates: tuple[LogEstimate, ...]
+    alarms: tuple[Alarm, ...]
+    missing: tuple[Missing, ...]
+    order: Order | None
+    notes: tuple[str, ...]
+    course: tuple[tuple[int, FloatArray], ...] = field(default=(), repr=False)
+    costs: tuple[float, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The answer in plain words."""
+        what = "has most successes per cost" if self.costs else "works most often"
+        if self.verdict is not None:
+            wrong = self.verdict.error_bound
+            sure = "" if wrong is None else f", wrong with probability at most {wrong:g}"
+            if_so = " if options are independent" if INDEPENDENT_OPTIONS.name in self.verdict.assumes else ""
+            after = f"decided after {self.verdict.plays:,} of {self.log.requests:,} requests"
+            return f"{self.verdict.arm} {what}{sure}{if_so} ({after})."
+        costs = self.costs or (1.0,) * len(self.estimates)
+        worth = {each.option: (each.mean or 0.0) / cost for each, cost in zip(self.estimates, costs, strict=True)}
+        leads = max(self.estimates, key=lambda each: (worth[each.option], each.samples), default=None)
+        lead = "" if leads is None or leads.mean is None else f" {leads.option} leads with {leads.mean:.3g}."
+        return f"Not yet: the log does not decide which option {what}.{lead}{self._how_long()}"
+
+    def _how_long(self) -> str:
+        if not self.missing:
+            return ""
+        never = [each.option for each in self.missing if math.isinf(each.requests) and each.samples is not None]
+        if never:
+            kind = "attempts" if self.attempts == "all" else "first attempts"
+            return f" It has no {kind} of {', '.join(map(str, never))} to go by."
+        requests = max(each.requests for each in self.missing)
+        if math.isinf(requests):
+            return " No end is in sight: the best options are too close together."
+        seconds = max((each.seconds or 0.0 for each in self.missing), default=0.0)
+        lasts = f", {in_words(seconds)} at its rate" if seconds else ""
+        return f" About {requests:,.0f} more requests are missing{lasts}."
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the log itself, ready for ``json.dumps``."""
+        return {
+            "sentence": self.sentence,
+            "requests": self.log.requests,
+            "attempts_on_record": len(self.log),
+            "attempts": self.attempts,
+            "delta": self.delta,
+            "verdict": None if self.verdict is None else asdict(self.verdict),
+            "estimates": [asdict(each) for each in self.estimates],
+            "alarms": [asdict(each) for each in self.alarms],
+            "missing": [_finite(asdict(each)) for each in self.missing],
+            "order": None if self.order is None else asdict(self.order),
+            "notes": list(self.notes),
+            "set_aside": [asdict(each) for each in self.log.set_aside],
+            "course": [[requests, evidence.tolist()] for requests, evidence in self.course],
+        }
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
+        lines += [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in self.alarms]
+        return "\n".join([*lines, *self.notes])
+
+
+def _finite(data: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {key: None if isinstance(value, float) and math.isinf(value) else value for key, value in data.items()}
+
+
+def in_words(seconds: float) -> str:
+    """A time for people.
+
+    >>> in_words(90), in_words(3 * 86_400 + 7_000)
+    ('2 minutes', '3 days')
+    """
+    for size, name in ((86_400 * 365.25, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {name}s"
+    return f"{seconds:.0f} seconds"
+
+
+def report_on(
+    log: AttemptLog,
+    policy: AnyPolicy | None,
+    *,
+    delta: float,
+    attempts: Which,
+    independent: bool,
+    costs: Sequence[float],
+    alpha: float,
+) -> Report:
+    """See :meth:`linkedbandits.attempts.log.AttemptLog.verdict`."""
+    _check(log, policy, delta, attempts, costs)
+    reading, queues = _read(log, policy, delta, attempts, tuple(costs))
+    word_given = attempts != "all" or independent or not log.in_one_order
+    verdict = _verdict_of(reading, log, attempts) if reading.stopped and word_given else None
+    if policy is None and queues is not None and not costs and word_given:
+        verdict = _sooner(verdict, decided_by_all_samples(queues, SECOND_SHARE * delta), delta, log, attempts)
+    estimates = _estimates(log, attempts, reading)
+    means = np.array([(each.successes + 0.5) / (each.samples + 1.0) for each in estimates])
+    left = queues.left if queues is not None else np.zeros(len(log.options), dtype=np.int64)
+    rates = np.array([each.samples for each in estimates]) / max(log.requests, 1)
+    alarms = watch(log, alpha)
+    forecast = outlook(
+        reading, _as_it_goes_on(reading.policy, rates), means, log.options, left, rates, _seconds_a_request(log)
+    )
+    goal = reading.policy.goal
+    return Report(
+        log=log,
+        attempts=attempts,
+        delta=goal.delta,
+        verdict=verdict,
+        estimates=estimates,
+        alarms=alarms,
+        missing=() if verdict is not None else forecast,
+        order=best_order(log, means, costs_of(log, costs), attempts == "all", None if verdict is None else verdict.arm),
+        notes=_notes(log, attempts, word_given, reading),
+        course=tuple(reading.course),
+        costs=tuple(goal.costs),
+    )
+
+
+def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: Sequence[float]) -> None:
+    if attempts not in ("first", "duels", "all"):
+        raise InvalidParameter(f"attempts={attempts!r} is none of 'first', 'duels' and 'all'")
+    if len(log.options) < 2:
+        raise InvalidAttempts(
+            f"the log has {len(log.options)} option{'s' if len(log.options) != 1 else ''}; to choose takes two"
+        )
+    if policy is not None:
+        check_is_policy(policy)
+        if costs:
+            raise InvalidParameter("costs are the policy's, if one is given; use LinkedElimination(delta, costs=...)")
+    check_delta(delta)
+    if costs:
+        check_costs_of_arms(costs, len(log.options))
+        if attempts == "duels":
+            raise InvalidParameter("duels tell which option works most often, whatever it costs; leave out the costs")
+    if attempts == "duels" and not _second_is_known(log):
+        raise InvalidAttempts(
+            "duels need the option that was offered second on every request, also where the first one worked; give "
+            "the log a row a request, with its options in order, or use attempts='first'"
+        )
+
+
+def _second_is_known(log: AttemptLog) -> bool:
+    """Also where the first option worked? Where only failures show it, duels are never seen to be won."""
+    if log.second is None or not len(log):
+        return not len(log)
+    known = log.second >= 0
+    return bool((known & log.success[log.first]).any()) or not log.success[log.first].any()
+
+
+def _read(
+    log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: tuple[float, ...]
+) -> tuple[Reading, Queues | None]:
+    if attempts == "duels":
+        chosen = LinkedDuels(delta) if policy is None else policy
+        return read_with(chosen.fitted_to(find_linkage("free"), None), log, _pairs(log)), None
+    queues = Queues(log, samples_of(log, attempts))
+    answers: Answers = FromQueues(queues)
+    if policy is None:
+        share = 1.0 if costs else 1.0 - SECOND_SHARE
+        return read_with(RaceOnALog(delta, queues.shares, costs, share), log, answers), queues
+    if policy.asks != "needs":
+        raise InvalidAttempts(
+            f"{type(policy).__name__} asks for {policy.asks}, which attempts={attempts!r} cannot answer; use "
+            "attempts='duels' for LinkedDuels, or a policy that asks for needs, such as LinkedElimination"
+        )
+    return read_with(policy.fitted_to(find_linkage("single"), None), log, answers), queues
+
+
+def _pairs(log: AttemptLog) -> Answers:
+    return FromPairs(PairQueues(log), len(log.options))
+
+
+def _verdict_of(reading: Reading, log: AttemptLog, attempts: Which) -> Verdict:
+    policy, state = reading.policy, reading.state
+    top = policy.answer(state)[0]
+    assumed = [each.name for each in policy.assumptions(find_linkage("single"))] if attempts != "duels" else []
+    contradicted = policy.contradicted(state, top[:1])
+    return Verdict(
+        log.options[top[0]],
+        policy.status_at_stop,
+        reading.requests,
+        policy.error_bound if policy.status_at_stop == "confident" else None,
+        tuple(log.options[arm] for arm in top) if top.size > 1 else (),
+        assumes=tuple(([INDEPENDENT_OPTIONS.name] if attempts == "all" else []) + assumed),
+        contradicted=(TOLD_DIFFERENCE,) if contradicted is not None and bool(contradicted[0]) else (),
+    )
+
+
+def _sooner(
+    verdict: Verdict | None, decided: Decided | None, delta: float, log: AttemptLog, attempts: Which
+) -> Verdict | None:
+    """The verdict of the race, or that of the second test if it comes sooner."""
+    if decided is None or (verdict is not None and verdict.plays <= decided.requests):
+        return verdict
+    assumes = (INDEPENDENT_OPTIONS.name,) if attempts == "all" else ()
+    return Verdict(log.options[decided.option], "confident", decided.requests, delta, assumes=assumes)
+
+
+def _estimates(log: AttemptLog, attempts: Which, reading: Reading) -> tuple[LogEstimate, ...]:
+    options = len(log.options)
+    chosen = samples_of(log, attempts)
+    on_record = np.bincount(log.option, minlength=options)
+    samples = np.bincount(log.option[chosen], minlength=options)
+    successes = np.bincount(log.option[chosen], weights=log.success[chosen], minlength=options).astype(np.int64)
+    read: IntArray = np.minimum(reading.answers.samples_read(), samples)
+    evidence = reading.policy.log10_evidence(reading.state)
+    found = []
+    for option, label in enumerate(log.options):
+        low, high = anytime_interval(int(successes[option]), int(samples[option]), CONFIDENCE)
+        found.append(
+            LogEstimate(
+                label,
+                int(on_record[option]),
+                int(samples[option]),
+                int(successes[option]),
+                int(read[option]),
+                float(successes[option] / samples[option]) if samples[option] else None,
+                low,
+                high,
+                bool(reading.state.still_in[0, option]),
+                None if evidence is None else float(evidence[0, option]),
+            )
+        )
+    return tuple(found)
+
+
+def _as_it_goes_on(policy: AnyPolicy, rates: FloatArray) -> AnyPolicy:
+    """The policy on more of the same log."""
+    if isinstance(policy, RaceOnALog):
+        known = np.where(rates > 0, rates, rates[rates > 0].min(initial=1.0))  # what was never tried has no rate
+        return policy.with_shares(known / known.sum())
+    return policy
+
+
+def _seconds_a_request(log: AttemptLog) -> float | None:
+    if log.time is None or log.requests < 2:
+        return None
+    lasted = float(np.nanmax(log.time) - np.nanmin(log.time))
+    return lasted / (log.requests - 1) if lasted > 0 else None
+
+
+def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading) -> tuple[str, ...]:
+    notes = []
+    if attempts == "all":
+        notes.append(f"{INDEPENDENT_OPTIONS.sentence} If yours can fail together, read first attempts alone, or duels.")
+    if not word_given:
+        leads = log.options[int(reading.state.arm[0])] if reading.stopped else None
+        named = f" If they are, {leads} is the best." if leads is not None else ""
+        notes.append(
+            "Options are always tried in one order here, so whether they are independent cannot be checked, and all "
+            f"attempts decide nothing without your word for it (independent=True, or --independent).{named}"
+        )
+    firsts = np.bincount(log.option[log.first], minlength=len(log.options)) if len(log) else np.zeros(0)
+    never = [str(log.options[option]) for option in np.flatnonzero(firsts == 0)]
+    if never and attempts != "all":
+        notes.append(
+            f"Never tried first: {', '.join(never)}. Begin a small share of requests, chosen at random, with each of "
+            "them, and the log will tell."
+        )
+    notes += unchecked(log)
+    notes += [f"Set aside: {each}." for each in log.set_aside]
+    return tuple(notes)

@@ -1,0 +1,65 @@
+"""What of a file is not used: counted, with the first few lines, so that nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkedbandits.model import IntArray
+
+LINES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Rows of a file that are not used, and by which rule: ``what`` they are, how many, and the first few ``lines``."""
+
+    what: str
+    rule: str
+    rows: int
+    lines: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        at = f", first in line {self.lines[0]:,}" if self.lines else ""
+        return f"{self.what}: {self.rows:,} row{'s' if self.rows != 1 else ''}{at}; {self.rule}"
+
+
+@dataclass
+class Tally:
+    """Counts rows that are set aside, part by part of a file.
+
+    >>> import numpy as np
+    >>> tally = Tally()
+    >>> tally.add("torn rows", "a row has to be whole", np.array([7, 9]))
+    >>> tally.add("torn rows", "a row has to be whole", np.array([3]))
+    >>> print(*tally.all(), sep=chr(10))
+    torn rows: 3 rows, first in line 3; a row has to be whole
+    """
+
+    _found: dict[tuple[str, str], tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+
+    def add(self, what: str, rule: str, lines: IntArray) -> None:
+        """These lines as well."""
+        if not len(lines):
+            return
+        rows, first = self._found.get((what, rule), (0, ()))
+        lowest = sorted((*first, *_lowest(lines)))[:LINES_SHOWN]
+        self._found[what, rule] = (rows + len(lines), tuple(lowest))
+
+    @property
+    def rows(self) -> int:
+        """How many there are in all."""
+        return sum(rows for rows, _ in self._found.values())
+
+    def all(self) -> tuple[SetAside, ...]:
+        """One entry for each rule, in the order in which they were first needed."""
+        return tuple(SetAside(what, rule, rows, lines) for (what, rule), (rows, lines) in self._found.items())
+
+
+def _lowest(lines: IntArray) -> list[int]:
+    """The first few lines; rows may have been brought into another order since."""
+    few = lines
+    if len(lines) > LINES_SHOWN:
+        import numpy as np
+
+        few = np.partition(lines, LINES_SHOWN)[:LINES_SHOWN]
+    return [int(line) for line in few]

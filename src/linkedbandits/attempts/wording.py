@@ -1,0 +1,138 @@
+"""Parts of a report in words that its page and the command line share."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+
+from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.attempts.orders import Order
+from linkedbandits.attempts.outlook import Missing
+from linkedbandits.attempts.report import LogEstimate, Report, in_words
+from linkedbandits.attempts.set_aside import SetAside
+
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
+"""Times before that are no dates, but count from something else."""
+
+READ: dict[Which, str] = {
+    "first": "the first attempt of each request, which is a sample of its option's mean whatever depends on what",
+    "duels": "the first two options of each request, as they were offered; that holds whatever depends on what",
+    "all": "every attempt, which are samples of a mean only where options are independent of each other",
+}
+"""What a verdict is from."""
+
+NO_MATTER_SAID: dict[Which, str] = {
+    "first": "Seen, but no matter for a verdict from first attempts: they hold whatever depends on what.",
+    "duels": "Seen, but no matter for a verdict from duels: they hold whatever depends on what.",
+    "all": "Seen, but no matter here.",
+}
+"""What stands before alarms that do not speak against a verdict."""
+
+ALWAYS_NEEDED = (
+    "Whoever chose what to try used the past alone, and nothing of the request itself: an option that is given the "
+    "easy requests looks better than it is.",
+    "An option works with a chance that stays, and whether it works on one request says nothing of the next. Alarms of "
+    "drift and of memory watch that.",
+)
+"""What every verdict from a log takes for granted."""
+
+
+def evidence_in_words(estimate: LogEstimate, report: Report) -> str:
+    """What speaks against an option, in a word or a number."""
+    if report.verdict is not None and estimate.option in (report.verdict.arm, *report.verdict.top):
+        return "best"
+    if not estimate.still_in:
+        return "out"
+    if estimate.log10_evidence is None:
+        return ""
+    if estimate.log10_evidence < -2:
+        return "< 0.01"
+    return f"{10**estimate.log10_evidence:.3g}" if estimate.log10_evidence < 6 else f"1e{estimate.log10_evidence:.0f}"
+
+
+def samples_called(attempts: Which) -> str:
+    """What a verdict counts.
+
+    >>> samples_called("duels")
+    'first attempts'
+    """
+    return "attempts" if attempts == "all" else "first attempts"
+
+
+def missing_in_words(missing: Missing, attempts: Which) -> str:
+    """What is missing of one option, and how long it takes until it is there."""
+    kind = samples_called(attempts)
+    if missing.samples is None:
+        return f"more {kind}, with no end in sight"
+    wanted = f"about {missing.samples:,} more {kind}" if missing.samples != 1 else f"about 1 more {kind[:-1]}"
+    if math.isinf(missing.requests):
+        return f"{wanted}, and the log has none"
+    lasts = f", {in_words(missing.seconds)} at its rate" if missing.seconds else ""
+    return f"{wanted}: {missing.requests:,.0f} more requests{lasts}"
+
+
+def order_in_words(order: Order, log: AttemptLog, costs: bool) -> tuple[str, str]:
+    """What the best order comes to, and what the log comes to: success and cost of a request."""
+    unit = "attempts" if log.cost is None and not costs else "of cost"
+    digits = 2 if unit == "attempts" else 4
+
+    def said(success: float, cost: float) -> str:
+        figure = f"{cost:.{digits}f}" if unit == "attempts" else f"{cost:.{digits}g}"
+        return f"{100 * success:.1f} % of requests succeed, with {figure} {unit} each"
+
+    return said(order.success, order.cost), said(order.success_now, order.cost_now)
+
+
+def order_caveat(report: Report, order: Order) -> str:
+    """What of the order is decided, and what its figures take for granted."""
+    said = "The first place is decided, the others are estimates." if order.settled else "All of it is an estimate."
+    if report.log.cost is not None and not report.costs and order.cost > order.cost_now:
+        said += " It costs more than the log does: the first place is for what works most often, at any cost."
+    if not order.partly_guessed or len(order.places) < 2:
+        return said
+    if report.attempts != "all":
+        said += " Behind failures that the log has hardly seen, an option is taken to work as behind as many others."
+    else:
+        said += " Options are taken to be independent."
+    if any(alarm.kind == "dependence" and alarm.after.mean < alarm.before.mean for alarm in report.alarms):
+        said += " They fail together here, so less than that will succeed."
+    return said
+
+
+def set_aside_in_words(found: SetAside) -> str:
+    """What was set aside, in which lines, and why.
+
+    >>> print(set_aside_in_words(SetAside("torn rows", "a row has to be whole", 7, (2, 3, 5))))
+    torn rows: 7 rows, in lines 2, 3, 5 and so on; a row has to be whole
+    """
+    rows = f"{found.rows:,} row{'s' if found.rows != 1 else ''}"
+    if not found.lines:
+        return f"{found.what}: {rows}; {found.rule}"
+    lines = ", ".join(f"{line:,}" for line in found.lines)
+    where = f"in line{'s' if found.rows != 1 else ''} {lines}{' and so on' if found.rows > len(found.lines) else ''}"
+    return f"{found.what}: {rows}, {where}; {found.rule}"
+
+
+def when_in_words(log: AttemptLog) -> str | None:
+    """From when to when a log is; None where it has no times."""
+    if log.time is None or not np.isfinite(log.time).any():
+        return None
+    begin, end = float(np.nanmin(log.time)), float(np.nanmax(log.time))
+    if begin < EARLIEST:
+        return in_words(end - begin)
+    try:
+        first, last = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M") for at in (begin, end))
+    except (OverflowError, ValueError, OSError):
+        return in_words(end - begin)
+    return f"{first} to {last} UTC"
+
+
+def first_shares_in_words(log: AttemptLog) -> str:
+    """Which options requests begin with, in the log."""
+    shares = np.bincount(log.option[log.first], minlength=len(log.options)) / max(log.requests, 1)
+    most = np.argsort(-shares, kind="stable")[:4]
+    named = [f"{log.options[option]} {100 * shares[option]:.0f} %" for option in most if shares[option] > 0]
+    more = int((shares > 0).sum()) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

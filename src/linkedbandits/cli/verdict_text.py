@@ -1,0 +1,165 @@
+"""What ``linkedbandits verdict`` prints for people: eighty columns are enough, and no figure is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.concerning import objections, speaks_against
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.report import CONFIDENCE, Report
+from linkedbandits.attempts.wording import (
+    NO_MATTER_SAID,
+    evidence_in_words,
+    first_shares_in_words,
+    missing_in_words,
+    order_caveat,
+    order_in_words,
+    samples_called,
+    set_aside_in_words,
+    when_in_words,
+)
+from linkedbandits.cli import formatting
+
+MOST_OPTIONS = 20
+"""In the table, and in the order."""
+
+
+@dataclass(frozen=True)
+class WhatWasRead:
+    """A file by its name, its rows, and the meanings of columns that the user has given."""
+
+    name: str
+    rows: int
+    given: Collection[str]
+
+
+def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
+    """All of it."""
+    _print_reading(console, report.log, read)
+    console.print(_options_table(report))
+    if len(report.estimates) > MOST_OPTIONS:
+        console.print(f"The {MOST_OPTIONS} best of {len(report.estimates):,} options are shown; --json has them all.")
+    if report.delta is not None and any(each.log10_evidence is not None for each in report.estimates):
+        console.print(
+            f"An option is out when the evidence against it reaches {1 / report.delta:.4g}, which is 1/delta."
+        )
+    console.print()
+    console.print(report.sentence, style="bold")
+    if report.verdict is not None and report.verdict.contradicted:
+        console.print(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.", style="bold red")
+    if report.verdict is not None and report.verdict.status != "confident":
+        console.print("The policy stopped without its guarantee.")
+    _print_missing(console, report)
+    _print_order(console, report)
+    against = objections(report)
+    _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, remedies=True)
+    others = [alarm for alarm in report.alarms if not speaks_against(alarm, report.attempts)]
+    _print_alarms(console, NO_MATTER_SAID[report.attempts], others, remedies=False)
+    notes = [note for note in report.notes if not note.startswith("Set aside: ")]
+    if notes:
+        _heading(console, "Notes")
+        _print_lines(console, notes)
+
+
+def _print_reading(console: Console, log: AttemptLog, read: WhatWasRead) -> None:
+    rows = f"{read.rows:,} row{'s' if read.rows != 1 else ''}"
+    when = when_in_words(log)
+    console.print(f"{read.name}: {rows}, {log.requests:,} requests, {len(log.options):,} options", style="bold")
+    if when is not None:
+        console.print(f"from {when}" if " to " in when else f"over {when}")
+    for said, pairs in (
+        ("Columns, guessed from their names", [pair for pair in log.columns if pair[0] not in read.given]),
+        ("Columns, as given", [pair for pair in log.columns if pair[0] in read.given]),
+    ):
+        if pairs:
+            console.print(f"{said}: {', '.join(f'{meaning} is {column}' for meaning, column in pairs)}.")
+    if log.set_aside:
+        console.print("Set aside:")
+        _print_lines(console, [f"{set_aside_in_words(each)}." for each in log.set_aside])
+
+
+def _options_table(report: Report) -> Table:
+    one_count = report.attempts == "all" or bool(report.costs)  # there is not always room for both
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("option", overflow="fold", min_width=12)
+    counted = [samples_called(report.attempts), *([] if one_count else ["of all"])]
+    costs = ["cost"] if report.costs else []
+    for heading in ("works", f"({100 * CONFIDENCE:g} % limits)", *costs, *counted, "evidence"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    worth = {option: number for number, option in enumerate(report.log.options)}
+    best_first = sorted(report.estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
+    for each in best_first[:MOST_OPTIONS]:
+        table.add_row(
+            str(each.option),
+            "" if each.mean is None else f"{each.mean:.3f}",
+            f"({each.low:.3f} to {each.high:.3f})",
+            *([f"{report.costs[worth[each.option]]:g}"] if report.costs else []),
+            formatting.count(each.samples),
+            *([] if one_count else [formatting.count(each.attempts)]),
+            evidence_in_words(each, report),
+        )
+    return table
+
+
+def _print_missing(console: Console, report: Report) -> None:
+    if not report.missing:
+        return
+    _heading(console, "Missing, if it goes on like this")
+    shown = report.missing[:MOST_OPTIONS]
+    more = len(report.missing) - len(shown)
+    lines = [f"{each.option}: {missing_in_words(each, report.attempts)}" for each in shown]
+    _print_lines(console, [*lines, f"and of {more:,} more options"] if more else lines)
+
+
+def _print_order(console: Console, report: Report) -> None:
+    order = report.order
+    if order is None:
+        return
+    best, now = order_in_words(order, report.log, bool(report.costs))
+    _heading(console, "The best order")
+    more = len(order.options) - MOST_OPTIONS
+    named = ", ".join(map(str, order.options[:MOST_OPTIONS])) + (f" and {more:,} more" if more > 0 else "")
+    _print_lines(
+        console,
+        [
+            f"{named}: {best}.",
+            f"In the log: {now}; it begins with {first_shares_in_words(report.log)}.",
+            order_caveat(report, order),
+        ],
+    )
+
+
+def _print_alarms(console: Console, heading: str, alarms: Sequence[Alarm], remedies: bool) -> None:
+    """Those with the same remedy together."""
+    if not alarms:
+        return
+    _heading(console, heading, style="bold red" if remedies else "")
+    by_remedy: dict[str, list[str]] = {}
+    for alarm in alarms:
+        by_remedy.setdefault(alarm.remedy, []).append(alarm.sentence)
+    for remedy, sentences in by_remedy.items():
+        _print_lines(console, sentences)
+        if remedies:
+            console.print(Padding(remedy, (0, 0, 0, 2)))
+
+
+def _heading(console: Console, said: str, style: str = "bold") -> None:
+    console.print()
+    console.print(said, style=style)
+
+
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    """Each with a mark, and what goes on in the next line set in."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for line in lines:
+        grid.add_row("-", line)
+    console.print(grid)

@@ -1,0 +1,106 @@
+"""A log as data: what it refuses, and what it knows of itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linkedbandits as lb
+from linkedbandits.attempts import Attempts
+
+PLAYS = [(("a", "b"), "a"), (("b", "a", "c"), "a"), (("c",), None)]
+
+
+def plays(options="abcd", most=30):
+    """Requests with their orders and hits."""
+    orders = st.permutations(options).flatmap(
+        lambda order: st.integers(1, len(options)).map(lambda size: tuple(order[:size]))
+    )
+    return st.lists(
+        orders.flatmap(lambda order: st.tuples(st.just(order), st.sampled_from([None, *order]))), max_size=most
+    )
+
+
+def test_what_came_after_the_hit_was_not_tried():
+    log = Attempts.from_plays(PLAYS)
+    assert log.options == ("a", "b", "c")
+    assert log.request.tolist() == [0, 1, 1, 2]
+    assert log.option.tolist() == [0, 1, 0, 2]
+    assert log.success.tolist() == [True, False, True, False]
+    assert log.second.tolist() == [1, 0, -1]
+    assert log.first.tolist() == [0, 1, 3]
+    assert (log.requests, len(log)) == (3, 4)
+
+
+@given(plays())
+def test_every_request_ends_at_its_hit_or_at_its_last_option(made):
+    log = Attempts.from_plays(made, options="abcd")
+    assert log.requests == len(made)
+    for request, (order, hit) in enumerate(made):
+        mine = log.request == request
+        tried = [log.options[option] for option in log.option[mine]]
+        assert tried == list(order if hit is None else order[: order.index(hit) + 1])
+        assert log.success[mine].tolist() == [option == hit for option in tried]
+    assert log.first.tolist() == [int((log.request == request).argmax()) for request in range(len(made))]
+
+
+def test_a_log_without_anything_is_one():
+    log = Attempts.from_plays([], options="ab")
+    assert (log.requests, len(log), log.first.size, log.in_one_order) == (0, 0, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ([(("a", "a"), "a")], "play 0 has an option twice"),
+        ([(("a", "b"), "c")], r"play 0 has the hit 'c', which is not in its order"),
+        ([((), None)], "play 0 has the order"),
+        ([("ab", "a")], "give a tuple"),
+        ([(("a",), None), (("z",), None)], "play 1 has 'z', which is not one of the options"),
+    ],
+)
+def test_plays_that_contradict_themselves_are_refused(made, said):
+    with pytest.raises(lb.InvalidAttempts, match=said):
+        Attempts.from_plays(made, options="ab")
+
+
+@pytest.mark.parametrize(
+    ("request_", "option", "success", "said"),
+    [
+        ([0, 2], [0, 1], [False, False], "numbered 0, 1, 2"),
+        ([1, 1], [0, 1], [False, False], "numbered 0, 1, 2"),
+        ([0, 0], [0, 1], [True, False], "request 0 goes on after a success"),
+        ([0], [2], [True], "not one of the 2 given"),
+        ([0, 1], [0], [True, False], "different lengths"),
+    ],
+)
+def test_columns_that_contradict_themselves_are_refused(request_, option, success, said):
+    with pytest.raises(lb.InvalidAttempts, match=said):
+        Attempts(("a", "b"), *(np.array(column, dtype=np.int32) for column in (request_, option)), np.array(success))
+
+
+def test_an_option_has_one_name():
+    with pytest.raises(lb.InvalidAttempts, match="a name twice"):
+        Attempts.from_plays([], options=["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("made", "one"),
+    [
+        ([(("a", "b", "c"), "c"), (("a", "b"), "a")], True),
+        ([(("a", "b", "c"), None), (("a", "c", "b"), None)], False),
+        ([(("a", "b"), None), (("b",), None)], False),
+        ([(("a", "b"), None), (("a", "c"), None)], True),
+    ],
+)
+def test_one_fixed_order_is_noticed(made, one):
+    assert Attempts.from_plays(made, options="abc").in_one_order == one
+
+
+def test_an_option_is_found_by_its_name():
+    log = Attempts.from_plays(PLAYS)
+    assert log.number_of("b") == 1
+    with pytest.raises(lb.UnknownName, match="'z' is no option of this log; choose one of a, b, c"):
+        log.number_of("z")

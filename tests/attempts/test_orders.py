@@ -1,0 +1,27 @@
+"""The order to try all options in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkedbandits.attempts import Attempts
+
+
+def test_the_order_heeds_what_fails_together():
+    """b is second best, and fails where a fails; so c comes second."""
+    rng = np.random.default_rng(6)
+    made = []
+    for _ in range(6000):
+        hard, luck = rng.random() < 0.3, rng.random()
+        works = {"a": not hard, "b": not hard and luck < 0.95, "c": rng.random() < 0.5}
+        order = tuple(np.array(["a", "b", "c"])[rng.permutation(3)].tolist())
+        made.append((order, next((option for option in order if works[option]), None)))
+    log = Attempts.from_plays(made, options="abc")
+    order = log.verdict().order
+    assert order.options == ("a", "c", "b")
+    assert not order.partly_guessed
+    assert order.success == pytest.approx(0.85, abs=0.02)
+    assert order.cost == pytest.approx(1 + 0.3 + 0.15, abs=0.03)
+    assert order.success_now == pytest.approx(0.85, abs=0.02)
+    assert log.verdict(attempts="all").order.partly_guessed

@@ -1,0 +1,129 @@
+"""Verdicts from logs: right as often as stated whoever chose, the same on longer logs, and honest where it is none."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.attempts import Attempts
+from linkedbandits.attempts.report import in_words
+
+
+def shuffled(means, requests, seed, options=None):
+    """Chains in random orders, independent options."""
+    rng = np.random.default_rng(seed)
+    labels = options or tuple(f"option {number}" for number in range(len(means)))
+    made = []
+    for order in (rng.permutation(len(means)) for _ in range(requests)):
+        works = rng.random(len(means)) < means
+        hit = next((option for option in order if works[option]), None)
+        made.append((tuple(labels[option] for option in order), None if hit is None else labels[hit]))
+    return Attempts.from_plays(made, options=labels)
+
+
+@pytest.mark.parametrize("which", ["first", "duels", "all"])
+def test_a_long_log_has_a_verdict(which):
+    report = shuffled([0.3, 0.8, 0.5], 1500, seed=1).verdict(delta=0.05, attempts=which)
+    assert report.verdict.arm == "option 1"
+    assert (report.verdict.status, report.verdict.error_bound) == ("confident", 0.05)
+    assert report.verdict.plays <= 1500
+    assert report.verdict.assumes == (("independent options",) if which == "all" else ())
+    assert report.missing == ()
+    assert report.sentence.startswith("option 1 works most often, wrong with probability at most 0.05")
+    assert report.order.options[0] == "option 1"
+    assert report.order.settled == 1
+
+
+@pytest.mark.parametrize("which", ["first", "duels", "all"])
+def test_a_short_log_says_what_is_missing(which):
+    report = shuffled([0.5, 0.55], 60, seed=1).verdict(delta=0.05, attempts=which)
+    assert report.verdict is None
+    assert report.missing
+    assert all(each.samples > 0 and 0 < each.requests < math.inf for each in report.missing)
+    assert report.sentence.startswith("Not yet: the log does not decide which option works most often.")
+    assert "more requests are missing" in report.sentence
+
+
+def test_any_policy_that_asks_for_needs_reads_a_log():
+    log = shuffled([0.2, 0.9, 0.5], 4000, seed=2)
+    told = lb.LinkedLead(0.05, lift=0.3)
+    for policy in (
+        lb.LinkedElimination(0.05),
+        told,
+        lb.LilUCB(0.05),
+        lb.LinkedTrackAndStop(0.05),
+    ):
+        assert log.verdict(policy).verdict.arm == "option 1"
+    assert log.verdict(told).verdict.assumes == ("told difference",)
+
+
+def test_what_cannot_be_answered_is_refused_with_the_remedy():
+    log = shuffled([0.2, 0.9], 20, seed=2)
+    with pytest.raises(lb.InvalidAttempts, match="use attempts='duels' for LinkedDuels"):
+        log.verdict(lb.LinkedDuels(0.05))
+    with pytest.raises(lb.InvalidAttempts, match="answers pairs alone"):
+        log.verdict(lb.LinkedElimination(0.05), attempts="duels")
+    with pytest.raises(lb.InvalidParameter, match="none of 'first', 'duels' and 'all'"):
+        log.verdict(attempts="every")
+    with pytest.raises(lb.InvalidParameter, match="leave out the costs"):
+        log.verdict(attempts="duels", costs=[1, 2])
+    with pytest.raises(lb.InvalidParameter, match="costs are the policy's"):
+        log.verdict(lb.LinkedElimination(0.05), costs=[1, 2])
+    with pytest.raises(lb.InvalidParameter, match="delta"):
+        log.verdict(delta=2)
+    with pytest.raises(lb.InvalidAttempts, match="the log has 1 option; to choose takes two"):
+        Attempts.from_plays([(("a",), None)]).verdict()
+    alone = Attempts(log.options, log.request, log.option, log.success)
+    with pytest.raises(lb.InvalidAttempts, match="a row a request, with its options in order"):
+        alone.verdict(attempts="duels")
+
+
+def test_with_costs_the_option_with_most_successes_per_cost_is_named():
+    log = shuffled([0.5, 0.9], 3000, seed=4)
+    assert log.verdict(costs=[1, 1]).verdict.arm == "option 1"
+    report = log.verdict(costs=[1, 5])
+    assert report.verdict.arm == "option 0"
+    assert "has most successes per cost" in report.sentence
+
+
+def test_in_one_fixed_order_all_attempts_decide_nothing_without_the_users_word():
+    rng = np.random.default_rng(5)
+    made = []
+    for _ in range(800):
+        works = rng.random(2) < (0.3, 0.9)
+        made.append((("a", "b"), "a" if works[0] else "b" if works[1] else None))
+    log = Attempts.from_plays(made)
+    doubtful = log.verdict(attempts="all")
+    assert doubtful.verdict is None
+    assert any("always tried in one order" in note and "If they are, b is the best." in note for note in doubtful.notes)
+    assert log.verdict(attempts="all", independent=True).verdict.arm == "b"
+    first = log.verdict()
+    assert first.verdict is None
+    assert any(note.startswith("Never tried first: b.") for note in first.notes)
+    assert "no first attempts of b" in first.sentence
+
+
+def test_the_report_is_json():
+    for log in (shuffled([0.3, 0.8], 400, seed=1), shuffled([0.3, 0.31], 40, seed=1)):
+        data = json.loads(json.dumps(log.verdict().to_json(), allow_nan=False))
+        assert data["requests"] == log.requests
+        assert [each["option"] for each in data["estimates"]] == list(log.options)
+        assert (data["verdict"] is None) == (log.requests == 40)
+
+
+def test_an_empty_log_has_nothing_to_say():
+    report = Attempts.from_plays([], options="ab").verdict()
+    assert report.verdict is None
+    assert report.order is None
+    assert [each.mean for each in report.estimates] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3, "3 seconds"), (90, "2 minutes"), (5400, "2 hours"), (4e7, "463 days")]
+)
+def test_times_are_for_people(seconds, words):
+    assert in_words(seconds) == words

@@ -1,0 +1,104 @@
+"""Reports in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from linkedbandits.attempts import Attempts, SetAside
+from linkedbandits.attempts.outlook import Missing
+from linkedbandits.attempts.wording import (
+    evidence_in_words,
+    first_shares_in_words,
+    missing_in_words,
+    order_caveat,
+    order_in_words,
+    set_aside_in_words,
+    when_in_words,
+)
+from tests.support.logs import log_of
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (Missing("a", 1, 4.0, None), "about 1 more first attempt: 4 more requests"),
+        (
+            Missing("a", 1200, 4800.4, 7200.0),
+            "about 1,200 more first attempts: 4,800 more requests, 2 hours at its rate",
+        ),
+        (Missing("a", 30, math.inf, math.inf), "about 30 more first attempts, and the log has none"),
+        (Missing("a", None, math.inf, None), "more first attempts, with no end in sight"),
+    ],
+)
+def test_what_is_missing(missing, said):
+    assert missing_in_words(missing, "first") == said
+    assert missing_in_words(missing, "all") == said.replace("first ", "")
+
+
+def test_what_was_set_aside_has_its_lines():
+    assert set_aside_in_words(SetAside("torn", "why", 1, (1234,))) == "torn: 1 row, in line 1,234; why"
+    assert set_aside_in_words(SetAside("torn", "why", 2, (1, 2))) == "torn: 2 rows, in lines 1, 2; why"
+    assert set_aside_in_words(SetAside("torn", "why", 2000)) == "torn: 2,000 rows; why"
+
+
+def test_evidence_is_a_word_where_it_is_decided():
+    decided = log_of([0.9, 0.5, 0.2], 600).verdict()
+    assert [evidence_in_words(each, decided) for each in sorted(decided.estimates, key=lambda each: each.option)] == [
+        "best",
+        "out",
+        "out",
+    ]
+    open_yet = log_of([0.6, 0.5], 40).verdict()
+    for each in open_yet.estimates:
+        assert float(evidence_in_words(each, open_yet)) == pytest.approx(10**each.log10_evidence, rel=0.01)
+
+
+def timed(times):
+    log = Attempts.from_plays([(("a", "b"), "a")] * len(times))
+    return Attempts(log.options, log.request, log.option, log.success, log.second, time=np.array(times))
+
+
+def test_when_a_log_was():
+    assert when_in_words(timed([1.7e9, 1.7e9 + 7200])) == "2023-11-14 22:13 to 2023-11-15 00:13 UTC"
+    assert when_in_words(timed([0.0, 7200.0])) == "2 hours"
+    assert when_in_words(timed([1.7e9, 1e17])).endswith("years")
+    assert when_in_words(timed([math.nan, math.nan])) is None
+    assert when_in_words(log_of([0.5, 0.5], 3)) is None
+
+
+def test_what_requests_begin_with():
+    plays = [(tuple("abcdef"[start:] + "abcdef"[:start]), None) for start in (0, 0, 0, 0, 1, 1, 2, 3, 4, 5)]
+    assert first_shares_in_words(Attempts.from_plays(plays)) == "a 40 %, b 20 %, c 10 %, d 10 % and 2 more"
+
+
+def test_an_order_is_in_attempts_or_in_costs():
+    log = log_of([0.9, 0.5], 400)
+    report = log.verdict()
+    best, now = order_in_words(report.order, log, costs=False)
+    assert best == f"{100 * report.order.success:.1f} % of requests succeed, with {report.order.cost:.2f} attempts each"
+    assert now.startswith(f"{100 * log.success.sum() / log.requests:.1f} % of requests succeed")
+    assert order_in_words(report.order, log, costs=True)[0].endswith(" of cost each")
+
+
+def test_an_order_that_takes_options_to_be_independent_says_so_and_if_they_are_not():
+    log = log_of([0.9, 0.7, 0.5], 3000, difficulty=0.3)
+    every, first = log.verdict(attempts="all"), log.verdict()
+    said = order_caveat(every, every.order)
+    assert said.endswith(
+        "Options are taken to be independent. They fail together here, so less than that will succeed."
+    )
+    assert order_caveat(first, first.order) == "The first place is decided, the others are estimates."
+    short = log_of([0.5, 0.5], 20).verdict()
+    assert order_caveat(short, short.order).startswith(
+        "All of it is an estimate. Behind failures that the log has hardly"
+    )
+
+
+def test_an_order_that_costs_more_says_so():
+    log = log_of([0.95, 0.5], 400)
+    costly = np.where(log.option == log.number_of("a"), 10.0, 1.0)
+    report = Attempts(log.options, log.request, log.option, log.success, log.second, cost=costly).verdict()
+    assert "It costs more than the log does" in order_caveat(report, report.order)

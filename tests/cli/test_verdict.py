@@ -1,0 +1,409 @@
+"""``linkedbandits verdict``, end to end: every way it can end, every shape of log, and files that grow."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.cli import verdict as module
+from linkedbandits.cli.verdict import about_how_many_rows, read_costs
+from linkedbandits.errors import InvalidParameter
+from tests.support.command_line import COMMAND, environment, refusal, run
+from tests.support.logs import HOSTILE, plays_of, text_of, write_log
+from tests.support.processes import catches
+from tools.waiting import SECONDS, killed_in_the_end, until
+
+CLEAR = ([0.9, 0.5, 0.3], 900)
+CLOSE = ([0.5, 0.52], 60)
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A function that writes a log, and gives its path."""
+    return lambda *arguments, **options: str(write_log(tmp_path / "attempts.csv", *arguments, **options))
+
+
+def data_of(*arguments):
+    """The JSON, and the status that it came with."""
+    result = run("verdict", *arguments, "--json")
+    assert result.stderr == ""
+    return json.loads(result.stdout), result.returncode
+
+
+def words(result):
+    return " ".join(result.stdout.split())
+
+
+# ------------------------------------------------------------------------------------------------------ how it ends
+
+
+def test_a_verdict_is_status_0(log):
+    result = run("verdict", log(*CLEAR))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "a works most often, wrong with probability at most 0.05 (decided after" in words(result)
+
+
+def test_not_yet_is_status_3_with_what_is_missing(log):
+    result = run("verdict", log(*CLOSE))
+    assert (result.returncode, result.stderr) == (3, "")
+    assert "Not yet: the log does not decide which option works most often." in words(result)
+    assert re.search(r"- a: about [\d,]+ more first attempts: [\d,]+ more requests, \d+ \w+ at its rate", result.stdout)
+
+
+def test_a_verdict_that_an_alarm_speaks_against_is_status_4_with_the_remedy(log):
+    result = run("verdict", log([0.9, 0.5], 2000, since=1500, then=[0.5, 0.5]))
+    assert (result.returncode, result.stderr) == (4, "")
+    assert "Alarm Since" not in result.stdout
+    assert "works less often" in words(result)
+    assert "Use the part of the log since then" in words(result)
+
+
+def test_options_that_fail_together_are_no_matter_unless_all_attempts_are_read(log):
+    path = log([0.9, 0.7, 0.5], 3000, difficulty=0.3)
+    first, every = run("verdict", path), run("verdict", path, "--attempts", "all")
+    assert (first.returncode, every.returncode) == (0, 4)
+    assert "Seen, but no matter for a verdict from first attempts" in words(first)
+    assert "Read first attempts only" not in words(first)
+    assert "Read first attempts only" in words(every)
+
+
+def test_an_effort_that_is_used_up_is_no_verdict_with_a_guarantee(log):
+    data, status = data_of(log(*CLEAR), "--policy", "uniform-sampling:samples=20")
+    assert (data["verdict"]["status"], data["verdict"]["error_bound"], status) == ("budget", None, 3)
+
+
+def test_told_what_difference_matters_and_contradicted_is_status_4(log):
+    path, told = log([0.5] * 6, 3000), ("--policy", "linked-lead:gap=0.3")
+    data, status = data_of(path, *told)
+    assert "What was seen speaks against: told difference." in run("verdict", path, *told).stdout
+    assert data["verdict"]["contradicted"] == ["told difference"]
+    assert status == data["exit_status"] == 4
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty; give a header, and a row for each attempt or each request"),
+        ("req,provider,status\n", "has no rows; give one"),
+        ("req,provider,status\n1,a,ok\n2,a,ok\n", "the log has 1 option; to choose takes two"),
+        ("x,y\n1,2\n", "say which with --request COLUMN, or give --order COLUMN and --hit COLUMN"),
+        ("request,provider,model,ok\n1,a,x,1\n", "say which with --option 'provider'"),
+        ("req,provider,status\n1,a,perhaps\n2,b,maybe\n", "2 of 2 rows of"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_line_with_the_remedy(tmp_path, text, said):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    assert said in refusal("verdict", str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--attempts", "some"), "--attempts 'some' is unknown; choose first, duels or all"),
+        (("--delta", "1.5"), "delta=1.5"),
+        (("--alpha", "0"), "alpha=0"),
+        (("--policy", "linked-duels"), "use --attempts 'duels' for LinkedDuels"),
+        (("--policy", "best-guess"), "best-guess"),
+        (("--policy", "linked-lead:gap=0.1", "--costs", "1,2,3"), "were given; write the costs with the policy"),
+        (("--costs", "1,2"), "--costs 1,2 are 2 for 3 options; give one for each of"),
+        (("--costs", "a=1,b=2,x=3"), "--costs has 'x', which is no option of this log"),
+        (("--costs", "a=1,b=2"), "has nothing for c; give a cost for each option"),
+        (("--costs", "cheap"), "--costs 'cheap' are no numbers; write --costs north=1,east=2.5"),
+        (("--attempts", "duels", "--costs", "1,2,3"), "leave out the costs"),
+        (("--outcome", "nothing"), "nothing"),
+        (("--watch", "--every", "0"), "--every 0 is no time to wait; give seconds above 0"),
+        (("--report", "no/such/folder/out.html"), "cannot be written"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_in_a_line(log, arguments, said):
+    assert said in refusal("verdict", log(*CLEAR), *arguments)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert refusal("verdict", str(tmp_path / "none.csv")).startswith("cannot read ")
+    assert refusal("verdict", str(tmp_path / "none.csv"), "--watch").startswith("cannot read ")
+    assert "cannot read" in refusal("verdict", str(tmp_path))
+
+
+# ------------------------------------------------------------------------------------------------- shapes and options
+
+
+def test_a_row_a_request_a_row_an_attempt_and_json_lines_say_the_same(tmp_path):
+    plays = plays_of(*CLEAR)
+    by_attempt, by_request, lines, packed = (tmp_path / name for name in ("a.csv", "r.csv", "l.jsonl", "p.csv.gz"))
+    by_attempt.write_text(text_of(plays))
+    by_request.write_text(text_of(plays, by_request=True))
+    lines.write_text("".join(f"{json.dumps({'order': order, 'hit': hit})}\n" for order, hit in plays))
+    packed.write_bytes(gzip.compress(by_attempt.read_bytes()))
+    found = [data_of(str(path))[0] for path in (by_attempt, by_request, lines, packed)]
+    assert {each["sentence"] for each in found} == {found[0]["sentence"]}
+    assert {each["requests"] for each in found} == {900}
+    assert found[0]["columns"] == {"request": "req", "option": "provider", "outcome": "status", "time": "ts"}
+    assert found[1]["columns"] == {"order": "order", "hit": "hit", "time": "ts"}
+    assert run("verdict", str(by_request), "--attempts", "duels").returncode == 0
+
+
+def test_standard_input(log, monkeypatch, tmp_path):
+    path = log(*CLEAR)
+
+    class Input:
+        buffer = io.BytesIO((tmp_path / "attempts.csv").read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    result = run("verdict", "-")
+    assert result.returncode == 0
+    assert result.stdout == run("verdict", path).stdout.replace(f"{path}: ", "standard input: ")
+    Input.buffer = io.BytesIO(b"x,y\n1,2\n")
+    assert refusal("verdict", "-").startswith("standard input has no column")
+    assert "standard input is none" in refusal("verdict", "-", "--watch")
+
+
+def test_columns_can_be_named(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays_of(*CLEAR)).replace("ts,req,provider,status", "one,two,three,four"))
+    named = ("--request", "two", "--option", "three", "--outcome", "four", "--time", "one")
+    result = run("verdict", str(path), *named)
+    assert result.returncode == 0
+    assert "Columns, as given: request is two, option is three, outcome is four, time is one." in words(result)
+    assert "guessed" not in result.stdout
+
+
+def test_json_has_the_report_and_nothing_else(log):
+    path = log(*CLEAR)
+    data, status = data_of(path, "--delta", "0.01", "--alpha", "0.001")
+    report = lb.read_attempts(path).verdict(delta=0.01, alpha=0.001)
+    assert status == data["exit_status"] == 0
+    assert data["verdict"]["arm"] == report.verdict.arm
+    assert data["sentence"] == report.sentence
+    assert [each["mean"] for each in data["estimates"]] == [each.mean for each in report.estimates]
+    assert (data["rows"], data["requests"], data["delta"]) == (len(report.log), 900, 0.01)
+    assert data["options"] == list(report.log.options)
+
+
+def test_json_has_no_numbers_that_are_none(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("req,provider,status\n" + "".join(f"{n},a,failed\n{n},b,ok\n" for n in range(30)))
+    result = run("verdict", str(path), "--json")
+    data = json.loads(result.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert result.returncode == 3
+    assert any(each["requests"] is None for each in data["missing"])
+
+
+def test_one_order_needs_the_word_of_the_user(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(text_of([(("a", "b"), "a" if n % 10 else "b") for n in range(600)]))
+    assert data_of(str(path), "--attempts", "all")[1] == 3
+    data, _ = data_of(str(path), "--attempts", "all", "--independent")
+    assert data["verdict"]["assumes"] == ["independent options"]
+
+
+def test_costs_go_by_names_or_by_order(log):
+    path = log([0.9, 0.5, 0.3], 2000)
+    options = lb.read_attempts(path).options
+    cost = {"a": 9, "b": 1, "c": 9}
+    named, _ = data_of(path, "--costs", ",".join(f"{name}={value}" for name, value in cost.items()))
+    ordered, _ = data_of(path, "--costs", ",".join(str(cost[option]) for option in options))
+    assert named == ordered
+    assert named["verdict"]["arm"] == "b"
+    assert "has most successes per cost" in named["sentence"]
+
+
+def test_costs_of_names_with_commas():
+    assert read_costs('"a,b=2",c=3', ("a,b", "c")) == (2.0, 3.0)
+    assert read_costs(None, ("a", "b")) == ()
+    with pytest.raises(InvalidParameter):
+        read_costs("", ("a", "b"))
+
+
+def test_the_rows_of_a_file_are_guessed_for_the_bar(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("1,a,ok\n" * 100_000)
+    assert about_how_many_rows(path) == pytest.approx(100_000, rel=0.01)
+    path.write_bytes(gzip.compress(b"1,a,ok\n" * 100_000))
+    assert about_how_many_rows(path) is None
+    path.write_bytes(b"")
+    assert about_how_many_rows(path) is None
+    assert about_how_many_rows(tmp_path / "none") is None
+
+
+def test_the_help_says_how_it_ends():
+    shown = run("verdict", "--help", COLUMNS="80").stdout
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    said = " ".join(shown.split())
+    assert "status 0 if there is a verdict, 3 if not yet, 4 if there is one that an alarm speaks against" in said
+
+
+def test_the_page_is_written_beside(log, tmp_path):
+    page = tmp_path / "out.html"
+    result = run("verdict", log(*CLEAR, labels=HOSTILE[:3]), "--report", str(page))
+    assert result.returncode == 0
+    assert f"The page is in {page}." in result.stdout
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert f"verdict {tmp_path}/attempts.csv --report" in page.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["attempts.csv", "out.html"]
+
+
+# ------------------------------------------------------------------------------------------------ a file that grows
+
+
+class Clock:
+    """A clock for the command, which does something each time it waits, instead of waiting."""
+
+    def __init__(self, *steps):
+        self.steps = list(steps)
+        self.waited = []
+
+    def monotonic(self):
+        return 0.0
+
+    def sleep(self, seconds):
+        self.waited.append(seconds)
+        if not self.steps:
+            raise AssertionError("the command waits though all has been written")
+        self.steps.pop(0)()
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """A function that watches a file to which these texts are added, one after each look; functions are called."""
+
+    def watch(path, *steps, arguments=()):
+        def adding(text):
+            return lambda: path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+        clock = Clock(*(step if callable(step) else adding(step) for step in steps))
+        monkeypatch.setattr(module, "time", clock)
+        result = run("verdict", str(path), "--watch", "--every", "7", *arguments)
+        assert set(clock.waited) == {7.0}
+        return result
+
+    return watch
+
+
+def test_a_file_is_watched_until_there_is_a_verdict(tmp_path, watched):
+    plays = plays_of(*CLEAR)
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays[:10]))
+    rest = text_of(plays[10:], begin=10, header=False)
+    result = watched(path, rest[:1003], lambda: None, rest[1003:1500], rest[1500:])
+    assert (result.returncode, result.stderr) == (0, "")
+    events, _, report = result.stdout.partition("\n\n")
+    lines = events.splitlines()
+    assert lines[0].startswith("10 requests of 3 options. Not yet: ")
+    assert lines[-1].startswith("There is a verdict, after ")
+    assert sum(line.startswith(("b is out", "c is out")) for line in lines) == 2
+    assert len(lines) == len(set(lines))
+    assert "Set aside" not in result.stdout  # halves of lines wait for the rest
+    assert "a works most often" in report
+
+
+def test_a_watched_file_may_begin_empty(tmp_path, watched):
+    path = tmp_path / "log.csv"
+    path.touch()
+    text = text_of(plays_of(*CLEAR))
+    result = watched(path, text[:10], text[10:30], text[30:60], text[60:])
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"{path} has not two options yet; waiting for more.\nc is out")
+
+
+def test_a_watched_file_may_be_rotated_and_cut_off(tmp_path, watched):
+    plays = plays_of([0.6, 0.4], 3000, seed=2)
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays[:40]))
+
+    def rotate():
+        path.rename(tmp_path / "log.csv.1")
+        path.write_text(text_of(plays[40:60], begin=40))
+
+    def cut_off():
+        path.write_text(text_of(plays[60:70], begin=60))
+
+    def cut_off_and_longer():
+        path.write_text(text_of(plays[70:100], begin=70, header=False))
+
+    last = text_of(plays[100:], begin=100, header=False)
+    result = watched(path, rotate, cut_off, cut_off_and_longer, last, arguments=["--json"])
+    assert result.returncode == 0
+    *events, report = map(json.loads, result.stdout.splitlines())
+    said = [event["said"] for event in events if event["event"] == "file"]
+    assert [" ".join(line.split()[1:3]) for line in said] == ["was replaced", "was cut", "was cut"]
+    assert (report["requests"], report["set_aside"]) == (3000, [])
+    assert report["verdict"]["arm"] == "a"
+
+
+def test_an_alarm_is_told_when_it_comes_up_and_the_end_is_status_4(tmp_path, watched):
+    plays = plays_of([0.55, 0.5], 400, seed=3, since=200, then=[0.05, 0.5])
+    more = text_of(plays_of([0.05, 0.5], 2000, seed=4), begin=400, header=False)
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays[:150]))
+    report = ("--report", str(tmp_path / "out.html"))
+    result = watched(path, text_of(plays[150:], begin=150, header=False), more, arguments=report)
+    assert result.returncode == 4
+    events, _, report = result.stdout.partition("\n\n")
+    assert re.search(r"^Alarm, after [\d,]+ requests: Since request [\d,]+ 'a' works less often", events, re.MULTILINE)
+    assert "b works most often" in report
+    assert "decided, but with an alarm" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
+def test_a_long_look_is_followed_by_a_longer_pause(tmp_path, monkeypatch, log):
+    path = tmp_path / "attempts.csv"
+    log(*CLOSE)
+    ticks = iter(range(0, 1000, 5))
+    clock = Clock(lambda: write_log(path, *CLEAR))
+    clock.monotonic = lambda: float(next(ticks))
+    monkeypatch.setattr(module, "time", clock)
+    assert run("verdict", str(path), "--watch", "--every", "7").returncode == 0
+    assert clock.waited == [10.0]
+
+
+def test_what_is_packed_cannot_be_watched(tmp_path):
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(text_of(plays_of(*CLEAR)).encode()))
+    assert "is packed; leave --watch out" in refusal("verdict", str(path), "--watch")
+
+
+def test_a_watched_file_that_cannot_be_used_is_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("x,y\n1,2\n")
+    said = refusal("verdict", str(path), "--watch")
+    assert said.startswith(f"{path} has no column")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_watch_with_a_line(tmp_path, number):
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays_of(*CLOSE)))
+    process = subprocess.Popen(
+        [*COMMAND, "verdict", str(path), "--watch", "--every", "0.1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(PYTHONUNBUFFERED="1", TMPDIR=str(tmp_path)),
+        start_new_session=True,
+    )
+    with process, killed_in_the_end(process):
+        until(lambda: catches(process.pid, signal.SIGTERM), "the command to listen")
+        assert process.stdout.readline().startswith("60 requests of 2 options. Not yet: ")
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text_of([(("a", "b", "new"), None)] * 3, begin=60, header=False))
+        assert process.stdout.readline() == "new is a new option, after 63 requests.\n"
+        process.send_signal(number)
+        said, complained = process.communicate(timeout=SECONDS)
+    assert (process.returncode, said) == (128 + number, "")
+    assert complained == (
+        "linkedbandits: interrupted; the log stays as it is, and the same command looks at it again\n"
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["log.csv"]
