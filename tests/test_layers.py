@@ -45,7 +45,7 @@ LAYERS = {
         "tables calls outlook journal_tail tokens",
         "sqlite_store postgres_store sending",
         "store async_client",
-        "tuple_numbers client demo",
+        "tuple_numbers client demo alarms",
         "hosted",
         "jobs view",
         "groups exporting",

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -144,6 +145,14 @@ class AsyncRemoteExperiment:
     async def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return await self._client.send(calls.upgrade(self.id))
+
+    async def from_log(self) -> FromLog | None:
+        """What was read so far of the log that the experiment began with; None if there was none."""
+        return await self._client.send(calls.from_log(self.id))
+
+    async def alarms(self) -> tuple[Alarm, ...]:
+        """What is on record that a verdict could not bear, as far as the service has looked: it does now and then."""
+        return await self._client.send(calls.alarms(self.id))
 
     async def plays(self) -> int:
         """Plays told so far."""

@@ -11,9 +11,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
+from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
@@ -117,6 +118,16 @@ def upgrade(experiment: str) -> Call[Upgrade | None]:
     return Call("GET", f"{_path(experiment)}/view", _upgrade)
 
 
+def from_log(experiment: str) -> Call[FromLog | None]:
+    """What was read of the log that it began with."""
+    return Call("GET", f"{_path(experiment)}/view", _from_log)
+
+
+def alarms(experiment: str) -> Call[tuple[Alarm, ...]]:
+    """What is on record that a verdict could not bear."""
+    return Call("GET", f"{_path(experiment)}/view", _alarms)
+
+
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     """Plays told so far, and what they say of each arm."""
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
@@ -195,6 +206,19 @@ def _assumptions(found: Any) -> tuple[Assumption, ...]:
 def _upgrade(found: Any) -> Upgrade | None:
     said = found.get("upgrade")
     return None if said is None else Upgrade(*(said[name] for name in Upgrade._fields))
+
+
+def _from_log(found: Any) -> FromLog | None:
+    said = found.get("from_log")
+    return None if said is None else FromLog(*(said[name] for name in FromLog._fields))
+
+
+def _alarms(found: Any) -> tuple[Alarm, ...]:
+    rates = ("before", "after")
+    return tuple(
+        Alarm(**{**said, **{name: Rate(said[name]["successes"], said[name]["attempts"]) for name in rates}})
+        for said in found.get("alarms", ())
+    )
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -156,6 +157,15 @@ class RemoteExperiment:
     def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return self._client.send(calls.upgrade(self.id))
+
+    @property
+    def from_log(self) -> FromLog | None:
+        """What was read so far of the log that the experiment began with; None if there was none."""
+        return self._client.send(calls.from_log(self.id))
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What is on record that a verdict could not bear, as far as the service has looked: it does now and then."""
+        return self._client.send(calls.alarms(self.id))
 
     @property
     def plays(self) -> int:
