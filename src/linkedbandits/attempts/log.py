@@ -169,6 +169,24 @@ class Attempts:
         }
         return cls(**gather(source_of(rows, columns), meant, options))
 
+    def plays(self) -> list[tuple[tuple[Label, ...], Label | None]]:
+        """What :meth:`from_plays` takes: of each request the options tried, with that offered second, and the hit.
+
+        >>> Attempts.from_plays([(("a", "b", "c"), "a"), (("b", "a"), None)]).plays()
+        [(('a', 'b'), 'a'), (('b', 'a'), None)]
+        """
+        ends = np.append(self.first[1:], len(self)).tolist()
+        second = [NOT_OFFERED] * self.requests if self.second is None else self.second.tolist()
+        option, success = self.option.tolist(), self.success.tolist()
+        found: list[tuple[tuple[Label, ...], Label | None]] = []
+        for start, end, behind in zip(self.first.tolist(), ends, second, strict=True):
+            tried = option[start:end]
+            hit = self.options[tried[-1]] if success[end - 1] else None
+            # What was offered behind the first and not tried though that failed cannot be told in this form.
+            unseen = hit is not None and len(tried) == 1 and behind != NOT_OFFERED
+            found.append((tuple(self.options[number] for number in ([*tried, behind] if unseen else tried)), hit))
+        return found
+
     @property
     def requests(self) -> int:
         """How many there are."""

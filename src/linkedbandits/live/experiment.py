@@ -164,7 +164,8 @@ class Experiment:
 
         If all attempts of a log may be read, that options are independent is among it, whatever is played.
         """
-        return assumed(self.policy.assumptions(self.run.linkage), self.run.warm)
+        warm = self.run.warm
+        return assumed(self.policy.assumptions(self.run.linkage), warm is not None and warm.assumes_independence)
 
     @property
     def from_log(self) -> FromLog | None:
@@ -382,9 +383,9 @@ class Experiment:
         return exp
 
 
-def assumed(by_policy: tuple[Assumption, ...], warm: WarmStart | None) -> tuple[Assumption, ...]:
-    """What is taken for granted by a policy, and by reading all attempts of a log."""
-    if warm is None or not warm.assumes_independence or INDEPENDENT_OPTIONS in by_policy:
+def assumed(by_policy: tuple[Assumption, ...], reads_behind_failures: bool) -> tuple[Assumption, ...]:
+    """What is taken for granted by a policy, and by reading attempts of a log that others had failed before."""
+    if not reads_behind_failures or INDEPENDENT_OPTIONS in by_policy:
         return by_policy
     return (INDEPENDENT_OPTIONS, *by_policy)
 

@@ -141,10 +141,9 @@ class Run:
         if warm is None:
             return None
         if self._pairs is not None:
-            return FromLog(warm.attempts, warm.requests, self._pairs.size, self._pairs.read)
-        samples = int(warm.totals[0].sum())
+            return FromLog(warm.attempts, warm.requests, warm.samples, self._pairs.read)
         left = 0 if self._log is None else int(np.maximum(self._log.left - self._behind_warm, 0).sum())
-        return FromLog(warm.attempts, warm.requests, samples, samples - left)
+        return FromLog(warm.attempts, warm.requests, warm.samples, warm.samples - left)
 
     @property
     def in_flight(self) -> int:

@@ -118,6 +118,12 @@ class WarmStart:
         """Are attempts behind failures of others among what is read?"""
         return self.attempts == "all" and bool((~self.opens & (self.option != NO_ARM)).any())
 
+    @cached_property
+    def samples(self) -> int:
+        """How many may be read, or pairs."""
+        pairs = self.pairs()
+        return int(self.totals[0].sum()) if pairs is None else pairs.size
+
     def queues(self) -> LogWorld:
         """The samples of every arm, in the order of the log; none where pairs are read."""
         if self.attempts == "duels":

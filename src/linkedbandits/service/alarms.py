@@ -33,7 +33,7 @@ GROWTH = 0.05
 LEAST_SECONDS_BETWEEN = 3.0
 """and not sooner, for one experiment."""
 SHARE_OF_TIME = 0.05
-"""How much of the time looks may take, all experiments together."""
+"""How much of the time looks at one experiment may take; all together they take half of it at most."""
 PAGE = 200
 """Entries of a journal that are read at a time, with a short pause behind each."""
 MOST_REMEMBERED = 50
@@ -155,8 +155,8 @@ class Alarms:
             raise
         finally:
             took = monotonic() - start
-            kept.next_at = self._clock() + LEAST_SECONDS_BETWEEN
-            self._next_at = self._clock() + took / SHARE_OF_TIME
+            kept.next_at = self._clock() + max(LEAST_SECONDS_BETWEEN, took / SHARE_OF_TIME)
+            self._next_at = self._clock() + took
             kept.looked.set()
 
 

@@ -9,7 +9,9 @@ from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.log import Attempts, Which
 from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -59,9 +61,14 @@ class AsyncClient:
         max_plays: int | None = None,
         parallel: int | None = None,
         lease_seconds: float = 60.0,
+        log: Attempts | None = None,
+        log_attempts: Which = "first",
+        log_others: Others = "refuse",
     ) -> AsyncRemoteExperiment:
-        """Open an experiment."""
-        call = calls.create(name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds)
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
+        call = calls.create(
+            name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds, log, log_attempts, log_others
+        )
         return self.experiment(await self.send(call))
 
     def experiment(self, experiment: str) -> AsyncRemoteExperiment:

@@ -12,9 +12,11 @@ from urllib.parse import quote
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.attempts.alarms import Alarm, Rate
+from linkedbandits.attempts.log import Attempts, Which
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
@@ -67,9 +69,12 @@ def create(
     max_plays: int | None,
     parallel: int | None,
     lease_seconds: float,
+    log: Attempts | None = None,
+    log_attempts: Which = "first",
+    log_others: Others = "refuse",
 ) -> Call[str]:
     """Open an experiment; its identifier."""
-    body = {
+    body: dict[str, Any] = {
         "name": name,
         "arms": list(arms),
         "policy": describe_policy(policy),
@@ -79,6 +84,9 @@ def create(
         "parallel": parallel,
         "lease_seconds": lease_seconds,
     }
+    if log is not None:  # else an older service would not know the names
+        logged = [{"order": list(order), "hit": hit} for order, hit in log.plays()]
+        body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
     return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
 
 

@@ -33,6 +33,15 @@ class AssumptionOut(BaseModel):
     remedy: str = Field(description="What to use where it does not hold.")
 
 
+class LogOut(BaseModel):
+    """The log that an experiment began with."""
+
+    attempts: Literal["first", "duels", "all"] = Field(description="Which attempts of it may be read.")
+    requests: int
+    samples: int = Field(description="Samples of the arms in it that may be read; pairs, if those are what is read.")
+    assumes_independence: bool = Field(description="Are attempts among them that others had failed before?")
+
+
 class ExperimentInfo(BaseModel):
     """An experiment, as it was opened, and where it stands."""
 
@@ -49,6 +58,7 @@ class ExperimentInfo(BaseModel):
     max_plays: int | None
     parallel: int | None
     lease_seconds: float
+    log: LogOut | None = Field(description="What it began with, where that is a log; the view says how much was read.")
     created_at: float = Field(description="Unix time, in seconds.")
     head: int = Field(description="The number of its last journal entry.")
 
