@@ -453,3 +453,17 @@ def test_without_plays_there_are_no_alarms():
     assert exp.attempts().requests == 0
     exp.ask()
     assert exp.alarms() == ()
+
+
+@given(made_plays())
+def test_a_log_can_be_sent_as_plays(made):
+    log = lb.Attempts.from_plays(made, options="abcd")
+    again = lb.Attempts.from_plays(log.plays(), options="abcd")
+    for column in ("request", "option", "success", "second"):
+        assert getattr(again, column).tolist() == getattr(log, column).tolist()
+
+
+def test_what_was_offered_and_not_tried_behind_a_failure_is_not_made_up():
+    one, zero = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
+    log = lb.Attempts(("a", "b"), one, one, zero, np.ones(1, dtype=np.int32))
+    assert log.plays() == [(("a",), None)]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -175,11 +176,10 @@ class Attempts:
         >>> Attempts.from_plays([(("a", "b", "c"), "a"), (("b", "a"), None)]).plays()
         [(('a', 'b'), 'a'), (('b', 'a'), None)]
         """
-        ends = np.append(self.first[1:], len(self)).tolist()
         second = [NOT_OFFERED] * self.requests if self.second is None else self.second.tolist()
         option, success = self.option.tolist(), self.success.tolist()
         found: list[tuple[tuple[Label, ...], Label | None]] = []
-        for start, end, behind in zip(self.first.tolist(), ends, second, strict=True):
+        for (start, end), behind in zip(pairwise([*self.first.tolist(), len(self)]), second, strict=True):
             tried = option[start:end]
             hit = self.options[tried[-1]] if success[end - 1] else None
             # What was offered behind the first and not tried though that failed cannot be told in this form.
