@@ -36,7 +36,7 @@ def sealed(content_change=None, envelope_change=None) -> str:
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
         (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits to .* or later"),
-        (sealed(None, {"version": 4}), lb.NewerSave, "saved in format 4.*upgrade linkedbandits to .* or later"),
+        (sealed(None, {"version": 5}), lb.NewerSave, "saved in format 5.*upgrade linkedbandits to .* or later"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],
@@ -172,7 +172,7 @@ def test_a_snapshot_has_its_format_and_one_without_is_read_as_what_it_was():
 
 
 @pytest.mark.parametrize(
-    ("found", "error"), [(4, lb.NewerSave), (99, lb.NewerSave), (0, lb.DamagedSave), ("3", lb.DamagedSave)]
+    ("found", "error"), [(5, lb.NewerSave), (99, lb.NewerSave), (0, lb.DamagedSave), ("3", lb.DamagedSave)]
 )
 def test_a_snapshot_of_another_format_is_refused(found, error):
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))

@@ -61,10 +61,11 @@ class Hands:
 
     def create(self, record, log=None):
         self.content.records[record.id] = record
-        self.content.logs[record.id] = log
+        if log is not None:
+            self.content.logs[record.id] = log
 
     def log(self, experiment):
-        return self.content.logs[experiment]
+        return self.content.logs.get(experiment)
 
     def entries(self, experiment, after, limit=None):
         behind = [entry for entry in self.content.journal.get(experiment, []) if entry.seq > after]
