@@ -28,9 +28,9 @@ from tests.support.every_policy import EVERY_POLICY, policy_id
 
 ASSUMES = ("independent options",)
 DATA = Path(__file__).parent / "data"
-SAVED_IN_FORMAT_1, SAVED_IN_FORMAT_2, SAVED_BY_EVERY_POLICY = (
+SAVED_IN_FORMAT_1, SAVED_IN_FORMAT_2, SAVED_BY_EVERY_POLICY, SAVED_IN_FORMAT_3 = (
     json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("saved_in_format_1", "saved_in_format_2", "saved_by_every_policy")
+    for name in ("saved_in_format_1", "saved_in_format_2", "saved_by_every_policy", "saved_in_format_3")
 )
 OTHER_CONSTANTS = {
     "policies.evidence_race.GROWTH": 0.04,
@@ -427,6 +427,18 @@ def test_what_every_policy_saved_before_format_3_ends_as_it_would_have(old):
         assert exp.upgrade == (__version__, None, 0, exp.plays - exp.late)
         assert play_on(exp, old["out"]).done
         return
+    assert [[each.samples, each.successes, each.still_in] for each in exp.estimates()] == old["estimates"]
+    assert said_by(exp) == old["verdict"]
+    play_on(exp, old["out"])
+    assert (said_by(exp), exp.upgrade) == (old["in_the_end"], None)
+
+
+@pytest.mark.parametrize("old", SAVED_IN_FORMAT_3, ids=lambda old: old["name"])
+def test_what_every_policy_saved_in_format_3_ends_as_it_would_have(old):
+    """Before there were logs to begin with."""
+    exp = lb.Experiment.from_json(old["saved"])
+    assert exp.from_log is None
+    assert [exp.plays, exp.late, exp.in_flight] == old["counts"]
     assert [[each.samples, each.successes, each.still_in] for each in exp.estimates()] == old["estimates"]
     assert said_by(exp) == old["verdict"]
     play_on(exp, old["out"])

@@ -112,6 +112,21 @@ ANY_ANSWER = {
     "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
     "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Stop."}],
     "upgrade": {"version": "0.2.0", "before": None, "plays": 3, "others": 1},
+    "from_log": {"attempts": "first", "requests": 5, "samples": 4, "read": 2},
+    "alarms": [
+        {
+            "kind": "drift",
+            "option": "a",
+            "log10_evidence": 7.5,
+            "level": 800.0,
+            "since": 3,
+            "noticed": 9,
+            "before": {"successes": 1, "attempts": 2},
+            "after": {"successes": 2, "attempts": 3},
+            "sentence": "It drifts.",
+            "remedy": "Wait.",
+        }
+    ],
 }
 OF_AN_EXPERIMENT = {
     "ask": (),
@@ -123,6 +138,8 @@ OF_AN_EXPERIMENT = {
     "estimates": (),
     "assumptions": (),
     "upgrade": (),
+    "from_log": (),
+    "alarms": (),
     "plays": (),
     "done": (),
     "pause": (),

@@ -9,10 +9,12 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.service import postgres_store, sqlite_store
+from linkedbandits.service.desk import Desk
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
 from linkedbandits.service.store import open_store
 from linkedbandits.version import __version__
 from tests.support.old_store import EXPECTED, make_old_store
+from tests.support.service_parts import create
 
 
 def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
@@ -22,6 +24,19 @@ def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
             assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
             assert {record.written_by for record in tables.records()} == {None}
             assert [token.name for token in tables.tokens()] == ["ops"]
+
+
+def test_a_store_of_schema_2_is_brought_to_the_present_one(store_url):
+    with closing(open_store(store_url)) as store:
+        with Desk(store) as desk:
+            experiment = create(desk)
+        with store.writing() as tables:
+            tables._run("ALTER TABLE experiments DROP COLUMN log")
+            tables._run("UPDATE schema_version SET version = 2, library = '0.0.9'")
+    for _ in range(2):
+        with closing(open_store(store_url)) as store, store.reading() as tables:
+            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
+            assert tables.log(experiment) is None
 
 
 def test_a_store_of_a_later_version_says_what_to_install(store_url):

@@ -22,6 +22,7 @@ class Content:
     """All that a store keeps."""
 
     records: dict = field(default_factory=dict)
+    logs: dict = field(default_factory=dict)
     journal: dict = field(default_factory=dict)
     tuples: dict = field(default_factory=dict)
     snapshots: dict = field(default_factory=dict)
@@ -58,8 +59,13 @@ class Hands:
     def lock(self, experiment, wait=True):
         return Hands.record(self, experiment).head
 
-    def create(self, record):
+    def create(self, record, log=None):
         self.content.records[record.id] = record
+        if log is not None:
+            self.content.logs[record.id] = log
+
+    def log(self, experiment):
+        return self.content.logs.get(experiment)
 
     def entries(self, experiment, after, limit=None):
         behind = [entry for entry in self.content.journal.get(experiment, []) if entry.seq > after]
@@ -177,6 +183,7 @@ BROKEN = {
     },
     "the head must be that of the last entry": {"head": lambda self, one: Hands.head(self, one) - 1},
     "records must come oldest first": {"records": lambda self: Hands.records(self)[::-1]},
+    "the log of an experiment must come back as written": {"log": lambda self, one: None},
     "heads must be those of the records, in the same order": {"heads": lambda self: Hands.heads(self)[::-1]},
     "the journal must come back in order, exactly": {"entries": lambda self, *given: Hands.entries(self, *given)[::-1]},
     "the journal must be readable from any entry on": {

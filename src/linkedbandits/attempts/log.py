@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
@@ -124,6 +125,23 @@ class AttemptLog:
             np.array(success, dtype=np.bool_),
             np.array(second, dtype=np.int32),
         )
+
+    def plays(self) -> list[tuple[tuple[Label, ...], Label | None]]:
+        """What :meth:`from_plays` takes: of each request the options tried, with that offered second, and the hit.
+
+        >>> AttemptLog.from_plays([(("a", "b", "c"), "a"), (("b", "a"), None)]).plays()
+        [(('a', 'b'), 'a'), (('b', 'a'), None)]
+        """
+        second = [NOT_OFFERED] * self.requests if self.second is None else self.second.tolist()
+        option, success = self.option.tolist(), self.success.tolist()
+        found: list[tuple[tuple[Label, ...], Label | None]] = []
+        for (start, end), behind in zip(pairwise([*self.first.tolist(), len(self)]), second, strict=True):
+            tried = option[start:end]
+            hit = self.options[tried[-1]] if success[end - 1] else None
+            # What was offered behind the first and not tried though that failed cannot be told in this form.
+            unseen = hit is not None and len(tried) == 1 and behind != NOT_OFFERED
+            found.append((tuple(self.options[number] for number in ([*tried, behind] if unseen else tried)), hit))
+        return found
 
     @property
     def requests(self) -> int:

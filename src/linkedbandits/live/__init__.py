@@ -4,11 +4,13 @@
 - :mod:`~linkedbandits.live.run`: the same in numbers, and the owner of all that changes;
 - :mod:`~linkedbandits.live.requests`, :mod:`~linkedbandits.live.spares`, :mod:`~linkedbandits.live.answer_log` and
   :mod:`~linkedbandits.live.first_tries`: what it is made of;
+- :mod:`~linkedbandits.live.warm_start` and :mod:`~linkedbandits.live.pair_log`: a log that it begins with;
 - :mod:`~linkedbandits.live.saving`: the form of a saved experiment, and of those saved by earlier versions.
 """
 
 from linkedbandits.live.answer_log import AnswerLog
 from linkedbandits.live.experiment import Estimate, Experiment, Play
 from linkedbandits.live.run import Played, Receipt, Run, Upgrade
+from linkedbandits.live.warm_start import FromLog, WarmStart
 
-__all__ = ["AnswerLog", "Estimate", "Experiment", "Play", "Played", "Receipt", "Run", "Upgrade"]
+__all__ = ["AnswerLog", "Estimate", "Experiment", "FromLog", "Play", "Played", "Receipt", "Run", "Upgrade", "WarmStart"]

@@ -14,8 +14,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from linkedbandits.model import IntArray
+from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog
+from linkedbandits.model import IntArray, Label
 from linkedbandits.world import LogWorld, Rewards
 
 NO_HIT = -1
@@ -63,6 +65,10 @@ class TupleTable:
 
     def __getitem__(self, number: int) -> IntArray:
         return self._tuples[number]
+
+    def all(self) -> Sequence[IntArray]:
+        """The tuples in the order of their numbers."""
+        return self._tuples
 
     def to_json(self) -> list[list[int]]:
         """The tuples in the order of their numbers, for JSON."""
@@ -135,6 +141,11 @@ class AnswerLog:
                 going_on = going_on[~won]  # noqa: PLW2901 - the plays that reach the next arm
         return LogWorld(_in_order(parts) for parts in found), plays.size
 
+    def attempts(self, labels: Sequence[Label]) -> AttemptLog:
+        """Plays told in time, before the first that is out, as a log of attempts in the order of their ids."""
+        numbers = array("i", [NOT_KEPT] * len(self._hits)) if self._tuples is None else self._tuples
+        return attempts_of(np.array(self._hits), np.array(numbers), self._table.all(), labels)
+
     def to_text(self) -> str:
         """The answers packed into printable characters."""
         return pack_numbers(self._hits)
@@ -150,7 +161,7 @@ class AnswerLog:
         """What :meth:`to_text` and :meth:`tuples_to_json` wrote."""
         read = cls._unpack([base64.b64decode(text, validate=True)])
         if tuples is not None:
-            read._tuples = _unpack([base64.b64decode(tuples["numbers"], validate=True)])
+            read._tuples = unpack_numbers(tuples["numbers"])
             read._table = TupleTable(tuples["table"], MOST_ARMS_KEPT)
         return read
 
@@ -179,9 +190,72 @@ def _in_order(parts: list[tuple[IntArray, Rewards]]) -> Rewards:
     return np.asarray(outcomes[np.argsort(plays)])
 
 
+def attempts_of(
+    hits: npt.NDArray[Any], numbers: npt.NDArray[Any], tuples: Sequence[IntArray], labels: Sequence[Label]
+) -> AttemptLog:
+    """Plays by id, with their answers and the numbers of their tuples, as a log of attempts.
+
+    Those given up, and those without a number, are left out; the first that is out and all behind it are, too.
+
+    >>> answers = np.array([1, NO_HIT, GIVEN_UP, 0, WAITING, 1])
+    >>> log = attempts_of(answers, np.zeros(6, dtype=int), [np.array([0, 1])], "ab")
+    >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
+    ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [False, True, False, False, True])
+    """
+    out = np.flatnonzero(hits == WAITING)
+    end = int(out[0]) if out.size else hits.size
+    plays = np.flatnonzero((hits[:end] >= NO_HIT) & (numbers[:end] != NOT_KEPT))
+    hit, number = hits[plays].astype(np.int64), numbers[plays]
+    sizes = np.array([arms.size for arms in tuples], dtype=np.int64)
+    begins = (np.cumsum(sizes) - sizes)[number]  # of each play's tuple in a row of all tuples
+    arms_of_all = np.concatenate([*tuples, np.full(1, NO_HIT)])
+    reached = _reached(hit, number, tuples, len(labels))
+    request = np.repeat(np.arange(plays.size), reached)
+    place = np.arange(request.size) - (np.cumsum(reached) - reached)[request]
+    option = arms_of_all[begins[request] + place]
+    second = np.where(sizes[number] > 1, arms_of_all[np.minimum(begins + 1, arms_of_all.size - 1)], NOT_OFFERED)
+    return AttemptLog(
+        tuple(labels),
+        request.astype(np.int32),
+        option.astype(np.int32),
+        option == hit[request],
+        second.astype(np.int32),
+    )
+
+
+def _reached(hits: IntArray, numbers: npt.NDArray[Any], tuples: Sequence[IntArray], arms: int) -> IntArray:
+    """How many arms every play has tried."""
+    reached = np.zeros(hits.size, dtype=np.int64)
+    by_tuple = np.argsort(numbers, kind="stable")
+    different, starts = np.unique(numbers[by_tuple], return_index=True)
+    for number, plays in zip(different.tolist(), np.split(by_tuple, starts)[1:], strict=True):
+        tried = tuples[number]
+        place_of = np.full(arms + 1, tried.size)  # the last is for no hit
+        place_of[tried] = np.arange(1, tried.size + 1)
+        reached[plays] = place_of[hits[plays]]
+    return reached
+
+
+def joined(before: AttemptLog, after: AttemptLog) -> AttemptLog:
+    """One log behind another of the same options; of the second options, those that both know."""
+    known = before.second is not None and after.second is not None
+    return AttemptLog(
+        after.options,
+        np.concatenate([before.request, after.request + np.int32(before.requests)]),
+        np.concatenate([before.option, after.option]),
+        np.concatenate([before.success, after.success]),
+        np.concatenate([before.second, after.second]) if known else None,
+    )
+
+
 def pack_numbers(numbers: array[int]) -> str:
     """Whole numbers, packed into printable characters."""
     return base64.b64encode(zlib.compress(_little_endian(numbers).tobytes())).decode("ascii")
+
+
+def unpack_numbers(text: str) -> array[int]:
+    """What :func:`pack_numbers` packed."""
+    return _unpack([base64.b64decode(text, validate=True)])
 
 
 def _unpack(packed: Iterable[bytes]) -> array[int]:

@@ -16,13 +16,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkedbandits.assumptions import TOLD_DIFFERENCE, Assumption
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
+from linkedbandits.attempts.alarms import Alarm, watch
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live.answer_log import NO_HIT, AnswerLog
+from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
 from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
+from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
@@ -38,6 +41,9 @@ class Play(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What is known of an arm's mean from all plays told so far. ``mean`` is None before the first sample.
+
+    If the experiment began with a log, what may be read of the log is in it, whether the decision has used it yet or
+    not.
 
     Where the policy takes arms to be independent, samples are all tries of the arm, those behind the failure of others
     among them. Where it does not, as ``LinkedDuels``, they are the tries in which the arm was the first of its play: a
@@ -61,6 +67,19 @@ class Experiment:
     to keep that many busy, and ``ask`` refuses to hand out more. Plays that are out steer what is asked next, and enter
     the evidence only when they are told.
 
+    An experiment can go on from a ``log`` of attempts: what that decides is not played again. Options of the log are
+    matched to arms by their labels; one that is no arm is refused, unless ``log_others="ignore"`` says to leave out
+    what was tried of it. ``log_attempts`` is what may be read, in the words of :meth:`linkedbandits.Attempts.verdict`:
+    ``"first"`` attempts of requests, ``"all"`` attempts, for independent options, or ``"duels"``, for ``LinkedDuels``.
+    Requests of the policy are answered from the log as far as it goes, and the rest is played. If the log decides
+    everything there is a verdict at once, without a play. ``plays`` and ``max_plays`` are about what is played;
+    :attr:`from_log` says what was read, and estimates include it. A policy with a budget of its own counts the plays
+    that it would have taken for what it read.
+
+    *The guarantee holds as without a log, if whoever chose what to try in the log used the past alone*, and nothing of
+    the request itself, and if means are what they were then. The log is data from before: do not give it what was
+    played in another experiment that goes on, and do not pick it by how it ended.
+
     Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
 
     >>> import linkedbandits as lb
@@ -74,6 +93,15 @@ class Experiment:
     ...     _ = exp.tell(play.id, hit="north" if "north" in play.arms else None)
     >>> exp.recommend()
     Verdict(arm='north', status='budget', plays=4, error_bound=None, assumes=('independent options',))
+
+    With a log:
+
+    >>> log = lb.Attempts.from_plays([(("north", "east"), "north"), (("east", "north"), None)] * 2)
+    >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=3), linkage="single", log=log)
+    >>> exp.from_log
+    FromLog(attempts='first', requests=4, samples=4, read=4)
+    >>> exp.ask(), exp.ask()
+    (Play(id=0, arms=('north',)), Play(id=1, arms=('east',)))
     """
 
     def __init__(
@@ -85,8 +113,12 @@ class Experiment:
         seed: int = 0,
         max_plays: int | None = None,
         parallel: int | None = None,
+        log: AttemptLog | None = None,
+        log_attempts: Which = "first",
+        log_others: Others = "refuse",
     ) -> None:
         labels = check_labels(arms)
+        check_attempts(log_attempts)
         found = find_linkage(linkage)
         check_linkage(policy, found)
         if parallel is not None:
@@ -108,6 +140,8 @@ class Experiment:
         self._index = {label: index for index, label in enumerate(labels)}
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
         self._lock = threading.Lock()
+        if log is not None:
+            self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others))
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -126,8 +160,18 @@ class Experiment:
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What the policy takes for granted here, with what to use where that does not hold."""
-        return self.policy.assumptions(self.run.linkage)
+        """What the policy takes for granted here, with what to use where that does not hold.
+
+        If all attempts of a log may be read, that options are independent is among it, whatever is played.
+        """
+        warm = self.run.warm
+        return assumed(self.policy.assumptions(self.run.linkage), warm is not None and warm.assumes_independence)
+
+    @property
+    def from_log(self) -> FromLog | None:
+        """What was read so far of the log that the experiment began with; None if there was none."""
+        with self._lock:
+            return self.run.from_log
 
     @property
     def plays(self) -> int:
@@ -224,6 +268,26 @@ class Experiment:
             for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
         ]
 
+    def attempts(self) -> AttemptLog:
+        """What is on record, as a log: that which the experiment began with, and behind it its plays by their ids.
+
+        Plays given up or told late are left out. So are those from the first on that is still out, until it is told or
+        given up: else answers that are quick would come first, and slow ones tend to be the failures.
+        """
+        with self._lock:
+            played = self.run.answers.attempts(self._labels)
+            warm = self.run.warm
+        return played if warm is None else joined(warm.as_log(self._labels), played)
+
+    def alarms(self, alpha: float = 0.01) -> tuple[Alarm, ...]:
+        """What is on record that a verdict could not bear: drift, dependence, effects of position, and memory.
+
+        If nothing is wrong there is one with probability at most ``alpha``, however often one looks. Requests have
+        their numbers in :meth:`attempts`, whose docstring says what is in it. It takes time that grows with what is on
+        record, about a second for a million attempts; other threads can ask and tell meanwhile.
+        """
+        return watch(self.attempts(), alpha)
+
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
         with self._lock:
@@ -317,6 +381,13 @@ class Experiment:
         )
         exp.run.fill(content, answers)
         return exp
+
+
+def assumed(by_policy: tuple[Assumption, ...], reads_behind_failures: bool) -> tuple[Assumption, ...]:
+    """What is taken for granted by a policy, and by reading attempts of a log that others had failed before."""
+    if not reads_behind_failures or INDEPENDENT_OPTIONS in by_policy:
+        return by_policy
+    return (INDEPENDENT_OPTIONS, *by_policy)
 
 
 def check_labels(arms: Iterable[Label]) -> tuple[Label, ...]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from linkedbandits.linkage import Linkage
+from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.spares import ClaimedSpares, Spares
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request, Tuples
 from linkedbandits.world import LogWorld
@@ -64,6 +65,10 @@ class RequestInProgress(Protocol):
         """What the request brought, as one lane, with the plays that it takes if nothing of it has to be played."""
         ...
 
+    def plays_with_log(self, live: int) -> int:
+        """The plays it would have taken without a log, where ``live`` were made: for a policy's own budget."""
+        ...
+
     def to_json(self) -> dict[str, Any]:
         """All of it, for :func:`resume`."""
         ...
@@ -91,17 +96,21 @@ class NeedsInProgress:
         self._sure = 0  # and for how many plays they cannot change; below 0 if there is none
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
         self._plays_of_log: int | None = None
+        self._plays_saved = 0  # that it would have taken to get what was read
 
     def read(self, log: LogWorld) -> None:
         """Take from the log what it has."""
         taken = np.minimum(self._needs, log.left)
         # A linkage whose plays try more than is needed would use the log up for samples that were not asked for.
         exact = not self._linkage.plan(self._needs[np.newaxis]).whole
-        if exact and (taken == self._needs).all():
-            whole = self._linkage.fulfil(taken[np.newaxis], np.array([COUNT_LIMIT]), log)
-            successes, self._plays_of_log = whole.counts.successes, int(whole.plays[0])
+        if exact:
+            read = self._linkage.fulfil(taken[np.newaxis], np.array([COUNT_LIMIT]), log)
+            successes, self._plays_saved = read.counts.successes, int(read.plays[0])
+            if (taken == self._needs).all():
+                self._plays_of_log = self._plays_saved
         else:
             successes = log.successes(taken[np.newaxis])
+            self._plays_saved = int(taken.max(initial=0))
         self._successes += successes[0]
         self._remaining -= taken
         self._free -= taken
@@ -196,9 +205,14 @@ class NeedsInProgress:
         plays = None if self._plays_of_log is None else np.array([self._plays_of_log])
         return Counts((self._needs - self._remaining)[np.newaxis], self._successes[np.newaxis], plays)
 
+    def plays_with_log(self, live: int) -> int:
+        """Those made, and those for what was read."""
+        return live + self._plays_saved if self._plays_of_log is None else self._plays_of_log
+
     def to_json(self) -> dict[str, Any]:
         """All of it, for :func:`resume`."""
         return {
+            "plays_saved": self._plays_saved,
             "needs": self._needs.tolist(),
             "remaining": self._remaining.tolist(),
             "free": self._free.tolist(),
@@ -220,6 +234,7 @@ class NeedsInProgress:
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
         read._whole = data["whole"]
+        read._plays_saved = data.get("plays_saved", 0)  # not in what was saved before there were logs of others
         return read
 
 
@@ -281,6 +296,10 @@ class RepeatsInProgress:
         """What has come back, as one lane."""
         return Counts(self._samples[np.newaxis], self._successes[np.newaxis])
 
+    def plays_with_log(self, live: int) -> int:
+        """Nothing was read."""
+        return live
+
     def to_json(self) -> dict[str, Any]:
         """All of it, for :func:`resume`."""
         return {
@@ -319,6 +338,7 @@ class RepeatsFromLog:
         self._claimed: IntArray | None = None
         self._waiting = [times] + [0] * (order.size - 1)
         self._unfinished = times
+        self._times: int | None = times
         self._samples = np.zeros(arms, dtype=np.int64)
         self._successes = np.zeros(arms, dtype=np.int64)
         self._pieces: dict[tuple[int, int], IntArray] = {}
@@ -391,9 +411,14 @@ class RepeatsFromLog:
         plays = None if self._plays_of_log is None else np.array([self._plays_of_log])
         return Counts(self._samples[np.newaxis], self._successes[np.newaxis], plays)
 
+    def plays_with_log(self, live: int) -> int:
+        """As many as were asked for, however many pieces were played."""
+        return live if self._times is None else self._times
+
     def to_json(self) -> dict[str, Any]:
         """All of it but the log, for :func:`resume`."""
         return {
+            "times": self._times,
             "tuple": self._order.tolist(),
             "waiting": list(self._waiting),
             "unfinished": self._unfinished,
@@ -407,6 +432,7 @@ class RepeatsFromLog:
         read = cls(np.array(data["tuple"], dtype=np.int64), 0, len(data["samples"]), log, whole)
         read._waiting = list(data["waiting"])
         read._unfinished = int(data["unfinished"])
+        read._times = data.get("times")  # not in what was saved before there were logs of others
         read._samples = np.array(data["samples"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
         return read
@@ -456,6 +482,18 @@ class TuplesInProgress:
         self._drawn = 0
         self._further_draws = 0
         self._plays_of_spares: int | None = None
+        self._plays_read = 0
+
+    def read(self, log: PairLog) -> None:
+        """Take from the log what it has of each tuple, before any of them is played."""
+        for choice in self._asked:
+            ended = log.take(self._tuples[choice], self._left[choice])
+            count = int(ended.sum())
+            self._left[choice] -= count
+            self._remaining -= count
+            self._plays_read += count
+            if count:
+                self._ends[choice] = (self._ends[choice] + ended).tolist()
 
     @property
     def fulfilled(self) -> bool:
@@ -535,9 +573,14 @@ class TuplesInProgress:
         plays = None if self._plays_of_spares is None else np.array([self._plays_of_spares])
         return Counts(samples[np.newaxis], successes[np.newaxis], plays, hits[np.newaxis])
 
+    def plays_with_log(self, live: int) -> int:
+        """Those made and those read."""
+        return live + self._plays_read
+
     def to_json(self) -> dict[str, Any]:
         """All of it, for :func:`resume`."""
         return {
+            "plays_read": self._plays_read,
             "tuples": [tried.tolist() for tried in self._tuples],
             "arms": self._arms,
             "shuffle": self._shuffle,
@@ -555,6 +598,7 @@ class TuplesInProgress:
         """What :meth:`to_json` wrote."""
         tuples = [np.array(tried, dtype=np.int64) for tried in data["tuples"]]
         read = cls(tuples, data["left"], data["arms"], data["shuffle"])
+        read._plays_read = data.get("plays_read", 0)
         read._remaining = data["remaining"]
         read._asked = list(data["asked"])
         read._next = list(data["next"])
@@ -577,8 +621,10 @@ def _counts_of_ends(tuples: list[IntArray], ends: list[list[int]], arms: int) ->
     return samples, successes
 
 
-def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
-    """Start to play the request of a single lane, with what the log has."""
+def begin(
+    request: Request, arms: int, linkage: Linkage, log: LogWorld | None = None, pairs: PairLog | None = None
+) -> RequestInProgress:
+    """Start to play the request of a single lane, with what the log has, or that of pairs."""
     match request:
         case Needs(samples=needs):
             begun = NeedsInProgress(needs[0], linkage)
@@ -591,9 +637,12 @@ def begin(request: Request, arms: int, linkage: Linkage, log: LogWorld | None = 
                 return RepeatsFromLog(tried, int(times[0]), arms, log, _plays_are_whole(linkage))
             return RepeatsInProgress(tried, int(times[0]), arms)
         case Tuples(order=orders, times=times, shuffle=shuffle):
-            # A log has one queue per arm, and has lost which outcomes came in the same play.
+            # A log with one queue per arm has lost which outcomes came in the same play; one of pairs has not.
             tuples = [tried[tried >= 0] for tried in orders[0]]
-            return TuplesInProgress(tuples, times[0].tolist(), arms, int(shuffle[0]))
+            several = TuplesInProgress(tuples, times[0].tolist(), arms, int(shuffle[0]))
+            if pairs is not None:
+                several.read(pairs)
+            return several
 
 
 def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:

@@ -18,9 +18,11 @@ from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPl
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.first_tries import FirstTries
+from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
+from linkedbandits.live.warm_start import FromLog, WarmStart
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
@@ -107,7 +109,11 @@ class Run:
         self._given_up = TupleTable()  # what plays given up have tried, in case they are told all the same
         self._spares = Spares(arms)
         self._ticket = Ticket(np.empty(0, dtype=np.int64), "current")  # the last one handed out for a request
-        self._log: LogWorld | None = None  # what was played under another policy, as far as no request has read it
+        self.warm: WarmStart | None = None  # the log of others that it began with
+        # What requests have not read yet: that log, and behind it what was played under another policy.
+        self._log: LogWorld | None = None
+        self._behind_warm = np.zeros(arms, dtype=np.int64)  # how many samples of the latter are in it
+        self._pairs: PairLog | None = None
         # Samples of finished requests and of plays that no request has used; the current request has the rest.
         # What came too late for the decision is apart.
         self._samples = np.zeros(arms, dtype=np.int64)
@@ -117,8 +123,27 @@ class Run:
         self.only_first_tries = not linkage.tries_one and INDEPENDENT_OPTIONS not in policy.assumptions(linkage)
         self._first_tries = FirstTries(arms) if self.only_first_tries else None  # for no one else: it takes time
         self._plays_observed = 0  # of which the policy has been told
-        self._state = policy.start(1, arms, LaneStreams(seed, arms, range(1)).policy_seeds())
+        self._state = self._first_state()
         self._request: RequestInProgress = self._next_request()
+
+    def start_from(self, warm: WarmStart) -> None:
+        """Begin a new run with a log: what it decides is not played. There may be a verdict at once."""
+        warm.check_policy(self.policy, self.policy.request(self._state))
+        self.warm = warm
+        self._log, self._pairs = warm.queues(), warm.pairs()
+        self._begin_request()
+        self._advance()
+
+    @property
+    def from_log(self) -> FromLog | None:
+        """What was read of the log that it began with; None without one."""
+        warm = self.warm
+        if warm is None:
+            return None
+        if self._pairs is not None:
+            return FromLog(warm.attempts, warm.requests, warm.samples, self._pairs.read)
+        left = 0 if self._log is None else int(np.maximum(self._log.left - self._behind_warm, 0).sum())
+        return FromLog(warm.attempts, warm.requests, warm.samples, warm.samples - left)
 
     @property
     def in_flight(self) -> int:
@@ -219,13 +244,18 @@ class Run:
         return self.decision or self._leading()
 
     def totals(self) -> tuple[IntArray, IntArray]:
-        """Samples and successes of every arm in all plays told so far, the late ones among them."""
+        """Samples and successes of every arm in all plays told so far, the late ones among them, and in the log."""
         samples, successes = self._totals_in_time()
         return samples + self._late_samples, successes + self._late_successes
 
     def samples_of_means(self) -> tuple[IntArray, IntArray]:
         """Of those, the samples and successes that are fair ones of every arm's mean: all, or its first tries alone."""
-        return self.totals() if self._first_tries is None else self._first_tries.counts()
+        if self._first_tries is None:
+            return self.totals()
+        samples, successes = self._first_tries.counts()
+        if self.warm is None:
+            return samples, successes
+        return samples + self.warm.first_tries[0], successes + self.warm.first_tries[1]
 
     def still_in(self) -> list[bool]:
         """Which arms can still be the answer?"""
@@ -287,6 +317,13 @@ class Run:
             "state": self._state.to_json(),
             "request": self._request.to_json(),
             "log": None if self._log is None else self._log.to_json(),
+            "warm": None
+            if self.warm is None
+            else {
+                "log": self.warm.to_json(),
+                "behind": self._behind_warm.tolist(),
+                "pairs_read": [] if self._pairs is None else self._pairs.positions(),
+            },
         }
 
     def asks(self) -> str:
@@ -302,6 +339,7 @@ class Run:
         :meth:`go_on`. A verdict that was given stands.
         """
         self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
+        self.warm = warm_start_in(content)
         if content["verdict"] is None and not self._asks_as_in(content, answers):
             self.go_on(Played.of(content, answers), content["written_by"]["version"])
             return
@@ -321,6 +359,9 @@ class Run:
         self._late_samples = np.array(content["late_samples"], dtype=np.int64)
         self._late_successes = np.array(content["late_successes"], dtype=np.int64)
         self._log = None if content["log"] is None else LogWorld.from_json(content["log"])
+        if self.warm is not None:
+            self._behind_warm = np.array(content["warm"]["behind"], dtype=np.int64)
+            self._pairs = self.warm.pairs(content["warm"]["pairs_read"])
         self._request = resume(content["request"], self.linkage, self._log)
         if content["verdict"] is not None:
             top, status, plays = content["verdict"]
@@ -335,9 +376,10 @@ class Run:
         Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
         so that an answer does not count any sooner for being quick. For a policy that does not take arms to be
         independent all of them are spare plays: what an arm did behind others is no sample of it, but plays of the same
-        tuple are as good as new ones, taken in their order.
+        tuple are as good as new ones, taken in their order. A log that the other one began with is read again, first.
         """
         arms = self._samples.size
+        self._state, self.decision = self._first_state(), None
         self.answers = played.answers
         self.plays, self.late = played.plays, played.late
         self._given_up = played.given_up
@@ -350,6 +392,9 @@ class Run:
         self._log, in_log = self.answers.log(arms, end)
         self._samples = played.samples - self._log.left
         self._successes = played.successes - self._log.successes_left
+        if self.warm is not None:
+            self._behind_warm = self._log.left.copy()
+            self._log, self._pairs = self.warm.queues().followed_by(self._log), self.warm.pairs()
         # Of whole plays the first are taken: when an upgrade comes may depend on what was seen, where the record begins
         # does not.
         first = max(end, len(self.answers) - MOST_SPARES) if arm_by_arm else end
@@ -396,6 +441,7 @@ class Run:
     def _comes_to(self, content: dict[str, Any], answers: AnswerLog) -> bool:
         """Does the policy come to the same state with what was played? True if not all of that is on record."""
         again = Run(self.policy, self.linkage, self._samples.size, seed=self._seed, parallel=self._parallel)
+        again.warm = self.warm
         again.go_on(Played.of(content, answers), None)
         noted = again.upgrade
         return (noted is not None and noted.others > 0) or (
@@ -466,16 +512,23 @@ class Run:
         self._samples += counts.samples[0]
         self._successes += counts.successes[0]
         # Spare plays count, too, so that they add up to those of the verdict.
-        since = np.array([self.in_time - self._plays_observed])
+        since = self.in_time - self._plays_observed
         if counts.plays is not None:
-            since = np.minimum(counts.plays, since)  # read from the log: not all that was ever played at once
-        self._plays_observed += int(since[0])
-        self.policy.observe(self._state, Counts(counts.samples, counts.successes, since, counts.hits))
+            since = min(int(counts.plays[0]), since)  # read from the log: not all that was ever played at once
+        self._plays_observed += since
+        # A policy that shares out a budget of its own counts what others have played for it as well.
+        made = since if self.warm is None else self._request.plays_with_log(since)
+        self.policy.observe(self._state, Counts(counts.samples, counts.successes, np.array([made]), counts.hits))
+
+    def _first_state(self) -> LaneState:
+        arms = self._samples.size
+        state: LaneState = self.policy.start(1, arms, LaneStreams(self._seed, arms, range(1)).policy_seeds())
+        return state
 
     def _next_request(self) -> RequestInProgress:
         request = self.policy.request(self._state)
         check_request(request)
-        return begin(request, self._samples.size, self.linkage, self._log)
+        return begin(request, self._samples.size, self.linkage, self._log, self._pairs)
 
     def _claim_spares(self) -> None:
         """Let the request claim what spare plays have brought or will bring."""
@@ -557,6 +610,12 @@ class Played:
             log = LogWorld.from_json(content["log"])
             played.samples += log.left
             played.successes += log.successes_left
+        warm = warm_start_in(content)
+        if warm is not None:  # which was not played
+            pairs = warm.pairs(content["warm"]["pairs_read"])
+            of_log = warm.totals if pairs is None else pairs.counts()
+            played.samples -= of_log[0]
+            played.successes -= of_log[1]
         played.late_samples += np.array(content["late_samples"])
         played.late_successes += np.array(content["late_successes"])
         told = played.samples + played.late_samples, played.successes + played.late_successes
@@ -590,6 +649,11 @@ class Played:
     def abandon(self, play: int) -> None:
         """A play was given up; KeyError if it was not out."""
         self.answers.record(play, GIVEN_UP - self.given_up.number(self.out.pop(play)))
+
+
+def warm_start_in(content: dict[str, Any]) -> WarmStart | None:
+    """The log that a run began with that was saved."""
+    return None if content["warm"] is None else WarmStart.from_json(content["warm"]["log"])
 
 
 def _first_tries_in(content: dict[str, Any], answers: AnswerLog, samples: IntArray, successes: IntArray) -> FirstTries:

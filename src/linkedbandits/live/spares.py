@@ -183,16 +183,21 @@ class Spares:
         for play, number in zip(data["plays"], data["tuples"], strict=True):
             read.put(play, tuples[number])
         count = len(read)
-        marks = np.frombuffer(base64.b64decode(data["unclaimed"], validate=True), dtype=np.uint8)
         read._handed_out = data["handed_out"]
         read._numbers = list(data["numbers"])
         read._back[:count] = data["back"]
         read._whole[:count] = data["whole"]
         read._hit[:count] = data["hit"]
-        read._unclaimed[:count] = np.unpackbits(marks, count=count * arms).reshape(count, arms)
+        read._unclaimed[:count] = unpack_marks(data["unclaimed"], count * arms).reshape(count, arms)
         return read
 
 
 def pack_marks(marks: BoolArray) -> str:
     """An array of marks in printable characters, eight marks a byte."""
     return base64.b64encode(np.packbits(marks).tobytes()).decode("ascii")
+
+
+def unpack_marks(text: str, count: int) -> BoolArray:
+    """So many marks that :func:`pack_marks` packed, one after the other."""
+    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+    return np.unpackbits(packed, count=count).astype(np.bool_)

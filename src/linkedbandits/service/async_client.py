@@ -8,7 +8,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -58,9 +61,14 @@ class AsyncClient:
         max_plays: int | None = None,
         parallel: int | None = None,
         lease_seconds: float = 60.0,
+        log: AttemptLog | None = None,
+        log_attempts: Which = "first",
+        log_others: Others = "refuse",
     ) -> AsyncRemoteExperiment:
-        """Open an experiment."""
-        call = calls.create(name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds)
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
+        call = calls.create(
+            name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds, log, log_attempts, log_others
+        )
         return self.experiment(await self.send(call))
 
     def experiment(self, experiment: str) -> AsyncRemoteExperiment:
@@ -144,6 +152,14 @@ class AsyncRemoteExperiment:
     async def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return await self._client.send(calls.upgrade(self.id))
+
+    async def from_log(self) -> FromLog | None:
+        """What was read so far of the log that the experiment began with; None if there was none."""
+        return await self._client.send(calls.from_log(self.id))
+
+    async def alarms(self) -> tuple[Alarm, ...]:
+        """What is on record that a verdict could not bear, as far as the service has looked: it does now and then."""
+        return await self._client.send(calls.alarms(self.id))
 
     async def plays(self) -> int:
         """Plays told so far."""

@@ -11,9 +11,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
+from linkedbandits.attempts.alarms import Alarm, Rate
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
@@ -66,9 +69,12 @@ def create(
     max_plays: int | None,
     parallel: int | None,
     lease_seconds: float,
+    log: AttemptLog | None = None,
+    log_attempts: Which = "first",
+    log_others: Others = "refuse",
 ) -> Call[str]:
     """Open an experiment; its identifier."""
-    body = {
+    body: dict[str, Any] = {
         "name": name,
         "arms": list(arms),
         "policy": describe_policy(policy),
@@ -78,6 +84,9 @@ def create(
         "parallel": parallel,
         "lease_seconds": lease_seconds,
     }
+    if log is not None:  # else an older service would not know the names
+        logged = [{"order": list(order), "hit": hit} for order, hit in log.plays()]
+        body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
     return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
 
 
@@ -115,6 +124,16 @@ def assumptions(experiment: str) -> Call[tuple[Assumption, ...]]:
 def upgrade(experiment: str) -> Call[Upgrade | None]:
     """With which version of the library it goes on, where that would have asked otherwise."""
     return Call("GET", f"{_path(experiment)}/view", _upgrade)
+
+
+def from_log(experiment: str) -> Call[FromLog | None]:
+    """What was read of the log that it began with."""
+    return Call("GET", f"{_path(experiment)}/view", _from_log)
+
+
+def alarms(experiment: str) -> Call[tuple[Alarm, ...]]:
+    """What is on record that a verdict could not bear."""
+    return Call("GET", f"{_path(experiment)}/view", _alarms)
 
 
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
@@ -195,6 +214,19 @@ def _assumptions(found: Any) -> tuple[Assumption, ...]:
 def _upgrade(found: Any) -> Upgrade | None:
     said = found.get("upgrade")
     return None if said is None else Upgrade(*(said[name] for name in Upgrade._fields))
+
+
+def _from_log(found: Any) -> FromLog | None:
+    said = found.get("from_log")
+    return None if said is None else FromLog(*(said[name] for name in FromLog._fields))
+
+
+def _alarms(found: Any) -> tuple[Alarm, ...]:
+    rates = ("before", "after")
+    return tuple(
+        Alarm(**{**said, **{name: Rate(said[name]["successes"], said[name]["attempts"]) for name in rates}})
+        for said in found.get("alarms", ())
+    )
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

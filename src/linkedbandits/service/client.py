@@ -17,7 +17,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
-from linkedbandits.live import Estimate, Play, Receipt, Upgrade
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
@@ -68,9 +71,14 @@ class Client:
         max_plays: int | None = None,
         parallel: int | None = None,
         lease_seconds: float = 60.0,
+        log: AttemptLog | None = None,
+        log_attempts: Which = "first",
+        log_others: Others = "refuse",
     ) -> RemoteExperiment:
-        """Open an experiment."""
-        call = calls.create(name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds)
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
+        call = calls.create(
+            name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds, log, log_attempts, log_others
+        )
         return self.experiment(self.send(call))
 
     def experiment(self, experiment: str) -> RemoteExperiment:
@@ -156,6 +164,15 @@ class RemoteExperiment:
     def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return self._client.send(calls.upgrade(self.id))
+
+    @property
+    def from_log(self) -> FromLog | None:
+        """What was read so far of the log that the experiment began with; None if there was none."""
+        return self._client.send(calls.from_log(self.id))
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What is on record that a verdict could not bear, as far as the service has looked: it does now and then."""
+        return self._client.send(calls.alarms(self.id))
 
     @property
     def plays(self) -> int:

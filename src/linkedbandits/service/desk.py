@@ -11,16 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from linkedbandits.errors import StoreUnavailable
+from linkedbandits.live import WarmStart
 from linkedbandits.model import Label
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.jobs import Change, Changing, Errand, ReadAll, ReadJob, ReadOne, Sweep
-from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup, Writer, check_text
+from linkedbandits.service.records import ExperimentRecord, LogInSetup, RunStatus, Setup, Writer, check_text
 from linkedbandits.service.replies import AskReply, TellReply
 from linkedbandits.service.store import Reading, Store, Writing
 from linkedbandits.version import __version__
@@ -108,15 +110,20 @@ class Desk:
     ) -> None:
         self.stop()
 
-    def create(self, setup: Setup, name: str) -> Future[ExperimentRecord]:
-        """A new experiment, running."""
+    def create(self, setup: Setup, name: str, warm: WarmStart | None = None) -> Future[ExperimentRecord]:
+        """A new experiment, running; with a log that it begins with, if one is given."""
 
         def create(store: Writing, now: float) -> ExperimentRecord:
             check_text("name", name)
             begun = setup.begin()  # says what is wrong with it
+            said = setup if warm is None else replace(setup, log=LogInSetup.of(warm))
             writer = str(Writer(__version__, begun.run.asks()))
-            record = ExperimentRecord(secrets.token_hex(8), name, setup, "running", now, head=0, written_by=writer)
-            store.create(record)
+            record = ExperimentRecord(secrets.token_hex(8), name, said, "running", now, head=0, written_by=writer)
+            hosted = None if warm is None else HostedExperiment(record, warm)
+            store.create(record, None if warm is None else warm.to_json())
+            if hosted is not None:
+                # A verdict that the log gave at once stands, whatever a later version would have made of it.
+                hosted.save_snapshot(store)
             return record
 
         return self._submit(Errand(create))

@@ -28,7 +28,7 @@ from linkedbandits.errors import (
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.live import AnswerLog, Experiment, Played, Receipt, Upgrade
+from linkedbandits.live import AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
@@ -53,10 +53,10 @@ class HostedExperiment:
     counts the plays that were given up. What commands did waits in memory until :meth:`write`.
     """
 
-    def __init__(self, record: ExperimentRecord) -> None:
-        """As it was created; :meth:`open` brings it up to date."""
+    def __init__(self, record: ExperimentRecord, warm: WarmStart | None = None) -> None:
+        """As it was created, with its log if there is one; :meth:`open` brings it up to date."""
         self.record = record
-        self.experiment: Experiment = record.setup.begin()
+        self.experiment: Experiment = record.setup.begin(warm)
         self.experiment.run.answers.forget_tuples()  # the journal has them
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
@@ -98,6 +98,9 @@ class HostedExperiment:
                 played = HostedExperiment(self.record)._follow_without_policy(store, snapshot.seq)
                 self.experiment.run.recall_first_tries(played.first_tries)
         else:
+            warm = _log_of(store, self.record)
+            if warm is not None:
+                self.experiment.run.start_from(warm)
             upgrades = [entry for entry in self._pages(store) if entry.kind == "upgrade"]
             if upgrades:
                 self._take_all_as_log(store, upgrades[-1])
@@ -111,7 +114,7 @@ class HostedExperiment:
     @classmethod
     def _go_on(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
         """With all that is in the journal as a log for the policy."""
-        hosted = cls(record)
+        hosted = cls(record, _log_of(store, record))
         hosted._take_all_as_log(store)
         hosted._upgrade_to_note = hosted.experiment.run.upgrade
         return hosted
@@ -455,6 +458,12 @@ class HostedExperiment:
         self.abandoned = body["abandoned"]
         self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
+
+
+def _log_of(store: Reading, record: ExperimentRecord) -> WarmStart | None:
+    """The log that an experiment began with."""
+    log = None if record.setup.log is None else store.log(record.id)
+    return None if log is None else WarmStart.from_json(log)
 
 
 def _has_verdict(snapshot: Snapshot) -> bool:

@@ -38,6 +38,10 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE schema_version ADD COLUMN library TEXT;
     ALTER TABLE experiments ADD COLUMN written_by TEXT
     """,
+    # 3: the log that an experiment begins with.
+    """
+    ALTER TABLE experiments ADD COLUMN log {bytes}
+    """,
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -46,8 +46,8 @@ def look_ahead(
 ) -> Outlook:
     """The outlook of an experiment that has used ``plays`` plays; ``deadline`` is on the monotonic clock."""
     goal = policy.goal
-    if goal.delta is None or policy.status_at_stop != "confident":
-        return NOTHING_KNOWN
+    if goal.delta is None or policy.status_at_stop != "confident" or setup.log is not None:
+        return NOTHING_KNOWN  # nor where some plays have come from a log
     # Half a success and half a failure more than were seen: an arm that never succeeded yet is not hopeless.
     means = np.array([(estimate.successes + 0.5) / (estimate.samples + 1) for estimate in estimates])
     k = 1 if goal.in_order else goal.k

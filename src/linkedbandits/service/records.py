@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from linkedbandits.assumptions import Assumption
+from linkedbandits.attempts.log import Which
 from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Experiment
+from linkedbandits.live import Experiment, WarmStart
+from linkedbandits.live.experiment import assumed
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
 
@@ -37,10 +39,29 @@ def check_text(name: str, text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class LogInSetup:
+    """What is said of a log: which attempts may be read, its requests, and the samples of the arms that it has.
+
+    ``assumes_independence`` says that attempts behind failures of others are among them.
+    """
+
+    attempts: Which
+    requests: int
+    samples: int
+    assumes_independence: bool
+
+    @classmethod
+    def of(cls, warm: WarmStart) -> LogInSetup:
+        """Of this one."""
+        return cls(warm.attempts, warm.requests, warm.samples, warm.assumes_independence)
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """What an experiment is created with; it never changes.
 
-    ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer.
+    ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer. ``log``
+    says what the log is, if it begins with one; the log itself is kept apart.
     """
 
     arms: tuple[Label, ...]
@@ -50,11 +71,12 @@ class Setup:
     max_plays: int | None = None
     parallel: int | None = None
     lease_seconds: float = 60.0
+    log: LogInSetup | None = None
 
-    def begin(self) -> Experiment:
-        """A new experiment, or an error that says what is wrong with the set-up."""
+    def begin(self, warm: WarmStart | None = None) -> Experiment:
+        """A new experiment, with the log that belongs to it, or an error that says what is wrong with the set-up."""
         check_positive("lease_seconds", self.lease_seconds, LONGEST_LEASE)
-        return Experiment(
+        begun = Experiment(
             self.arms,
             make_policy(self.policy["name"], self.policy["parameters"]),
             linkage=self.linkage,
@@ -62,22 +84,30 @@ class Setup:
             max_plays=self.max_plays,
             parallel=self.parallel,
         )
+        if warm is not None:
+            begun.run.start_from(warm)
+        return begun
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """What its policy takes for granted."""
         linkage = find_linkage(self.linkage)
         policy = make_policy(self.policy["name"], self.policy["parameters"])
-        return policy.fitted_to(linkage, self.parallel).assumptions(linkage)
+        by_policy = policy.fitted_to(linkage, self.parallel).assumptions(linkage)
+        return assumed(by_policy, self.log is not None and self.log.assumes_independence)
 
     def to_json(self) -> str:
         """As text."""
-        return json.dumps(asdict(self))
+        content = asdict(self)
+        if self.log is None:
+            del content["log"]
+        return json.dumps(content)
 
     @classmethod
     def from_json(cls, text: str) -> Setup:
         """What :meth:`to_json` wrote."""
         content = json.loads(text)
-        return cls(**{**content, "arms": tuple(content["arms"])})
+        log = None if content.get("log") is None else LogInSetup(**content["log"])
+        return cls(**{**content, "arms": tuple(content["arms"]), "log": log})
 
 
 @dataclass(frozen=True, slots=True)

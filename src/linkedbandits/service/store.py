@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import IntArray
@@ -44,6 +44,10 @@ class Reading(Protocol):
 
     def record(self, experiment: str) -> ExperimentRecord:
         """One experiment, or UnknownExperiment."""
+        ...
+
+    def log(self, experiment: str) -> dict[str, Any] | None:
+        """The log that it was created with."""
         ...
 
     def head(self, experiment: str) -> int:
@@ -86,8 +90,8 @@ class Reading(Protocol):
 class Writing(Reading, Protocol):
     """A transaction: all of it is durable when the context ends, or none of it has happened."""
 
-    def create(self, record: ExperimentRecord) -> None:
-        """A new experiment."""
+    def create(self, record: ExperimentRecord, log: dict[str, Any] | None = None) -> None:
+        """A new experiment, with the log that it begins with, ready for JSON."""
         ...
 
     def lock(self, experiment: str, wait: bool = True) -> int:

@@ -117,6 +117,11 @@ class Tables:
         """One experiment, or UnknownExperiment."""
         return _record(self._row_of(f"{_RECORD} WHERE id = ?", experiment))
 
+    def log(self, experiment: str) -> dict[str, Any] | None:
+        """The log that it was created with."""
+        packed = self._row_of("SELECT log FROM experiments WHERE id = ?", experiment)[0]
+        return None if packed is None else unpack_json(packed)
+
     def head(self, experiment: str) -> int:
         """The number of the experiment's last journal entry, or UnknownExperiment."""
         return int(self._row_of("SELECT head FROM experiments WHERE id = ?", experiment)[0])
@@ -126,11 +131,11 @@ class Tables:
         lock = self._dialect.lock if wait else self._dialect.lock_at_once
         return int(self._row_of(f"SELECT head FROM experiments WHERE id = ?{lock}", experiment)[0])
 
-    def create(self, record: ExperimentRecord) -> None:
-        """A new experiment."""
+    def create(self, record: ExperimentRecord, log: dict[str, Any] | None = None) -> None:
+        """A new experiment, with the log that it begins with."""
         self._run(
-            "INSERT INTO experiments (id, name, setup, status, created_at, head, written_by) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO experiments (id, name, setup, status, created_at, head, written_by, log) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             record.id,
             record.name,
             record.setup.to_json(),
@@ -138,6 +143,7 @@ class Tables:
             record.created_at,
             record.head,
             record.written_by,
+            None if log is None else pack_json(log),
         )
 
     def entries(self, experiment: str, after: int, limit: int | None = None) -> list[Entry]:

@@ -16,10 +16,11 @@ from scipy.special import betaincinv
 
 from linkedbandits.assumptions import Assumption
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, Upgrade
+from linkedbandits.live import Estimate, FromLog, Upgrade, WarmStart
 from linkedbandits.model import FloatArray, IntArray, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
+from linkedbandits.service.alarms import NOT_LOOKED_YET, Found
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint
@@ -45,6 +46,8 @@ class Standing:
     evidence: list[float] | None
     upgrade: Upgrade | None
     assumptions: tuple[Assumption, ...]
+    warm: WarmStart | None
+    from_log: FromLog | None
 
 
 def read_standing(hosted: HostedExperiment) -> Standing:
@@ -64,10 +67,12 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         evidence=exp.evidence(),
         upgrade=exp.upgrade,
         assumptions=exp.assumptions,
+        warm=exp.run.warm,
+        from_log=exp.from_log,
     )
 
 
-def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
+def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET) -> dict[str, Any]:
     """The view, ready for JSON, but for its history."""
     record = standing.record
     leading = verdict_data(standing.leading)
@@ -90,6 +95,7 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
         "abandoned": standing.abandoned,
         "late": standing.late,
         "max_plays": record.setup.max_plays,
+        "from_log": None if standing.from_log is None else standing.from_log._asdict(),
         "upgrade": None if standing.upgrade is None else standing.upgrade._asdict(),
         "done": standing.done,
         "verdict": leading if standing.done else None,
@@ -101,6 +107,8 @@ def view_of(standing: Standing, outlook: Outlook) -> dict[str, Any]:
             "estimate_total": total,
             "estimate_left": None if total is None else total - standing.plays,
         },
+        "alarms": [asdict(alarm) for alarm in found.alarms],
+        "alarms_after": found.plays,
     }
 
 

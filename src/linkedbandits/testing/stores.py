@@ -26,6 +26,7 @@ SETUP = Setup(
     lease_seconds=0.125,
 )
 FIRST = ExperimentRecord("first", "Fünf Arme", SETUP, "running", 1_700_000_000.123456, head=0)
+A_LOG = {"attempts": "first", "option": [1, None, "ü"]}
 OTHER = ExperimentRecord("other", "", SETUP, "running", 1_700_000_001.0, head=0)
 ASK = Entry(1, 1_700_000_002.000001, "ask", {"first": 0, "asked": 2, "runs": [[0, 2]], "key": "k'\"; ü"})
 TELL = Entry(2, 1_700_000_003.0, "tell", {"plays": [0, 1], "hits": [4, -1], "receipts": "cs"})
@@ -113,7 +114,7 @@ def _check_written_is_kept(open_store: OpenStore) -> None:
     point = HistoryPoint(2, TELL.at, 2)
     store = open_store()
     with store.writing() as writing:
-        writing.create(OTHER)
+        writing.create(OTHER, A_LOG)
         writing.create(FIRST)
         writing.lock("first")
         writing.add_tuples("first", tuples)
@@ -130,6 +131,8 @@ def _check_written_is_kept(open_store: OpenStore) -> None:
         _require(reading.record("first") == now, "a record must come back as written, with what was appended last")
         _require(reading.head("first") == 3, "the head must be that of the last entry")
         _require(reading.records() == [now, OTHER], "records must come oldest first")
+        logs = [reading.log("other"), reading.log("first")]
+        _require(logs == [A_LOG, None], "the log of an experiment must come back as written")
         heads = [("first", 3, "paused"), ("other", 0, "running")]
         _require(reading.heads() == heads, "heads must be those of the records, in the same order")
         _require(reading.entries("first", 0) == [ASK, TELL, PAUSE], "the journal must come back in order, exactly")

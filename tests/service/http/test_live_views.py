@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service.alarms import Alarms
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.live_views import LiveViews
 from linkedbandits.service.http.stream import Channel
@@ -135,7 +136,7 @@ def test_a_new_outlook_is_shown_without_looking_at_the_experiment_again(often, d
 
     async def watch():
         outlooks = Outlooks()
-        views = LiveViews(store, desk, asyncio.wrap_future, outlooks, asyncio.Event())
+        views = LiveViews(store, desk, asyncio.wrap_future, outlooks, Alarms(store), asyncio.Event())
         async with aclosing(views.view_events(experiment, 0)) as events:
             first = await anext(events)
             outlooks.outlook = Outlook(2.0, 300.0)
@@ -154,7 +155,7 @@ def test_an_experiment_is_watched_until_the_last_viewer_has_left(often, desk, st
     experiment, other = create(desk), create(desk)
 
     async def watch():
-        views = LiveViews(store, desk, asyncio.wrap_future, Outlooks(), asyncio.Event())
+        views = LiveViews(store, desk, asyncio.wrap_future, Outlooks(), Alarms(store), asyncio.Event())
         never_begun = views.view_events(other, 0)
         async with aclosing(views.view_events(experiment, 0)) as staying:
             await anext(staying)

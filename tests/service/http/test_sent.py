@@ -10,7 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 import linkedbandits as lb
+from linkedbandits.attempts.alarms import watch
 from linkedbandits.live import Estimate
+from linkedbandits.service.alarms import Found
 from linkedbandits.service.http import sent
 from linkedbandits.service.http.problems import problem_of
 from linkedbandits.service.outlook import Outlook
@@ -51,8 +53,11 @@ def a_view():
     exp.tell(exp.ask().id, None)
     record = ExperimentRecord("x", "x", SETUP, "running", 5.0, 42)
     standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3))
-    upgraded = dataclasses.replace(standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0))
-    return view_of(upgraded, Outlook(1.0, 2.0)) | {"history": [(1, 0.5, 1)]}
+    upgraded = dataclasses.replace(
+        standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
+    )
+    drifts = lb.Attempts.from_plays([(("a",), "a")] * 90 + [(("a",), None)] * 90)
+    return view_of(upgraded, Outlook(1.0, 2.0), Found(watch(drifts), 1)) | {"history": [(1, 0.5, 1)]}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,9 @@ def a_view():
         (sent.ArmsView, lambda view: view["arms"]),
         (sent.OutlookView, lambda view: view["outlook"]),
         (sent.UpgradeView, lambda view: view["upgrade"]),
+        (sent.FromLogView, lambda view: view["from_log"]),
+        (sent.AlarmView, lambda view: view["alarms"][0]),
+        (sent.RateView, lambda view: view["alarms"][0]["before"]),
         (sent.GoalView, lambda view: view["goal"]),
         (sent.PolicyView, lambda view: view["policy"]),
     ],

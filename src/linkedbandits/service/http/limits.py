@@ -54,7 +54,9 @@ class BodyLimit:
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self._most:
-                raise RequestTooLarge(f"the request is larger than {self._most} bytes; send a smaller batch")
+                raise RequestTooLarge(
+                    f"the request is larger than {self._most} bytes; send a smaller batch, or the last part of a log"
+                )
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": b"".join(parts), "more_body": False}
 

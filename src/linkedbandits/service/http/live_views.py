@@ -12,6 +12,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from linkedbandits.errors import StoreUnavailable
+from linkedbandits.service.alarms import Alarms, Found
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.stream import Channel, StreamState, list_events, view_events
@@ -21,6 +22,8 @@ from linkedbandits.service.store import Store
 from linkedbandits.service.view import Standing, history_rows, read_standing, summary_of, summary_of_damaged, view_of
 
 LIST_TICK_SECONDS = 1.0
+SECONDS_FOR_ALARMS = 2.0
+"""How long a single view waits until alarms have been looked for once."""
 
 Bring = Callable[[Future[Any]], asyncio.Future[Any]]
 
@@ -28,11 +31,14 @@ Bring = Callable[[Future[Any]], asyncio.Future[Any]]
 class LiveViews:
     """Knows what is being watched, and how to look at it."""
 
-    def __init__(self, store: Store, desk: Desk, bring: Bring, outlooks: Outlooks, closing: asyncio.Event) -> None:
+    def __init__(
+        self, store: Store, desk: Desk, bring: Bring, outlooks: Outlooks, alarms: Alarms, closing: asyncio.Event
+    ) -> None:
         self._store = store
         self._desk = desk
         self._bring = bring
         self._outlooks = outlooks
+        self._alarms = alarms
         self._closing = closing
         self._channels: dict[str, Channel] = {}
         self._list = Channel(self._look_at_all, LIST_TICK_SECONDS)
@@ -46,7 +52,9 @@ class LiveViews:
     async def view(self, experiment: str) -> bytes:
         """The present view, with all of its history."""
         standing = await self._standing(experiment)
-        state = await asyncio.to_thread(_state_of, standing, self._outlook(standing))
+        if self._found(standing).plays is None:
+            await asyncio.to_thread(self._alarms.wait_for_the_first, experiment, SECONDS_FOR_ALARMS)
+        state = await asyncio.to_thread(_state_of, standing, self._outlook(standing), self._found(standing))
         return state.with_history(await self._history(experiment, 0, state.head))
 
     async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
@@ -70,13 +78,13 @@ class LiveViews:
     async def _look_at(self, experiment: str, last: StreamState | None) -> StreamState | None:
         record = await self._bring(self._desk.record(experiment))
         if last is not None and last.shows is not None and last.head == record.head:
-            standing, before = last.shows  # only the outlook may be new
+            standing, *shown = last.shows[0], last.shows[1], last.shows[2].alarms
         else:
-            standing, before = await self._standing(experiment), None
-        outlook = self._outlook(standing)
-        if outlook == before:
+            standing, shown = await self._standing(experiment), []
+        outlook, found = self._outlook(standing), self._found(standing)  # of an experiment that stands still, all news
+        if [outlook, found.alarms] == shown:
             return None
-        return await asyncio.to_thread(_state_of, standing, outlook)
+        return await asyncio.to_thread(_state_of, standing, outlook, found)
 
     async def _look_at_all(self, last: StreamState | None) -> StreamState | None:
         heads = await asyncio.to_thread(self._read_heads)
@@ -113,6 +121,10 @@ class LiveViews:
         setup = standing.record.setup
         return self._outlooks.latest(standing.record.id, standing.estimates, standing.policy, setup, standing.plays)
 
+    def _found(self, standing: Standing) -> Found:
+        record = standing.record
+        return self._alarms.latest(record.id, record.setup.arms, standing.warm, standing.plays, standing.done)
+
     async def _history(self, experiment: str, after: int, head: int) -> bytes:
         """The points behind journal number ``after``, up to ``head``, as JSON."""
         return await asyncio.to_thread(self._read_history, experiment, after, head)
@@ -123,5 +135,6 @@ class LiveViews:
         return to_json(history_rows(points, head))
 
 
-def _state_of(standing: Standing, outlook: Outlook) -> StreamState:
-    return StreamState(standing.record.head, to_json(view_of(standing, outlook)), (standing, outlook))
+def _state_of(standing: Standing, outlook: Outlook, found: Found) -> StreamState:
+    body = to_json(view_of(standing, outlook, found))
+    return StreamState(standing.record.head, body, (standing, outlook, found))

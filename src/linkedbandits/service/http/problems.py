@@ -29,6 +29,7 @@ _STATUS: dict[type[LinkedBanditError], int] = {
     errors.RequestTooLarge: 413,
     errors.KeyReused: 422,
     errors.HitNotInPlay: 422,
+    errors.InvalidAttempts: 422,
     errors.InvalidLabels: 422,
     errors.InvalidParameter: 422,
     errors.LinkageMismatch: 422,

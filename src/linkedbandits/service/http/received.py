@@ -70,6 +70,16 @@ else:
     LinkageName = Literal[tuple(LINKAGES)]  # so that the schema names those that there are
 
 
+class LoggedRequest(Received):
+    """A request of a log: the options as they were offered, and the one that worked, or null.
+
+    What comes after the hit was not tried.
+    """
+
+    order: list[ReceivedLabel] = Field(min_length=1, max_length=MOST_ARMS)
+    hit: ReceivedLabel | None
+
+
 class NewExperiment(Received):
     """An experiment to open."""
 
@@ -100,6 +110,19 @@ class NewExperiment(Received):
         gt=0,
         le=LONGEST_LEASE,
         description="A play that is not answered in this time goes back.",
+    )
+    log: list[LoggedRequest] | None = Field(
+        default=None,
+        description="Requests from before, in the order they came, whose choice used the past alone: what they decide "
+        "is not played. If it is too large for one body, send the last part of it.",
+    )
+    log_attempts: Literal["first", "duels", "all"] = Field(
+        default="first",
+        description="What of the log may be read: first attempts, the first two options of each request (for "
+        "linked-duels), or all attempts, if options are independent.",
+    )
+    log_others: Literal["refuse", "ignore"] = Field(
+        default="refuse", description="What becomes of options in the log that are no arms."
     )
 
 

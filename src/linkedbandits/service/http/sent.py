@@ -33,6 +33,15 @@ class AssumptionOut(BaseModel):
     remedy: str = Field(description="What to use where it does not hold.")
 
 
+class LogOut(BaseModel):
+    """The log that an experiment began with."""
+
+    attempts: Literal["first", "duels", "all"] = Field(description="Which attempts of it may be read.")
+    requests: int
+    samples: int = Field(description="Samples of the arms in it that may be read; pairs, if those are what is read.")
+    assumes_independence: bool = Field(description="Are attempts among them that others had failed before?")
+
+
 class ExperimentInfo(BaseModel):
     """An experiment, as it was opened, and where it stands."""
 
@@ -49,6 +58,7 @@ class ExperimentInfo(BaseModel):
     max_plays: int | None
     parallel: int | None
     lease_seconds: float
+    log: LogOut | None = Field(description="What it began with, where that is a log; the view says how much was read.")
     created_at: float = Field(description="Unix time, in seconds.")
     head: int = Field(description="The number of its last journal entry.")
 
@@ -203,6 +213,37 @@ class UpgradeView(BaseModel):
     others: int = Field(description="Plays before that which are in the estimates alone.")
 
 
+class FromLogView(BaseModel):
+    """What was read of the log that the experiment began with."""
+
+    attempts: Literal["first", "duels", "all"] = Field(description="Which attempts of the log may be read.")
+    requests: int = Field(description="Requests in the log.")
+    samples: int = Field(description="Samples of the arms in it that may be read; pairs, if those are what is read.")
+    read: int = Field(description="How many of them the decision has used so far.")
+
+
+class RateView(BaseModel):
+    """How often attempts worked."""
+
+    successes: int
+    attempts: int
+
+
+class AlarmView(BaseModel):
+    """What is on record that a verdict could not bear, and what to do about it."""
+
+    kind: Literal["drift", "dependence", "position", "memory"]
+    option: SentLabel
+    log10_evidence: float = Field(description="The most evidence that was reached, as a power of ten.")
+    level: float = Field(description="The evidence that it took.")
+    since: int = Field(description="The request with which it began; those of a log that it began with come first.")
+    noticed: int = Field(description="The request at which it was noticed.")
+    before: RateView
+    after: RateView
+    sentence: str
+    remedy: str
+
+
 class GoalView(BaseModel):
     """What its policy looks for."""
 
@@ -235,6 +276,7 @@ class View(BaseModel):
     abandoned: int
     late: int
     max_plays: int | None
+    from_log: FromLogView | None
     upgrade: UpgradeView | None
     done: bool
     verdict: VerdictOut | None
@@ -242,6 +284,8 @@ class View(BaseModel):
     only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
     outlook: OutlookView
+    alarms: list[AlarmView] = Field(description="What speaks against what a verdict needs; looked for now and then.")
+    alarms_after: int | None = Field(description="Plays told when alarms were last looked for; null if not yet.")
     history: list[tuple[int, float, int]] = Field(description="Journal number, Unix time, plays.")
 
 

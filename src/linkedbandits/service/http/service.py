@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeVar
 
+from linkedbandits.service.alarms import Alarms
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.access import Guard
@@ -66,7 +67,8 @@ class Service:
         )
         self.open_streams = OpenStreams(self.guard, self.metrics)
         self.outlooks = Outlooks(clock)
-        self.live_views = LiveViews(store, self.desk, self.bring, self.outlooks, self.closing)
+        self.alarms = Alarms(store, clock)
+        self.live_views = LiveViews(store, self.desk, self.bring, self.outlooks, self.alarms, self.closing)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -82,6 +84,7 @@ class Service:
                 await watch
             await asyncio.to_thread(self.desk.stop)
             await asyncio.to_thread(self.outlooks.close)
+            await asyncio.to_thread(self.alarms.close)
 
     async def read(self, experiment: str, function: Callable[[HostedExperiment], T]) -> T:
         """What a function finds in an experiment, at a moment when nothing changes."""

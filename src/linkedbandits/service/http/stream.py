@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from linkedbandits.service.alarms import Found
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.view import Standing
@@ -33,7 +34,7 @@ class StreamState:
 
     head: int
     body: bytes
-    shows: tuple[Standing, Outlook] | None = None
+    shows: tuple[Standing, Outlook, Found] | None = None
     _histories: dict[int, asyncio.Future[bytes]] = field(default_factory=dict)
 
     def with_history(self, points: bytes) -> bytes:

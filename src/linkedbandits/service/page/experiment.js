@@ -1,5 +1,6 @@
 // One experiment: takes in the views of its stream, and lets every section of the page show its part of the last one.
 
+import { Alarms, newAlarms } from "./alarms.js";
 import { ArmsOverview } from "./arms-overview.js";
 import { ArmsTable } from "./arms-table.js";
 import { readArms } from "./arms.js";
@@ -25,6 +26,7 @@ export class ExperimentPage {
     this.#parts = parts;
     this.#sections = [
       new Headline(parts),
+      new Alarms(parts),
       new Outlook(parts),
       new ArmsTable(parts),
       new ArmsOverview(parts),
@@ -55,9 +57,13 @@ export class ExperimentPage {
     const view = this.#view;
     const { word } = standing(view);
     document.title = `${view.done ? `✓ ${answerOf(view)}` : `${count(view.plays)} plays`} · ${view.name}`;
-    if (before === null) return;
-    if (view.done && !before.done) announce(`${word} after ${count(view.verdict.plays)} plays: ${answerOf(view)}`);
-    else if (view.status !== before.status) announce(`This experiment is now: ${word}`);
+    const alarm = newAlarms(view, before);
+    let said = "";
+    if (before !== null && view.done && !before.done) {
+      said = `${word} after ${count(view.verdict.plays)} plays: ${answerOf(view)}`;
+    } else if (before !== null && view.status !== before.status) said = `This experiment is now: ${word}`;
+    const message = [said, alarm].filter(Boolean).join(". ");
+    if (message !== "") announce(message);
   }
 
   #render() {

@@ -37,13 +37,25 @@ export class Headline {
     setAttribute(headline, "data-kind", standing(view).kind);
     setText(question, questionOf(view, arms));
     setText(this.#parts["headline-kind"], kind);
-    setText(answer, view.plays === 0 ? "No plays yet" : answerOf(view));
+    setText(answer, begun(view) ? answerOf(view) : "No plays yet");
     setText(this.#parts["answer-detail"], detail);
     const assumed = assumedBy(view);
     setText(this.#parts.assumed, assumed);
     setHidden(this.#parts.assumed, assumed === "");
-    setText(this.#parts["answer-note"], [note.trim(), upgradeNote(view.upgrade)].filter(Boolean).join(" "));
+    const notes = [note.trim(), logNote(view.from_log), upgradeNote(view.upgrade)];
+    setText(this.#parts["answer-note"], notes.filter(Boolean).join(" "));
   }
+}
+
+/** Has anything been told, or read from a log? */
+const begun = ({ plays, from_log: log }) => plays > 0 || (log?.read ?? 0) > 0;
+
+/** What was read of the log that the experiment began with. */
+export function logNote(log) {
+  if (!log) return "";
+  const what = { first: "first tries", duels: "pairs", all: "tries" }[log.attempts];
+  return `Began with a log of ${plural(log.requests, "request")}: ${count(log.read)} of its ${count(log.samples)} ${what} ` +
+    "were used.";
 }
 
 function questionOf({ linkage_words: tried, goal }, { size }) {
@@ -56,7 +68,7 @@ function questionOf({ linkage_words: tried, goal }, { size }) {
 }
 
 function wordsFor(view, arms) {
-  if (view.plays === 0) return unplayed(view);
+  if (!begun(view)) return unplayed(view);
   return view.done ? decided(view, arms) : undecided(view, arms);
 }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.errors import LinkedBanditError
+from linkedbandits.live import WarmStart
 from linkedbandits.service.http.logs import log_event
 from linkedbandits.service.http.received import NewExperiment
 from linkedbandits.service.http.routes.documented import refusals
@@ -34,13 +37,15 @@ def experiment_routes(service: Service) -> APIRouter:
             parallel=new.parallel,
             lease_seconds=new.lease_seconds,
         )
-        record = await service.bring(service.desk.create(setup, new.name))
+        warm = None if new.log is None else await asyncio.to_thread(_warm_start, new)
+        record = await service.bring(service.desk.create(setup, new.name, warm))
         log_event(
             "experiment-created",
             experiment=record.id,
             arms=len(setup.arms),
             policy=setup.policy["name"],
-            assumes=[assumption.name for assumption in setup.assumptions()],
+            assumes=[assumption.name for assumption in record.setup.assumptions()],
+            logged_requests=0 if warm is None else warm.requests,
         )
         response.headers["Location"] = f"/v1/experiments/{record.id}"
         return _info(record)
@@ -83,6 +88,11 @@ def experiment_routes(service: Service) -> APIRouter:
     return router
 
 
+def _warm_start(new: NewExperiment) -> WarmStart:
+    log = AttemptLog.from_plays((tuple(logged.order), logged.hit) for logged in new.log or ())
+    return WarmStart.of(log, new.arms, new.log_attempts, new.log_others)
+
+
 def _info(record: ExperimentRecord) -> ExperimentInfo:
     setup = record.setup
     return ExperimentInfo.model_validate(
@@ -98,6 +108,7 @@ def _info(record: ExperimentRecord) -> ExperimentInfo:
             "max_plays": setup.max_plays,
             "parallel": setup.parallel,
             "lease_seconds": setup.lease_seconds,
+            "log": None if setup.log is None else asdict(setup.log),
             "created_at": record.created_at,
             "head": record.head,
         }

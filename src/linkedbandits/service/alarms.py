@@ -1,0 +1,173 @@
+"""Alarms of experiments that are being watched: what was played is looked at now and then, apart from all else.
+
+What was played is read from the journal, each part once, by a thread of its own. So asks and tells wait for none of it.
+A look takes time that grows with what is on record; there is another one when a twentieth more has been played, and
+looks never take more than a small share of the time.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic, sleep
+
+import numpy as np
+
+from linkedbandits.attempts.alarms import Alarm, watch
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.live import WarmStart
+from linkedbandits.live.answer_log import GIVEN_UP, WAITING, attempts_of, joined
+from linkedbandits.model import IntArray, Label
+from linkedbandits.service.records import Entry
+from linkedbandits.service.store import Reading, Store
+
+ALPHA = 0.01
+"""How likely any alarm is in an experiment with nothing to alarm about, however often it is looked at."""
+GROWTH = 0.05
+"""There is another look when so much more has been told, as a share;"""
+LEAST_SECONDS_BETWEEN = 3.0
+"""and not sooner, for one experiment."""
+SHARE_OF_TIME = 0.05
+"""How much of the time looks at one experiment may take; all together they take half of it at most."""
+PAGE = 200
+"""Entries of a journal that are read at a time, with a short pause behind each."""
+MOST_REMEMBERED = 50
+"""Experiments of which what was played is remembered: eight bytes a play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The alarms of an experiment of which so many plays had been told; None before the first look."""
+
+    alarms: tuple[Alarm, ...] = ()
+    plays: int | None = None
+
+
+NOT_LOOKED_YET = Found()
+
+
+class Record:
+    """What was played in an experiment, as far as its journal has been read."""
+
+    def __init__(self) -> None:
+        self.head = 0
+        self._hits = array("i")
+        self._numbers = array("i")
+        self._tuples: list[IntArray] = []
+        self._places: dict[int, int] = {}  # in the list, by the number in the journal
+
+    def read(self, store: Store, experiment: str) -> None:
+        """Follow the journal to its end."""
+        while True:
+            with store.reading() as reading:
+                entries = reading.entries(experiment, self.head, PAGE)
+                self._read_tuples(reading, experiment, entries)
+            for entry in entries:
+                self._follow(entry)
+            if len(entries) < PAGE:
+                return
+            sleep(0.001)  # others are at work in this process
+
+    def attempts(self, labels: Sequence[Label]) -> AttemptLog:
+        """As :meth:`linkedbandits.Experiment.attempts` has them."""
+        return attempts_of(np.array(self._hits), np.array(self._numbers), self._tuples, labels)
+
+    def _read_tuples(self, reading: Reading, experiment: str, entries: Sequence[Entry]) -> None:
+        asked = {number for entry in entries if entry.kind == "ask" for number, _ in entry.body["runs"]}
+        missing = asked - self._places.keys()
+        if missing:
+            for number, arms in reading.tuples(experiment, missing).items():
+                self._places[number] = len(self._tuples)
+                self._tuples.append(arms)
+
+    def _follow(self, entry: Entry) -> None:
+        body = entry.body
+        if entry.kind == "ask":
+            for number, times in body["runs"]:
+                self._numbers.extend([self._places[number]] * times)
+                self._hits.extend([WAITING] * times)
+        elif entry.kind == "tell":
+            for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
+                self._hits[play] = GIVEN_UP if letter == "l" else hit
+        elif entry.kind == "abandon":
+            for play in body["plays"]:
+                self._hits[play] = GIVEN_UP
+        self.head = entry.seq
+
+
+@dataclass
+class _Kept:
+    found: Found = NOT_LOOKED_YET
+    next_at: float = -math.inf
+    record: Record = field(default_factory=Record)
+    looked: threading.Event = field(default_factory=threading.Event)
+
+
+class Alarms:
+    """The latest alarms of every experiment that is looked at; new ones are looked for in the background."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="alarms")
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._running: Future[None] | None = None
+        self._running_for: str | None = None
+        self._next_at = -math.inf
+
+    def latest(self, experiment: str, labels: Sequence[Label], warm: WarmStart | None, plays: int, done: bool) -> Found:
+        """What is known now. Starts to look again, if it is time for that and enough was told since."""
+        kept = self._kept.setdefault(experiment, _Kept())
+        self._kept.move_to_end(experiment)
+        now = self._clock()
+        free = self._running is None or self._running.done()
+        if free and _due(kept.found.plays, plays, done, warm is not None) and now >= max(kept.next_at, self._next_at):
+            while len(self._kept) > MOST_REMEMBERED:
+                self._kept.popitem(last=False)
+            self._running_for = experiment
+            self._running = self._worker.submit(self._look, kept, experiment, labels, warm, plays)
+        return kept.found
+
+    def wait_for_the_first(self, experiment: str, seconds: float) -> None:
+        """If the experiment is being looked at, wait until that is done, or so long."""
+        kept = self._kept.get(experiment)
+        if kept is not None and self._running_for == experiment:
+            kept.looked.wait(seconds)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._worker.shutdown(wait=True, cancel_futures=True)
+
+    def _look(self, kept: _Kept, experiment: str, labels: Sequence[Label], warm: WarmStart | None, plays: int) -> None:
+        start = monotonic()
+        try:
+            kept.record.read(self._store, experiment)
+            played = kept.record.attempts(labels)
+            log = played if warm is None else joined(warm.as_log(labels), played)
+            kept.found = Found(watch(log, ALPHA), plays)
+        except BaseException:
+            kept.record = Record()  # whatever came in between: read it anew
+            raise
+        finally:
+            took = monotonic() - start
+            kept.next_at = self._clock() + max(LEAST_SECONDS_BETWEEN, took / SHARE_OF_TIME)
+            self._next_at = self._clock() + took
+            kept.looked.set()
+
+
+def _due(before: int | None, plays: int, done: bool, has_log: bool) -> bool:
+    """Is it worth another look? In the end there is a last one.
+
+    >>> _due(None, 0, False, False), _due(100, 104, False, False), _due(100, 106, False, False)
+    (False, False, True)
+    >>> _due(None, 0, False, True), _due(100, 104, True, False), _due(104, 104, True, False)
+    (True, True, False)
+    """
+    if before is None:
+        return plays > 0 or has_log
+    return plays != before if done else plays > (1 + GROWTH) * before

@@ -1,0 +1,175 @@
+"""Alarms of a service's experiments: those of the experiment itself, found apart from all who play."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.service import alarms
+from linkedbandits.service.alarms import MOST_REMEMBERED, NOT_LOOKED_YET, Alarms, Found, Record
+from linkedbandits.service.client import Client
+from linkedbandits.service.desk import Desk
+from tests.support.service_parts import SETUP, create
+from tools.waiting import SECONDS, until
+
+ARMS = SETUP.arms
+
+
+def play(desk, experiment, batches, works, first=0):
+    """In batches of ten, of which one is given up and one is told late."""
+    for batch in range(batches):
+        asked = desk.ask(experiment, 10).result().plays
+        told = [(play.id, next((arm for arm in play.arms if works(play.id, arm)), None)) for play in asked]
+        if batch % 3 == 1 and len(told) > 3:
+            desk.abandon(experiment, [told[0][0], told[1][0]]).result()
+            told = [*told[2:], told[1]]
+        desk.tell(experiment, told).result()
+
+
+def no_more_than(mean):
+    """Outcomes that keep near to a mean, whatever is tried."""
+    return lambda play, arm: (play * 7919 + ARMS.index(arm) * 31) % 100 < 100 * mean
+
+
+def drifting(play, arm):
+    return (play * 7919 + ARMS.index(arm) * 31) % 100 < (10 if play < 400 else 70)
+
+
+SLOW = {"name": "uniform-sampling", "parameters": {"samples": 5000}}
+
+
+@pytest.mark.parametrize("page", [1, 7, 200])
+def test_what_the_journal_has_is_what_the_experiment_has_on_record(desk, store, monkeypatch, page):
+    monkeypatch.setattr(alarms, "PAGE", page)
+    experiment = create(desk, policy=SLOW, linkage="free")
+    alone = lb.Experiment(ARMS, lb.UniformSampling(samples=5000), linkage="free")
+    record = Record()
+    for step in range(4):
+        for _ in range(5):
+            asked = desk.ask(experiment, 4).result().plays
+            assert [alone.ask() for _ in range(4)] == list(asked)
+            desk.abandon(experiment, [asked[1].id]).result()
+            alone.abandon(asked[1].id)
+            told = [
+                (play.id, play.arms[play.id % 2] if play.id % 3 else None) for play in asked[: 3 if step == 3 else 4]
+            ]
+            desk.tell(experiment, told).result()
+            for each, hit in told:
+                alone.tell(each, hit)
+        record.read(store, experiment)
+        found, expected = record.attempts(ARMS), alone.attempts()
+        for column in ("request", "option", "success", "second"):
+            assert getattr(found, column).tolist() == getattr(expected, column).tolist()
+
+
+def test_alarms_are_those_of_the_experiment(desk, store):
+    experiment = create(desk, policy=SLOW, linkage="free")
+    play(desk, experiment, 80, drifting)
+    found = Alarms(store)
+    assert found.latest(experiment, ARMS, None, 800, False) == NOT_LOOKED_YET
+    found.wait_for_the_first(experiment, SECONDS)
+    first, *_ = found.latest(experiment, ARMS, None, 800, False).alarms
+    assert (first.kind, first.option) == ("drift", "north")
+    assert 300 < first.since < 420
+    found.close()
+
+
+def test_a_quiet_experiment_has_none(desk, store):
+    experiment = create(desk, policy=SLOW, linkage="single")
+    play(desk, experiment, 30, no_more_than(0.3))
+    found = Alarms(store)
+    found.latest(experiment, ARMS, None, 300, False)
+    found.wait_for_the_first(experiment, SECONDS)
+    assert found.latest(experiment, ARMS, None, 300, False) == Found((), 300)
+    found.close()
+
+
+def test_there_is_another_look_when_enough_was_told_and_not_all_the_time(store, monkeypatch):
+    looks, release, now = [], threading.Event(), [0.0]
+    monkeypatch.setattr(Record, "read", lambda self, store, experiment: looks.append(experiment))
+    monkeypatch.setattr(alarms, "watch", lambda log, alpha: (release.wait(SECONDS), ())[1])
+    found = Alarms(store, lambda: now[0])
+
+    def look(plays, done=False, experiment="x"):
+        found.latest(experiment, ARMS, None, plays, done)
+        if found._running is not None:
+            found._running.result(SECONDS)
+        return found.latest(experiment, ARMS, None, plays, done).plays
+
+    assert found.latest("x", ARMS, None, 0, False) == NOT_LOOKED_YET
+    found.latest("x", ARMS, None, 100, False)
+    found.latest("y", ARMS, None, 100, False)  # one at a time, and nobody waits for it
+    assert looks == ["x"]
+    found.wait_for_the_first("y", SECONDS)
+    release.set()
+    assert look(100) == 100
+    now[0] += 1e6
+    assert look(104) == 100  # not enough more
+    assert look(106) == 106
+    assert look(200) == 106  # too soon
+    now[0] += 1e6
+    assert look(200) == 200
+    now[0] += 1e6
+    assert look(201, done=True) == 201  # the last look
+    now[0] += 1e6
+    assert look(201, done=True) == 201
+    assert looks == ["x"] * 4
+    for number in itertools.islice(itertools.count(), MOST_REMEMBERED + 5):
+        now[0] += 1e6
+        look(10, experiment=f"other {number}")
+    assert len(found._kept) <= MOST_REMEMBERED + 1
+    found.close()
+
+
+def test_after_a_failure_it_is_read_anew(desk, store, monkeypatch):
+    experiment = create(desk, policy=SLOW, linkage="single")
+    play(desk, experiment, 5, no_more_than(0.3))
+    now = [0.0]
+    found = Alarms(store, lambda: now[0])
+    watch = alarms.watch
+    monkeypatch.setattr(alarms, "watch", lambda log, alpha: 1 / 0)
+    found.latest(experiment, ARMS, None, 50, False)
+    with pytest.raises(ZeroDivisionError):
+        found._running.result(SECONDS)
+    assert found.latest(experiment, ARMS, None, 50, False) == NOT_LOOKED_YET
+    monkeypatch.setattr(alarms, "watch", watch)
+    now[0] += 1e6
+    found.latest(experiment, ARMS, None, 50, False)
+    found._running.result(SECONDS)
+    assert found.latest(experiment, ARMS, None, 50, False) == Found((), 50)
+    found.close()
+
+
+def test_nobody_who_plays_waits_for_a_look(store, monkeypatch):
+    """The desk answers while a look takes as long as it likes."""
+    release = threading.Event()
+    monkeypatch.setattr(alarms, "watch", lambda log, alpha: (release.wait(SECONDS), ())[1])
+    found = Alarms(store)
+    with Desk(store) as desk:
+        experiment = create(desk, policy=SLOW)
+        found.latest(experiment, ARMS, None, 1, False)
+        asked = desk.ask(experiment).result().plays[0]
+        assert desk.tell(experiment, [(asked.id, None)]).result().receipts == ("counted",)
+        assert found.latest(experiment, ARMS, None, 1, False) == NOT_LOOKED_YET
+    release.set()
+    found.close()
+
+
+def test_a_view_has_the_alarms_and_so_have_the_clients(service):
+    with Client(service.url) as client:
+        exp = client.create("drifting", ARMS, lb.UniformSampling(samples=5000), linkage="single")
+        assert exp.alarms() == ()
+        for _ in range(20):
+            asked = exp.ask_many(50)
+            exp.tell_many([(play.id, play.arms[0] if play.id < 500 else None) for play in asked])
+        until(lambda: exp.alarms() != (), "an alarm")
+        first, *_ = exp.alarms()
+        assert (first.kind, first.option) == ("drift", "north")
+        assert 490 <= first.since <= 510
+        assert first.after.successes == 0
+        view = service.http.get(f"/v1/experiments/{exp.id}/view").json()
+        assert view["alarms"][0]["sentence"] == first.sentence
+        assert view["alarms_after"] <= view["plays"] == 1000
