@@ -15,7 +15,6 @@ import linkedbandits as lb
 from linkedbandits.attempts.alarms import watch
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.live import Played, Run, WarmStart
-from linkedbandits.live.pair_log import PairLog
 from tests.attempts.test_log import plays as made_plays
 from tests.support.every_policy import EVERY_POLICY, of_as_many_arms, playable, policy_id
 
@@ -172,32 +171,6 @@ def test_what_is_assumed_is_said():
 
 
 # ---------------------------------------------------------------------------------------------------------- duels
-
-
-@given(made_plays("abc"), st.lists(st.tuples(st.permutations([0, 1, 2]), st.integers(0, 4)), max_size=8))
-def test_pairs_are_read_in_the_order_of_the_log_and_once(made, asked):
-    log = lb.Attempts.from_plays(made, options="abc")
-    pairs = WarmStart.of(log, "abc", "duels", "refuse").pairs()
-    rows: dict[tuple[int, int], list[int]] = {}
-    for order, hit in made:
-        if len(order) > 1:
-            end = order[:2].index(hit) if hit in order[:2] else 2
-            rows.setdefault(("abc".index(order[0]), "abc".index(order[1])), []).append(end)
-    assert pairs.size == sum(map(len, rows.values()))
-    samples = np.zeros(3, dtype=int)
-    for (first, second, _), most in asked:
-        row = rows.get((first, second), [])
-        expected, rows[first, second] = row[:most], row[most:]
-        assert pairs.take(np.array([first, second]), most).tolist() == [expected.count(end) for end in range(3)]
-        samples[first] += len(expected)
-        samples[second] += len(expected) - expected.count(0)
-    assert pairs.counts()[0].tolist() == samples.tolist()
-    assert pairs.read == pairs.size - sum(map(len, rows.values()))
-
-
-def test_an_empty_log_of_pairs_has_nothing():
-    nothing = np.zeros(0, dtype=np.int64)
-    assert PairLog(3, nothing, nothing, nothing).take(np.array([0, 1]), 4).tolist() == [0, 0, 0]
 
 
 class PairTapes:

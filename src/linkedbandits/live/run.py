@@ -379,7 +379,8 @@ class Run:
         tuple are as good as new ones, taken in their order. A log that the other one began with is read again, first.
         """
         arms = self._samples.size
-        self._state, self.decision = self._first_state(), None
+        if self.warm is not None:  # which may have been read already
+            self._state, self.decision = self._first_state(), None
         self.answers = played.answers
         self.plays, self.late = played.plays, played.late
         self._given_up = played.given_up
