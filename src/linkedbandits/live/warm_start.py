@@ -64,7 +64,7 @@ class WarmStart:
         """A log for an experiment with these arms, or an error that says why it cannot be used."""
         if not isinstance(log, AttemptLog):
             raise InvalidParameter(
-                f"log={log!r} is no log of attempts; make one with AttemptLog.from_plays, or read_attempts for a file"
+                f"log={log!r} is no log of attempts; make one with Attempts.from_plays, or read_attempts for a file"
             )
         check_attempts(attempts)
         if others not in ("refuse", "ignore"):
