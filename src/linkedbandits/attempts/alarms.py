@@ -395,7 +395,7 @@ class Offset:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference. AttemptLog that were first are in both estimates, so it comes from the others' share."""
+        """Of the difference. Attempts that were first are in both estimates, so it comes from the others' share."""
         behind = Rate(self.every.successes - self.first.successes, self.every.attempts - self.first.attempts)
         if not behind.attempts:
             return 0.0

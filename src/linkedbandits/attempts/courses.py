@@ -160,7 +160,7 @@ def _of_option(log: AttemptLog, number: int, at: npt.NDArray[Any]) -> OfOption:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """AttemptLog of a claim in log order: the request and outcome of each, and its group, known before its outcome."""
+    """Attempts of a claim in log order: the request and outcome of each, and its group, known before its outcome."""
 
     request: npt.NDArray[Any]
     success: BoolArray
@@ -168,7 +168,7 @@ class Groups:
     groups: int
 
     def totals(self) -> tuple[IntArray, IntArray]:
-        """AttemptLog and successes of each group in the whole log."""
+        """Attempts and successes of each group in the whole log."""
         tried = np.bincount(self.group, minlength=self.groups)
         return tried, np.bincount(self.group[self.success], minlength=self.groups)
 
@@ -203,7 +203,7 @@ def memory_groups(option: OfOption) -> Groups:
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """AttemptLog behind two or three failures, a group for each order in which options failed.
+    """Attempts behind two or three failures, a group for each order in which options failed.
 
     The groups of a set of options stand together: ``set_of`` numbers the set of each group. ``weights`` are those of
     the sets. ``example`` is one attempt of each group, by its place among those of the option.
@@ -339,7 +339,7 @@ def memory_evidence(option: OfOption) -> Evidence:
 
 
 def position_evidence(option: OfOption) -> Evidence:
-    """AttemptLog behind the same failures in different orders, averaged over the sets of options that failed."""
+    """Attempts behind the same failures in different orders, averaged over the sets of options that failed."""
     positions = position_groups(option)
     claim = positions.groups
     looks = looks_within(claim.group.size)

@@ -17,7 +17,7 @@ from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 ENOUGH = 30
-"""AttemptLog behind the failure of just these others, for their share of successes to be used."""
+"""Attempts behind the failure of just these others, for their share of successes to be used."""
 MOST_OPTIONS_IN_A_SET = 62
 
 

@@ -29,7 +29,7 @@ COLOURS = 6
 MOST_OPTIONS = 24
 """In one picture; a page has all of them in its table."""
 FEWEST_OF_A_POINT, MOST_POINTS = 25, 40
-"""AttemptLog that make a point of a rate over time, and points at most."""
+"""Attempts that make a point of a rate over time, and points at most."""
 
 GROUPS: dict[Kind, tuple[str, str]] = {
     "dependence": ("as the first tried", "after failures of others"),

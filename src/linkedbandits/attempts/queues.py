@@ -23,7 +23,7 @@ from linkedbandits.attempts.log import AttemptLog, Numbers
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 PRIOR_ATTEMPTS = 1.0
-"""AttemptLog of every option that shares begin with."""
+"""Attempts of every option that shares begin with."""
 
 
 class Queues:

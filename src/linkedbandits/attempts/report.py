@@ -159,7 +159,7 @@ def report_on(
     costs: Sequence[float],
     alpha: float,
 ) -> Report:
-    """See :meth:`linkedbandits.attempts.log.AttemptLog.verdict`."""
+    """See :meth:`linkedbandits.attempts.attempts.Attempts.verdict`."""
     _check(log, policy, delta, attempts, costs)
     reading, queues = _read(log, policy, delta, attempts, tuple(costs))
     word_given = attempts != "all" or independent or not log.in_one_order

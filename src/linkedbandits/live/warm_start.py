@@ -47,7 +47,7 @@ class FromLog(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """AttemptLog as in :class:`linkedbandits.Attempts`, with the arms' numbers: ``NO_ARM`` for what is none of them.
+    """Attempts as in :class:`linkedbandits.Attempts`, with the arms' numbers: ``NO_ARM`` for what is none of them.
 
     ``opens[a]`` says that attempt ``a`` is the first of its request.
     """
