@@ -65,3 +65,20 @@ def test_a_log_of_an_outcome_table_has_all_its_outcomes(tmp_path):
     assert made["fixed"].in_one_order
     assert not made["attempts"].in_one_order
     assert made["fixed"].options[made["fixed"].option[0]] == "north"
+
+
+@pytest.mark.slow
+def test_servers_that_fail_leave_a_log(tmp_path):
+    """How often each fails on a busy machine is another matter: who is late has failed."""
+    said = run_example("faulty_servers.py", str(tmp_path / "attempts.csv"), "--requests", "40")
+    assert said == f"40 requests in {tmp_path / 'attempts.csv'}\n"
+    log = lb.read_attempts(tmp_path / "attempts.csv")
+    assert (log.requests, set(log.options), log.set_aside) == (40, {"amber", "basalt", "cedar"}, ())
+    assert dict(log.columns) == {
+        "request": "request",
+        "time": "time",
+        "option": "server",
+        "outcome": "status",
+        "seconds": "ms",
+    }
+    assert not log.in_one_order
