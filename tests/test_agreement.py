@@ -43,9 +43,9 @@ CASES = [
 IN_DISTRIBUTION = [
     (lb.MaximalSampling(plays=12), 300),
     (lb.UniformSampling(samples=10), 300),
-    (lb.LinkedElimination(delta=0.2), 100),
-    (lb.LinkedHalving(plays=40), 200),
-    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 50),
+    (lb.LinkedElimination(delta=0.2), 60),
+    (lb.LinkedHalving(plays=40), 120),
+    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 30),
 ]
 """One of each kind: on the same rewards every policy is compared play by play, so what is left to compare are the coins
 that a simulation and a live experiment throw."""

@@ -23,12 +23,12 @@ def test_the_forecast_is_about_what_it_takes(attempts):
     """Logs of 300 requests that are not decided: the median of what they forecast, against what longer ones take."""
     means = [0.6, 0.45, 0.4]
     forecast, taken = [], []
-    for seed in range(25):
+    for seed in range(12):
         report = made(means, 300, seed).verdict(delta=0.05, attempts=attempts)
         if report.verdict is None:
             forecast.append(300 + max(each.requests for each in report.missing))
         taken.append(made(means, 12_000, seed + 100).verdict(delta=0.05, attempts=attempts).verdict.plays)
-    assert len(forecast) >= 5
+    assert len(forecast) >= 3
     assert 0.2 <= np.median(forecast) / np.median(taken) <= 5
 
 

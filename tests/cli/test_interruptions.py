@@ -202,9 +202,9 @@ def test_a_service_does_not_wait_for_a_request_that_never_comes_in_whole(serving
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_a_service_at_once(serving, number):
+def test_a_second_signal_ends_a_service_at_once(serving):
     process, url = serving
+    number = signal.SIGINT
     with half_a_request(url):
         process.send_signal(number)
         until(lambda: not accepts(url), "the service to stop listening")

@@ -535,7 +535,7 @@ class LiveUse(RuleBasedStateMachine):
 
 
 TestLiveUse = LiveUse.TestCase
-TestLiveUse.settings = settings(max_examples=40, stateful_step_count=50)
+TestLiveUse.settings = settings(max_examples=25, stateful_step_count=50)
 
 
 @pytest.mark.parametrize("policy", [lb.LilUCB(delta=0.3), lb.LinkedElimination(delta=0.1), lb.SuffixUCB(delta=0.3)])

@@ -369,18 +369,18 @@ def test_many_threads_share_an_experiment_with_a_log():
 @pytest.mark.statistical
 @pytest.mark.parametrize("attempts", ["first", "all"])
 def test_a_logger_that_stays_with_what_works_and_a_live_part_err_at_most_delta(attempts):
-    """200 logs of 40 requests, then live to the end, with two arms that are not far apart, at delta = 0.2.
+    """80 logs of 40 requests, then live to the end, with two arms that are not far apart, at delta = 0.2.
 
     The limit allows five standard errors, so a false alarm has a probability below 1e-6. Read as one heap, with the
     rate of each arm, a log of this kind shows an arm that was left after a failure as worse than it is.
     """
     wrong = 0
-    for seed in range(200):
+    for seed in range(80):
         tapes = Tapes(seed, (0.5, 0.68))
         log = tapes.log(40, seed=seed, width=1 if attempts == "first" else 2, stay=True)
         exp = lb.Experiment(range(2), lb.LinkedElimination(0.2), log=log, log_attempts=attempts)
         wrong += play(exp, tapes).recommend().arm != 1
-    assert wrong / 200 <= 0.2 + 5 * np.sqrt(0.16 / 200)
+    assert wrong / 80 <= 0.2 + 5 * np.sqrt(0.16 / 80)
 
 
 # --------------------------------------------------------------------------------------------------------- alarms

@@ -98,7 +98,7 @@ def test_at_the_second_place_the_mean_evidence_against_its_best_option_does_not_
     policy = lb.LinkedOrder(delta=1e-9, places=2, gap=gap)
     rng = np.random.default_rng(8)
     grew = steps = 0
-    for past in range(12 if arms == 3 else 6):
+    for past in range(8 if arms == 3 else 4):
         misleading = rng.dirichlet([0.3] * 2**arms)
         first = int(rng.integers(arms))
         state = start(policy, arms)

@@ -163,5 +163,5 @@ class SharedDesks(RuleBasedStateMachine):
 
 
 TestSharedDesks = SharedDesks.TestCase
-TestSharedDesks.settings = settings(max_examples=40, stateful_step_count=30)
+TestSharedDesks.settings = settings(max_examples=25, stateful_step_count=30)
 TestSharedDesks.pytestmark = [pytest.mark.slow]
