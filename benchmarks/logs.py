@@ -42,6 +42,8 @@ INSTANCES = {
     "rare": np.array([0.03, 0.02, 0.02, 0.02]),
     "high": np.array([0.97, 0.99, 0.95]),
     "1-sparse": lb.scenarios.one_sparse(6),
+    "apart": np.array([0.4, 0.7, 0.5]),
+    "two": np.array([0.6, 0.5]),
 }
 ECONOMY = {
     "ten, 1-sparse": lb.scenarios.one_sparse(10),
@@ -137,7 +139,7 @@ def some_logs(piece: tuple[str, Which, int, int]) -> np.ndarray:
     for seed in range(start, stop):
         means = list(INSTANCES.values())[seed % len(INSTANCES)]
         rng = np.random.default_rng([seed, list(LOGGERS).index(logger)])
-        would = outcomes(means, int(rng.integers(100, 500)), rng)
+        would = outcomes(means, int(rng.integers(100, 2000)), rng)
         log = log_of(would, LOGGERS[logger](would, rng))
         found = read(log, which)
         wrong = found.option is not None and found.option != int(means.argmax())
