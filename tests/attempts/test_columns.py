@@ -104,3 +104,13 @@ def test_very_many_columns_are_not_all_listed():
 )
 def test_units_of_durations(name, scale):
     assert seconds_in_one(name) == scale
+
+
+def test_an_id_is_the_request_and_what_does_not_matter_is_left_out_where_two_could_be_it():
+    columns = ["request", "request_id", "upstream", "status", "request_time", "upstream_response_time", "time_local"]
+    assert layout_of(columns, {}, "log.csv").names == {
+        "request": "request_id",
+        "option": "upstream",
+        "outcome": "status",
+        "time": "time_local",
+    }

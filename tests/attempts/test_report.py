@@ -127,3 +127,68 @@ def test_an_empty_log_has_nothing_to_say():
 )
 def test_times_are_for_people(seconds, words):
     assert in_words(seconds) == words
+
+
+def test_duels_are_refused_where_the_second_option_is_known_of_some_requests_alone():
+    """Those that show it are then chosen by how they ended."""
+    known = shuffled([0.5, 0.7], 300, seed=1)
+    second = known.second.copy()
+    second[known.success[known.first] & (known.option[known.first] == 1)] = -1
+    with pytest.raises(lb.InvalidAttempts, match="offered second on every request"):
+        Attempts(known.options, known.request, known.option, known.success, second).verdict(attempts="duels")
+
+
+def test_the_sentence_says_what_the_policy_looks_for():
+    log = shuffled([0.9, 0.8, 0.1], 4000, seed=2)
+    two = log.verdict(lb.LinkedElimination(0.05, k=2))
+    assert "option 0 and option 1 are the 2 that work most often" in two.sentence.replace(
+        "option 1 and option 0", "option 0 and option 1"
+    )
+    assert two.order.settled == 0
+    near = log.verdict(lb.LinkedElimination(0.05, epsilon=0.3))
+    assert "is within 0.3 of what works most often" in near.sentence
+    told = log.verdict(lb.LinkedLead(0.05, gap=0.05))
+    assert "if it is ahead by as much as was told" in told.sentence
+    assert any("ahead of every other by at least 0.05" in note for note in told.notes)
+
+
+def test_a_stray_request_does_not_make_one_order_many():
+    made = [(("a", "b"), "b")] * 300
+    assert Attempts.from_plays([*made, (("b", "a"), None)]).in_one_order
+    assert not Attempts.from_plays([*made, *[(("b", "a"), None)] * 10]).in_one_order
+
+
+def test_where_dependence_is_found_it_is_said_how_far_off_all_attempts_are():
+    rng = np.random.default_rng(3)
+    made = []
+    for _ in range(3000):
+        hard = rng.random() < 0.4
+        order = ("a", "b") if rng.random() < 0.5 else ("b", "a")
+        works = {option: not hard and rng.random() < 0.9 for option in order}
+        made.append((order, next((option for option in order if works[option]), None)))
+    report = Attempts.from_plays(made, options="ab").verdict()
+    assert [alarm.kind for alarm in report.alarms] == ["dependence", "dependence"]
+    assert [each.option for each in report.offsets] == ["a", "b"]
+    assert all(each.difference < -0.05 for each in report.offsets)
+    assert sum("From all attempts and from first ones" in note for note in report.notes) == 2
+
+
+def test_where_costs_are_on_record_the_order_goes_by_success_per_cost():
+    log = shuffled([0.8, 0.7], 3000, seed=5)
+    cost = np.where(log.option == 0, 100.0, 1.0)
+    report = Attempts(log.options, log.request, log.option, log.success, log.second, cost=cost).verdict()
+    assert report.verdict.arm == "option 0"
+    assert (report.order.options, report.order.settled) == (("option 1", "option 0"), 0)
+    assert report.order.cost < report.order.cost_now
+
+
+def test_a_second_test_that_decides_is_said_to():
+    """The service turns from one option to the other: the race has to wait for the first."""
+    rng = np.random.default_rng(4)
+    made = [((option,), option if rng.random() < (0.9, 0.4)[option] else None) for option in [0, 1] * 8]
+    made += [((0,), 0 if rng.random() < 0.9 else None) for _ in range(400)]
+    made += [((1,), 1 if rng.random() < 0.4 else None) for _ in range(400)]
+    report = Attempts.from_plays(made).verdict()
+    assert report.verdict.arm == 0
+    if any("uses all samples" in note for note in report.notes):
+        assert [each.still_in for each in report.estimates] == [True, False]

@@ -38,7 +38,7 @@ def test_plays():
     for nothing in (None, "None", "-", "null", "failed"):
         assert play_of("c>a", nothing, labels) == Play((2, 0), False, 0)
     assert play_of("c", None, labels) == Play((2,), False, -1)
-    assert play_of("c>c>b", "b", labels) == Play((2, 1), True, 1)
+    assert play_of("c>c>b", "b", labels) == Play((2, 1), True, 1, twice=True)
     assert play_of("c>a", "b", labels).why_not == HIT_NOT_IN_ORDER
     assert play_of("c>x", "c", labels).why_not == OTHER_OPTION
     assert play_of(None, "c", labels).why_not == NO_ORDER

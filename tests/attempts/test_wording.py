@@ -95,10 +95,3 @@ def test_an_order_that_takes_options_to_be_independent_says_so_and_if_they_are_n
     assert order_caveat(short, short.order).startswith(
         "All of it is an estimate. Behind failures that the log has hardly"
     )
-
-
-def test_an_order_that_costs_more_says_so():
-    log = log_of([0.95, 0.5], 400)
-    costly = np.where(log.option == log.number_of("a"), 10.0, 1.0)
-    report = Attempts(log.options, log.request, log.option, log.success, log.second, cost=costly).verdict()
-    assert "It costs more than the log does" in order_caveat(report, report.order)

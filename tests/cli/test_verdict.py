@@ -407,3 +407,15 @@ def test_a_signal_ends_the_watch_with_a_line(tmp_path, number):
         "linkedbandits: interrupted; the log stays as it is, and the same command looks at it again\n"
     )
     assert [each.name for each in tmp_path.iterdir()] == ["log.csv"]
+
+
+def test_the_page_does_not_take_the_place_of_the_log(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("request,option,outcome\n1,a,ok\n2,b,failed\n", encoding="utf-8")
+    assert "is the log itself" in refusal("verdict", str(log), "--report", str(log))
+    assert log.read_text(encoding="utf-8").startswith("request,")
+
+
+def test_what_cannot_be_read_leaves_no_page(tmp_path):
+    refusal("verdict", str(tmp_path / "nowhere.csv"), "--report", str(tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()

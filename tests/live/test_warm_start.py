@@ -440,3 +440,11 @@ def test_what_was_offered_and_not_tried_behind_a_failure_is_not_made_up():
     one, zero = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
     log = lb.Attempts(("a", "b"), one, one, zero, np.ones(1, dtype=np.int32))
     assert log.plays() == [(("a",), None)]
+
+
+def test_all_attempts_of_a_log_in_one_order_need_the_users_word():
+    log = lb.Attempts.from_plays([(("a", "b"), "b")] * 100)
+    with pytest.raises(lb.InvalidAttempts, match="log_independent=True"):
+        lb.Experiment("ab", lb.LinkedElimination(0.05), log=log, log_attempts="all")
+    exp = lb.Experiment("ab", lb.LinkedElimination(0.05), log=log, log_attempts="all", log_independent=True)
+    assert exp.recommend().arm == "b"

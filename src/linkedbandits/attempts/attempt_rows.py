@@ -37,7 +37,7 @@ from linkedbandits.errors import InvalidAttempts
 from linkedbandits.model import BoolArray, IntArray
 
 NO_REQUEST = ("no request", "a row without a request cannot be placed")
-AFTER_SUCCESS = ("after a success", "an attempt after a success of its request is not used; the request is")
+AFTER_SUCCESS = ("after a success", "an attempt after a success of its request is not used; what came before is")
 TWICE = ("an option tried twice", "only the first try of an option on a request is used")
 LATER = "it and later attempts of its request are not used, for they cannot be placed"
 
@@ -58,6 +58,9 @@ CAUSES = {
 FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01
+MISLEADING = 0.01
+FEW_ROWS = 20
+"""Above both, the share of a log and the rows, what is set aside for one reason gives a wrong picture of the rest."""
 LAGS = 6
 """Up to so many attempts of a request are compared with each other one by one."""
 
@@ -104,7 +107,26 @@ def gather_attempts(
     kept = _kept(
         rows, starts, tally, outcomes.words, lambda wanted: lines.of(wanted if order is None else order[wanted])
     )
+    _refuse_what_misleads(tally, rows, starts.size)
     return _gathered(rows, starts, kept)
+
+
+def _refuse_what_misleads(tally: Tally, rows: _Rows, requests: int) -> None:
+    """Refuse a log in which so much is set aside for one reason that what is left would be a wrong picture."""
+    strange = [found for found in tally.all() if "unknown outcome" in found.what]
+    unknown = sum(found.rows for found in strange)
+    if unknown > max(FEW_ROWS, MISLEADING * rows.request.size):
+        words = "; ".join(found.what for found in strange)
+        raise InvalidAttempts(
+            f"{unknown:,} of {rows.request.size:,} rows have an outcome that is not known ({words}), and without them "
+            "options look better or worse than they are; write success or failure, 1 or 0, or a status"
+        )
+    late = sum(found.rows for found in tally.all() if found.what == AFTER_SUCCESS[0])
+    if rows.position is None and rows.time is None and late > max(FEW_ROWS, MISLEADING * requests):
+        raise InvalidAttempts(
+            f"{late:,} rows come after a success of their request, so rows are not in the order of attempts; say which "
+            "column has the order with position= or time=, or sort them"
+        )
 
 
 def _add(

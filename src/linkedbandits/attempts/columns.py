@@ -22,7 +22,7 @@ _NAMES = {
     "position": "attempt attemptnumber attemptno attemptindex attemptid try tryno trynumber position pos rank retry "
     "retrycount retrynumber step place ordinal fallbackindex hop",
     "time": "time ts timestamp createdat datetime date startedat starttime eventtime loggedat when attemptedat at "
-    "timestampms tsms unixtime epoch timestamputc time_utc createdtime",
+    "timestampms tsms timelocal timeiso8601 unixtime epoch timestamputc time_utc createdtime",
     "cost": "cost price usd costusd priceusd eur costeur amount fee costs spend totalcost",
     "seconds": "seconds secs latency latencyms latencys latencyseconds latencyus latencyns duration durationms "
     "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems "
@@ -59,6 +59,10 @@ class Layout:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """(meaning, column), to be shown."""
         return tuple(self.names.items())
+
+
+UNIMPORTANT = ("cost", "seconds")
+"""What no verdict depends on: of several columns that could be it none is taken, unless one is given."""
 
 
 def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> Layout:
@@ -103,7 +107,10 @@ def _plain(name: str) -> str:
 
 
 def _candidates(meaning: str, columns: Sequence[str]) -> list[str]:
-    return [column for column in columns if _plain(column) in _KNOWN[meaning]]
+    """Columns with a known name; of those inside of others, as in a JSON object, the last part may be it."""
+    known = _KNOWN[meaning]
+    found = [column for column in columns if {_plain(column), _plain(column.rpartition(".")[2])} & known]
+    return [column for column in found if not any(column.startswith(f"{other}.") for other in found)]
 
 
 def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | None], where: str) -> str | None:
@@ -112,8 +119,13 @@ def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | 
         return name or None
     found = _candidates(meaning, columns)
     exact = [column for column in found if _plain(column) == meaning]
+    numbered = [column for column in found if _plain(column).endswith("id")]
+    if meaning == "request" and len(numbered) == 1:  # where there is an id, "request" is what was asked for
+        return numbered[0]
     if len(exact) == 1:  # a column that bears the very name needs no guess
         return exact[0]
+    if len(found) > 1 and meaning in UNIMPORTANT:
+        return None
     if len(found) > 1:
         raise InvalidAttempts(
             f"{where} has {len(found)} columns that could be the {meaning}: {' and '.join(map(repr, found))}; say "

@@ -55,8 +55,8 @@ def _check_enough(source: Source, rows: int, attempts: int) -> None:
     if not in_all:
         raise InvalidAttempts(f"{source.where} has no rows; give one for each attempt, or one for each request")
     if 2 * source.tally.rows > in_all or not attempts:
-        reasons = "\n  ".join(map(str, source.tally.all()))
+        reasons = ". ".join(map(str, source.tally.all()))
         raise InvalidAttempts(
             f"{source.tally.rows:,} of {in_all:,} rows of {source.where} cannot be used; mend it, or say which columns "
-            f"are meant:\n  {reasons}"
+            f"are meant. {reasons}"
         )

@@ -32,6 +32,8 @@ Numbers = npt.NDArray[np.int32]
 """Of requests and options: half the memory, for logs are long."""
 
 NOT_OFFERED = -1
+STRAY = 0.01
+"""The share of requests that may differ from an order that is called fixed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,18 +165,33 @@ class AttemptLog:
 
     @cached_property
     def in_one_order(self) -> bool:
-        """Are options always tried in the same order, as far as can be seen?
+        """Are options tried in one order, but for a hundredth of the requests at most?
 
-        Then what an option does as the first, and behind failures of others, is not seen of the same option, and
+        Then what an option does as the first, and behind failures of others, is hardly seen of the same option, and
         whether options are independent cannot be checked.
         """
+        options = len(self.options)
         followed = np.flatnonzero(np.diff(self.request) == 0)
-        pairs = np.unique(self.option[followed].astype(np.int64) * len(self.options) + self.option[followed + 1])
-        before, after = np.divmod(pairs, len(self.options))
-        return (
-            np.unique(self.option[self.first]).size <= 1
-            and not np.isin(after * len(self.options) + before, pairs).any()
-        )
+        after = self.option[followed].astype(np.int64) * options + self.option[followed + 1]
+        pairs, often = np.unique(after, return_counts=True)
+        both_ways = dict(zip(pairs.tolist(), often.tolist(), strict=True))
+        turned = [
+            min(count, both_ways.get(pair % options * options + pair // options, 0))
+            for pair, count in both_ways.items()
+        ]
+        begun = np.bincount(self.option[self.first], minlength=1)
+        others = self.requests - int(begun.max(initial=0))
+        return bool(max(others, sum(turned) / 2) <= STRAY * self.requests)
+
+    @cached_property
+    def second_is_known(self) -> bool:
+        """Is it known what was offered second, on every request on which the first option worked?
+
+        Where it is known of failures alone, or of some options, requests with a pair are chosen by their outcomes.
+        """
+        if self.second is None or not (self.second >= 0).any():
+            return False
+        return bool((self.second[self.success[self.first]] >= 0).all())
 
     def number_of(self, option: Label) -> int:
         """The place of an option among all."""

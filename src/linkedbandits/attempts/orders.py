@@ -91,12 +91,17 @@ def best_order(
         cost += reached * costs[place]
         reached *= 1 - chances[place]
         tried.append(place)
+    success_now = float(log.success.sum() / log.requests)
+    tried_at_most = np.diff(log.first, append=len(log))
+    failed = ~log.success[log.first + tried_at_most - 1]
+    if (tried_at_most[failed] == len(log.options)).all():
+        success = success_now  # what fails has failed with all options, so in whatever order it would
     return Order(
         tuple(places),
         settled=int(first is not None),
         success=float(success),
         cost=float(cost),
-        success_now=float(log.success.sum() / log.requests),
+        success_now=success_now,
         cost_now=float((costs[log.option] if log.cost is None else log.cost).sum() / log.requests),
         partly_guessed=bool(assumed),
     )

@@ -188,7 +188,8 @@ def _alarms(report: Report) -> Markup:
 
 
 def _alarm(report: Report, alarm: Alarm, class_: str) -> Markup:
-    noticed = f"Noticed at request {alarm.noticed:,}; its evidence is 1e{alarm.log10_evidence:.0f}, where"
+    reached = f"{10**alarm.log10_evidence:,.0f}" if alarm.log10_evidence < 6 else f"1e{alarm.log10_evidence:.0f}"
+    noticed = f"Noticed at request {alarm.noticed:,}; its evidence is {reached}, where"
     noticed = f"{noticed} {alarm.level:,.0f} is enough for an alarm."
     return tag(
         "article",
@@ -203,7 +204,8 @@ def _alarm(report: Report, alarm: Alarm, class_: str) -> Markup:
 
 def _missing(report: Report) -> Markup:
     if report.verdict is not None:
-        return _section("What is missing", _p("Nothing. On a longer log the verdict is the same."))
+        said = "Nothing. On a longer log the verdict is the same."
+        return _section("What is missing", _p(said + (" But see the alarms." if objections(report) else "")))
     if not report.missing:
         return _section("What is missing", _p("See the notes below."))
     lines = [f"{each.option}: {missing_in_words(each, report.attempts)}." for each in report.missing]
@@ -221,7 +223,7 @@ def _order(report: Report) -> Markup:
             "li",
             tag("b", text(place.option)),
             _said(f" works on {100 * place.success:.0f} % of what is left"),
-            text("" if place.samples or number == 0 else ", taken from its mean"),
+            text("" if place.samples or number == 0 else ", going by other situations"),
         )
         for number, place in enumerate(order.places[:MOST_OPTIONS])
     ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
-from linkedbandits.attempts.alarms import Alarm, unchecked, watch
+from linkedbandits.attempts.alarms import Alarm, Offset, offsets, unchecked, watch
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order, best_order, costs_of
@@ -31,7 +31,7 @@ from linkedbandits.intervals import anytime_interval
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray, IntArray, Label, Verdict
 from linkedbandits.policies import LinkedDuels
-from linkedbandits.policy import AnyPolicy, check_is_policy
+from linkedbandits.policy import AnyPolicy, Goal, check_is_policy
 
 CONFIDENCE = 0.95
 """Of the limits of each estimate, at all times together."""
@@ -62,7 +62,8 @@ class Report:
     """A log, judged. ``verdict`` is None where it is not yet time for one, and ``missing`` says what for.
 
     ``order`` is the order to try all options in, ``alarms`` what speaks against what the verdict needs, ``notes`` what
-    else a reader should know, among it what could not be checked. ``course`` has the evidence against each option, as a
+    else a reader should know, among it what could not be checked. ``offsets`` says, where dependence was found, how far
+    estimates from all attempts are off those from first ones. ``course`` has the evidence against each option, as a
     power of ten, after so many requests.
     """
 
@@ -75,6 +76,8 @@ class Report:
     missing: tuple[Missing, ...]
     order: Order | None
     notes: tuple[str, ...]
+    goal: Goal
+    offsets: tuple[Offset, ...] = ()
     course: tuple[tuple[int, FloatArray], ...] = field(default=(), repr=False)
     costs: tuple[float, ...] = ()
 
@@ -83,11 +86,22 @@ class Report:
         """The answer in plain words."""
         what = "has most successes per cost" if self.costs else "works most often"
         if self.verdict is not None:
+            if self.goal.k > 1:
+                named = f"{', '.join(map(str, self.verdict.top[:-1]))} and {self.verdict.top[-1]}"
+                found = f"{named} are the {self.goal.k} that work most often"
+            elif self.goal.tolerance:
+                found = f"{self.verdict.arm} is within {self.goal.tolerance:g} of what works most often"
+            elif self.goal.neighbours:
+                found = f"{self.verdict.arm} is within {self.goal.neighbours} places of what works most often"
+            else:
+                found = f"{self.verdict.arm} {what}"
             wrong = self.verdict.error_bound
             sure = "" if wrong is None else f", wrong with probability at most {wrong:g}"
             if_so = " if options are independent" if INDEPENDENT_OPTIONS.name in self.verdict.assumes else ""
+            if TOLD_DIFFERENCE in self.verdict.assumes:
+                if_so += f"{' and' if if_so else ' if'} it is ahead by as much as was told"
             after = f"decided after {self.verdict.plays:,} of {self.log.requests:,} requests"
-            return f"{self.verdict.arm} {what}{sure}{if_so} ({after})."
+            return f"{found}{sure}{if_so} ({after})."
         costs = self.costs or (1.0,) * len(self.estimates)
         worth = {each.option: (each.mean or 0.0) / cost for each, cost in zip(self.estimates, costs, strict=True)}
         leads = max(self.estimates, key=lambda each: (worth[each.option], each.samples), default=None)
@@ -122,6 +136,11 @@ class Report:
             "missing": [_finite(asdict(each)) for each in self.missing],
             "order": None if self.order is None else asdict(self.order),
             "notes": list(self.notes),
+            "offsets": [
+                {"option": each.option, "difference": each.difference, "standard_error": each.standard_error}
+                for each in self.offsets
+                if not math.isnan(each.difference)
+            ],
             "set_aside": [asdict(each) for each in self.log.set_aside],
             "course": [[requests, evidence.tolist()] for requests, evidence in self.course],
         }
@@ -163,14 +182,16 @@ def report_on(
     _check(log, policy, delta, attempts, costs)
     reading, queues = _read(log, policy, delta, attempts, tuple(costs))
     word_given = attempts != "all" or independent or not log.in_one_order
-    verdict = _verdict_of(reading, log, attempts) if reading.stopped and word_given else None
+    verdict = of_race = _verdict_of(reading, log, attempts) if reading.stopped and word_given else None
     if policy is None and queues is not None and not costs and word_given:
         verdict = _sooner(verdict, decided_by_all_samples(queues, SECOND_SHARE * delta), delta, log, attempts)
-    estimates = _estimates(log, attempts, reading)
+    second = verdict is not of_race
+    estimates = _estimates(log, attempts, reading, None if verdict is None or not second else verdict.arm)
     means = np.array([(each.successes + 0.5) / (each.samples + 1.0) for each in estimates])
     left = queues.left if queues is not None else np.zeros(len(log.options), dtype=np.int64)
     rates = np.array([each.samples for each in estimates]) / max(log.requests, 1)
     alarms = watch(log, alpha)
+    off = offsets(log) if any(alarm.kind == "dependence" for alarm in alarms) else ()
     forecast = outlook(
         reading, _as_it_goes_on(reading.policy, rates), means, log.options, left, rates, _seconds_a_request(log)
     )
@@ -183,8 +204,13 @@ def report_on(
         estimates=estimates,
         alarms=alarms,
         missing=() if verdict is not None else forecast,
-        order=best_order(log, means, costs_of(log, costs), attempts == "all", None if verdict is None else verdict.arm),
-        notes=_notes(log, attempts, word_given, reading),
+        order=best_order(
+            log, means, costs_of(log, costs), attempts == "all", _settled_first(verdict, goal, costs_of(log, costs))
+        ),
+        notes=_notes(log, attempts, word_given, reading, second)
+        + tuple(_offset_in_words(each) for each in off if not math.isnan(each.difference)),
+        goal=goal,
+        offsets=off,
         course=tuple(reading.course),
         costs=tuple(goal.costs),
     )
@@ -206,19 +232,11 @@ def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Wh
         check_costs_of_arms(costs, len(log.options))
         if attempts == "duels":
             raise InvalidParameter("duels tell which option works most often, whatever it costs; leave out the costs")
-    if attempts == "duels" and not _second_is_known(log):
+    if attempts == "duels" and not log.second_is_known:
         raise InvalidAttempts(
             "duels need the option that was offered second on every request, also where the first one worked; give "
             "the log a row a request, with its options in order, or use attempts='first'"
         )
-
-
-def _second_is_known(log: AttemptLog) -> bool:
-    """Also where the first option worked? Where only failures show it, duels are never seen to be won."""
-    if log.second is None or not len(log):
-        return not len(log)
-    known = log.second >= 0
-    return bool((known & log.success[log.first]).any()) or not log.success[log.first].any()
 
 
 def _read(
@@ -270,7 +288,20 @@ def _sooner(
     return Verdict(log.options[decided.option], "confident", decided.requests, delta, assumes=assumes)
 
 
-def _estimates(log: AttemptLog, attempts: Which, reading: Reading) -> tuple[LogEstimate, ...]:
+def _settled_first(verdict: Verdict | None, goal: Goal, costs: FloatArray) -> Label | None:
+    """The option that a verdict gives the first place of an order to, if it does."""
+    one_best = goal.k == 1 and not goal.tolerance and not goal.neighbours
+    by_cost = bool(goal.costs) or bool((costs == costs[0]).all())
+    return verdict.arm if verdict is not None and one_best and by_cost else None
+
+
+def _offset_in_words(offset: Offset) -> str:
+    return f"From all attempts and from first ones, {offset}."
+
+
+def _estimates(
+    log: AttemptLog, attempts: Which, reading: Reading, only: Label | None = None
+) -> tuple[LogEstimate, ...]:
     options = len(log.options)
     chosen = samples_of(log, attempts)
     on_record = np.bincount(log.option, minlength=options)
@@ -291,7 +322,7 @@ def _estimates(log: AttemptLog, attempts: Which, reading: Reading) -> tuple[LogE
                 float(successes[option] / samples[option]) if samples[option] else None,
                 low,
                 high,
-                bool(reading.state.still_in[0, option]),
+                bool(reading.state.still_in[0, option]) if only is None else label == only,
                 None if evidence is None else float(evidence[0, option]),
             )
         )
@@ -313,10 +344,20 @@ def _seconds_a_request(log: AttemptLog) -> float | None:
     return lasted / (log.requests - 1) if lasted > 0 else None
 
 
-def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading) -> tuple[str, ...]:
+def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading, second: bool) -> tuple[str, ...]:
     notes = []
+    if second:
+        notes.append(
+            "Decided by the test that uses all samples in whatever proportion they came; the evidence shown is that of "
+            "the race, which waits for options that the log has few of."
+        )
     if attempts == "all":
         notes.append(f"{INDEPENDENT_OPTIONS.sentence} If yours can fail together, read first attempts alone, or duels.")
+    assumed = reading.policy.assumptions(find_linkage("single"))
+    notes += [f"{assumption.sentence} {assumption.remedy}" for assumption in assumed]
+    contradicted = reading.policy.contradicted(reading.state, reading.state.arm[:1])
+    if reading.stopped and contradicted is not None and bool(contradicted[0]):
+        notes.append("What the log shows speaks against the difference that was told.")
     if not word_given:
         leads = log.options[int(reading.state.arm[0])] if reading.stopped else None
         named = f" If they are, {leads} is the best." if leads is not None else ""

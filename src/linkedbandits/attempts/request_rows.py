@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NO_ORDER = ("no order", "a row has to say which options were offered")
 OTHER_OPTION = ("an option that is not one of those given", "the row is not used")
 HIT_NOT_IN_ORDER = ("a hit that is not in the order", "the row contradicts itself and is not used")
+HIT_TWICE = ("an option that worked and stands twice", "which of its tries worked is not known; the row is not used")
+TWICE = ("an option twice in an order", "only its first place counts")
 NO_TIME = ("a time that cannot be read", "the row is not used, for it has no place in the log")
 NO_HIT = frozenset({"", "-", "none", "null", "nan", "na", "n/a", "nil", "no", "false", "nobody", "nothing", "failed"})
 
@@ -45,6 +47,7 @@ class Play:
     tried: tuple[int, ...] = ()
     worked: bool = False
     second: int = MISSING
+    twice: bool = False
     why_not: tuple[str, str] | None = None
 
 
@@ -70,7 +73,11 @@ def order_of(text: str) -> tuple[str, ...]:
 
 def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
     """What one row says."""
-    names = tuple(dict.fromkeys(order_of(order or "")))
+    written = order_of(order or "")
+    names = tuple(dict.fromkeys(written))
+    if hit is not None and written.count(hit) > 1:
+        return Play(why_not=HIT_TWICE)
+    twice = len(names) < len(written)
     if not names:
         return Play(why_not=NO_ORDER)
     offered = [labels.number(name) for name in names]
@@ -78,9 +85,9 @@ def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
         return Play(why_not=OTHER_OPTION)
     second = offered[1] if len(offered) > 1 else MISSING
     if hit in names:
-        return Play(tuple(offered[: names.index(hit) + 1]), True, second)
+        return Play(tuple(offered[: names.index(hit) + 1]), True, second, twice)
     if hit is None or hit.lower() in NO_HIT:
-        return Play(tuple(offered), False, second)
+        return Play(tuple(offered), False, second, twice)
     return Play(why_not=HIT_NOT_IN_ORDER)
 
 
@@ -127,11 +134,13 @@ def gather_requests(
     play, time = parts.take("play"), parts.take("time")
     play = np.empty(0, dtype=np.int32) if play is None else play
     used = np.ones(play.size, dtype=np.bool_)
-    for rule in (NO_ORDER, OTHER_OPTION, HIT_NOT_IN_ORDER):
+    for rule in (NO_ORDER, OTHER_OPTION, HIT_TWICE, HIT_NOT_IN_ORDER):
         against = np.array([found.why_not == rule for found in plays.all], dtype=np.bool_)
         broken = np.flatnonzero(against[play])
         used[broken] = False
         tally.add(*rule, lines.of(broken))
+    twice = np.array([found.twice for found in plays.all], dtype=np.bool_)
+    tally.add(*TWICE, lines.of(np.flatnonzero(used & twice[play])))
     if time is not None:
         untimed = np.flatnonzero(used & np.isnan(time))
         used[untimed] = False

@@ -392,7 +392,7 @@ class JsonLines:
         keys: dict[str, None] = {}
         with _read_errors(where), _opened(path, packed) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
-                keys.update(dict.fromkeys(_object_in(line) or ()))
+                keys.update(dict.fromkeys(_keys_of(_object_in(line) or {})))
         return cls(path, packed, where, tuple(keys))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
@@ -413,21 +413,22 @@ class JsonLines:
 
         schema = dict.fromkeys(wanted, pl.String)
         expected = text.count(b"\n") + (not text.endswith(b"\n")) if text else 0
-        cells = _json_cells(text, schema, expected)
+        inside = any("." in name for name in wanted)  # of other objects: these are read one by one
+        cells = None if inside else _json_cells(text, schema, expected)
         if cells is not None:
             yield from [Batch(cells, np.arange(expected) + lines_before + 1)] if expected else []
             return
         lines = text.split(b"\n")  # some are blank, or torn
         number = [place for place, line in enumerate(lines) if line and not line.isspace()]
-        cells = _json_cells(text, schema, len(number))
+        cells = None if inside else _json_cells(text, schema, len(number))
         if cells is None:
             objects = {place: _object_in(lines[place]) for place in number}
             torn = [place for place, found in objects.items() if found is None]
             self.tally.add(*NO_JSON, np.array(torn, dtype=np.int64) + lines_before + 1)
             number = [place for place in number if objects[place] is not None]
-            cells = _json_cells(b"\n".join(lines[place] for place in number), schema, len(number))
+            cells = None if inside else _json_cells(b"\n".join(lines[place] for place in number), schema, len(number))
             if cells is None:  # what one parser takes and the other does not
-                rows = [[_json_text((objects[place] or {}).get(name)) for name in wanted] for place in number]
+                rows = [[_json_text(_value_in(objects[place] or {}, name)) for name in wanted] for place in number]
                 cells = pl.DataFrame(rows, schema=schema, orient="row")
         if number:
             yield Batch(cells, np.array(number, dtype=np.int64) + lines_before + 1)
@@ -452,6 +453,24 @@ def _object_in(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _keys_of(found: dict[str, Any], before: str = "") -> Iterator[str]:
+    """The keys of an object; those of objects inside of it come with a dot behind the key of these."""
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield from _keys_of(value, f"{before}{key}.")
+        else:
+            yield before + key
+
+
+def _value_in(found: dict[str, Any], name: str) -> Any:
+    """By a key as above."""
+    if name in found:
+        return found[name]
+    key, dot, rest = name.partition(".")
+    inside = found.get(key)
+    return _value_in(inside, rest) if dot and isinstance(inside, dict) else None
 
 
 def _json_text(value: Any) -> str | None:

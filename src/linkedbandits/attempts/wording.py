@@ -88,8 +88,6 @@ def order_in_words(order: Order, log: AttemptLog, costs: bool) -> tuple[str, str
 def order_caveat(report: Report, order: Order) -> str:
     """What of the order is decided, and what its figures take for granted."""
     said = "The first place is decided, the others are estimates." if order.settled else "All of it is an estimate."
-    if report.log.cost is not None and not report.costs and order.cost > order.cost_now:
-        said += " It costs more than the log does: the first place is for what works most often, at any cost."
     if not order.partly_guessed or len(order.places) < 2:
         return said
     if report.attempts != "all":

@@ -240,8 +240,11 @@ def told_by_itself(texts: Sequence[str], gap: float | None) -> str | None:
 
 def check_writable(option: str, path: Path) -> None:
     """Refuse a file before the work is done, not after."""
+    existed = path.exists()
     try:
         path.touch()
+        if not existed:
+            path.unlink()
     except OSError as error:
         raise CannotWrite(
             f"{option} {path} cannot be written ({error.strerror}); name a file in an existing folder"

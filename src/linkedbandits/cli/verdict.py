@@ -167,6 +167,8 @@ def verdict(
         as_json=as_json,
     )
     looking.check()
+    if report is not None and file != "-" and report.exists() and Path(file).exists() and report.samefile(file):
+        raise InvalidParameter(f"--report {report} is the log itself; name another file for the page")
     if watch:
         if file == "-":
             raise InvalidParameter("--watch follows a file, and standard input is none; name one, or leave --watch out")

@@ -116,6 +116,7 @@ class Experiment:
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
+        log_independent: bool = False,
     ) -> None:
         labels = check_labels(arms)
         check_attempts(log_attempts)
@@ -141,7 +142,7 @@ class Experiment:
         self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
         self._lock = threading.Lock()
         if log is not None:
-            self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others))
+            self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others, log_independent))
 
     @property
     def arms(self) -> tuple[Label, ...]:

@@ -60,8 +60,13 @@ class WarmStart:
     second: Numbers | None
 
     @classmethod
-    def of(cls, log: AttemptLog, labels: Sequence[Label], attempts: Which, others: Others) -> WarmStart:
-        """A log for an experiment with these arms, or an error that says why it cannot be used."""
+    def of(
+        cls, log: AttemptLog, labels: Sequence[Label], attempts: Which, others: Others, independent: bool = False
+    ) -> WarmStart:
+        """A log for an experiment with these arms, or an error that says why it cannot be used.
+
+        ``independent`` is the user's word that options are, for a log in one order, which cannot show it.
+        """
         if not isinstance(log, AttemptLog):
             raise InvalidParameter(
                 f"log={log!r} is no log of attempts; make one with Attempts.from_plays, or read_attempts for a file"
@@ -76,6 +81,16 @@ class WarmStart:
                 f"the log has options that are no arms: {', '.join(map(repr, strange[:8]))}; the arms are "
                 f"{', '.join(map(repr, labels[:8]))}. Add the missing ones, or say log_others='ignore' to leave out "
                 "what was tried of others"
+            )
+        if attempts == "duels" and not log.second_is_known:
+            raise InvalidAttempts(
+                "duels need the option that was offered second on every request, also where the first one worked; give "
+                "the log a row a request, with its options in order, or use another policy with log_attempts='first'"
+            )
+        if attempts == "all" and log.in_one_order and len(log) and not independent:
+            raise InvalidAttempts(
+                "options are tried in one order in this log, so whether they are independent cannot be checked; use "
+                "log_attempts='first', or give your word in process with log_independent=True"
             )
         numbers = np.array([known.get(option, NO_ARM) for option in log.options] + [NO_ARM], dtype=np.int32)
         opens = np.zeros(len(log), dtype=np.bool_)
@@ -101,11 +116,6 @@ class WarmStart:
         elif request.order.shape[2] != 2:
             raise InvalidParameter(
                 f"log_attempts='duels' answers pairs, and {kind} asks for other tuples; use LinkedDuels, or no log"
-            )
-        elif self.second is None or not (self.second >= 0).any():
-            raise InvalidAttempts(
-                "duels need the option that was offered second on every request, also where the first one worked; give "
-                "the log a row a request, with its options in order, or use another policy with log_attempts='first'"
             )
 
     @property
