@@ -24,7 +24,7 @@ _NAMES = {
     "time": "time ts timestamp createdat datetime date startedat starttime eventtime loggedat when attemptedat at "
     "timestampms tsms timelocal timeiso8601 unixtime epoch timestamputc time_utc createdtime",
     "cost": "cost price usd costusd priceusd eur costeur amount fee costs spend totalcost",
-    "seconds": "seconds secs latency latencyms latencys latencyseconds latencyus latencyns duration durationms "
+    "seconds": "seconds secs ms latency latencyms latencys latencyseconds latencyus latencyns duration durationms "
     "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems "
     "took tookms runtime runtimems requesttime upstreamresponsetime",
     "order": "order options sequence chain candidates providers backends models servers routes fallbacks ranking tried "
