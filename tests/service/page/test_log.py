@@ -29,4 +29,4 @@ def test_a_verdict_from_a_log_alone_is_shown(service, client, open_page):
     exp = client.create("by its log", ["north", "east"], lb.LinkedElimination(0.05), linkage="single", log=log)
     page = open_page(service.address_of(exp))
     expect(page.get_by_role("heading", level=2, name="Verdict after 0 plays")).to_be_visible()
-    expect(page).to_have_title("✓ east is best · decided")
+    expect(page).to_have_title("✓ east is best · by its log")
