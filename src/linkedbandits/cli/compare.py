@@ -151,7 +151,7 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
             formatting.count(summary.plays_90),
             over_bound(result.bound if instance.dependence is None else BoundAsTold(least), summary.plays_mean),
             formatting.percent(summary.error_rate),
-            f"({formatting.percent(low)} to {formatting.percent(high)})",
+            f"({formatting.percent(low).removesuffix(' %')} to {formatting.percent(high)})",
         )
     console.print(table)
     link = find_linkage(linkage)

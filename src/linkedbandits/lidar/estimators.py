@@ -28,7 +28,7 @@ _STEPS = 8
 
 def histogram_peak(samples: IntArray, successes: IntArray) -> FloatArray:
     """The middle of the bin with the most photons: the raw histogram, which favours early bins."""
-    return _where_seen(successes, successes.argmax(axis=1) + 0.5)
+    return _where_seen(successes, successes.argmax(axis=1).astype(np.float64) + 0.5)
 
 
 def coates_peak(samples: IntArray, successes: IntArray) -> FloatArray:
@@ -37,7 +37,7 @@ def coates_peak(samples: IntArray, successes: IntArray) -> FloatArray:
     The correction (Coates 1968) divides the photons of a bin by the cycles that reached it. Those are its samples: the
     corrected histogram is the empirical means of the arms, and log(1 / (1 - mean)) the rates.
     """
-    return _where_seen(successes, empirical_means(samples, successes).argmax(axis=1) + 0.5)
+    return _where_seen(successes, empirical_means(samples, successes).argmax(axis=1).astype(np.float64) + 0.5)
 
 
 def corrected_rates(samples: IntArray, successes: IntArray) -> FloatArray:
