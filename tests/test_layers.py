@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "linkedbandits": (
         "errors version signals intervals",
-        "model workers assumptions",
+        "model workers assumptions extras",
         "checks streams",
         "scenarios world stopping",
         "linkage joint_worlds",

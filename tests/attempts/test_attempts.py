@@ -32,3 +32,8 @@ def test_a_log_from_plays_can_be_asked_for_a_verdict():
 def test_rows_without_an_option_are_refused():
     with pytest.raises(lb.InvalidAttempts, match="option"):
         lb.Attempts.from_rows([{"request": 1, "ok": True}])
+
+
+def test_a_meaning_that_does_not_exist_is_refused():
+    with pytest.raises(lb.InvalidParameter, match="provider='model' is unknown; columns are request, option, outcome"):
+        lb.Attempts.from_rows(ROWS, provider="model")

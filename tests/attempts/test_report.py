@@ -10,6 +10,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.attempts import Attempts
+from linkedbandits.attempts import report as report_module
 from linkedbandits.attempts.report import in_words
 
 
@@ -192,3 +193,24 @@ def test_a_second_test_that_decides_is_said_to():
     assert report.verdict.arm == 0
     if any("uses all samples" in note for note in report.notes):
         assert [each.still_in for each in report.estimates] == [True, False]
+
+
+@pytest.mark.parametrize("costs", [(), (1.0, 2.0)])
+def test_the_two_tests_share_delta(costs, monkeypatch):
+    """What the race has and what the second test has add up to delta; with costs there is no second test."""
+    spent = []
+    whole = {"read_with": report_module.read_with, "decided_by_all_samples": report_module.decided_by_all_samples}
+
+    def race(policy, *others):
+        spent.append(1 / policy._enough(2))
+        return whole["read_with"](policy, *others)
+
+    def second(queues, delta):
+        spent.append(delta)
+        return whole["decided_by_all_samples"](queues, delta)
+
+    monkeypatch.setattr(report_module, "read_with", race)
+    monkeypatch.setattr(report_module, "decided_by_all_samples", second)
+    shuffled([0.5, 0.6], 40, seed=1).verdict(delta=0.04, costs=costs)
+    assert len(spent) == (1 if costs else 2)
+    assert sum(spent) == pytest.approx(0.04)

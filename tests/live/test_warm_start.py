@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.live import Played, Run, WarmStart
 from tests.attempts.test_log import plays as made_plays
 from tests.support.every_policy import EVERY_POLICY, of_as_many_arms, playable, policy_id
+from tools.waiting import SECONDS
 
 MEANS = (0.1, 0.2, 0.4, 0.8)
 EXACT = [name for name in LINKAGES if name != "suffix"]
@@ -337,30 +339,23 @@ def test_a_save_of_a_policy_that_asks_otherwise_now_goes_on_with_its_log():
 def test_many_threads_share_an_experiment_with_a_log():
     tapes = Tapes(1)
     exp = lb.Experiment(range(4), lb.UniformSampling(samples=200), parallel=4, log=tapes.log(300, seed=3))
-    lock, failures = threading.Lock(), []
+    lock = threading.Lock()
 
     def work() -> None:
-        try:
-            while True:
+        while not exp.done:
+            try:
                 asked = exp.ask()
-                with lock:
-                    hit = tapes.answer(asked.arms)
-                exp.tell(asked.id, hit)
-                exp.alarms()
-                _ = exp.from_log
-        except lb.ExperimentFinished:
-            pass
-        except lb.TooManyInFlight:
-            work()
-        except Exception as error:
-            failures.append(error)
+            except (lb.TooManyInFlight, lb.ExperimentFinished):
+                continue
+            with lock:
+                hit = tapes.answer(asked.arms)
+            exp.tell(asked.id, hit)
+            exp.alarms()
+            _ = exp.from_log
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not failures
+    with ThreadPoolExecutor(3) as pool:
+        for working in [pool.submit(work) for _ in range(3)]:
+            working.result(timeout=SECONDS)
     assert exp.done
     assert exp.from_log.read == 300
     assert exp.recommend().arm == 3

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import polars as pl
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.streams import block_lanes
-from linkedbandits.study import Cell, Instance, tables
+from linkedbandits.study import Cell, Instance
 from linkedbandits.study.chunks import TRACED_TRIALS, cut, run_chunk
-from linkedbandits.study.tables import need_polars, table_of
+from linkedbandits.study.tables import table_of
 
 CELL = Cell(
     Instance("five", np.array([0.3, 0.8, 0.5, 0.1, 0.2])),
@@ -61,21 +59,3 @@ def test_parts_make_the_same_whole(whole):
     """The second part, without a single trace, has the same types of columns."""
     block = block_lanes(5)
     assert pl.concat([table(range(block)), table(range(block, CELL.trials))]).equals(whole)
-
-
-def test_without_polars_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(lb.MissingExtra, match=r"studies need polars; .* pip install 'linkedbandits\[study\]'"):
-        need_polars()
-
-
-def test_signals_are_taken_back_from_polars_when_it_is_first_imported_and_not_later(monkeypatch, tmp_path):
-    taken = []
-    monkeypatch.setattr(tables, "take_back_signals", lambda: taken.append(1))
-    need_polars()
-    assert taken == []  # it is there already
-    (tmp_path / "polars.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "polars")
-    need_polars()
-    assert taken == [1]

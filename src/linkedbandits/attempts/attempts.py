@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
+from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.report import Report, report_on
@@ -26,16 +27,8 @@ class Attempts(AttemptLog):
         rows: Any,
         *,
         columns: Sequence[str] | None = None,
-        request: str | None = None,
-        option: str | None = None,
-        outcome: str | None = None,
-        position: str | None = None,
-        time: str | None = None,
-        cost: str | None = None,
-        seconds: str | None = None,
-        order: str | None = None,
-        hit: str | None = None,
         options: Sequence[str] | None = None,
+        **meant: Unpack[ColumnNames],
     ) -> Self:
         """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
 
@@ -45,17 +38,6 @@ class Attempts(AttemptLog):
         >>> Attempts.from_rows(rows).success.tolist()
         [False, True]
         """
-        meant = {
-            "request": request,
-            "option": option,
-            "outcome": outcome,
-            "position": position,
-            "time": time,
-            "cost": cost,
-            "seconds": seconds,
-            "order": order,
-            "hit": hit,
-        }
         return cls(**gather(source_of(rows, columns), meant, options))
 
     def verdict(

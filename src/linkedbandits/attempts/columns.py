@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
-from linkedbandits.errors import InvalidAttempts
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 _NAMES = {
     "request": "request requestid req reqid rid requestuuid requestkey trace traceid correlationid correlation session "
@@ -40,6 +41,20 @@ BESIDE_ATTEMPTS = ("position", "time", "cost", "seconds")
 BESIDE_REQUESTS = ("time",)
 
 _SCALES = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "us": 1e-6, "micros": 1e-6, "ns": 1e-9, "nanos": 1e-9}
+
+
+class ColumnNames(TypedDict, total=False):
+    """The column for a meaning: its name, "" if there is none, and None, or nothing, to have it guessed."""
+
+    request: str | None
+    option: str | None
+    outcome: str | None
+    position: str | None
+    time: str | None
+    cost: str | None
+    seconds: str | None
+    order: str | None
+    hit: str | None
 
 
 @dataclass(frozen=True)
@@ -162,6 +177,8 @@ def _shown(meanings: Sequence[str], columns: Sequence[str]) -> str:
 
 def _check_given(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> None:
     for meaning, name in given.items():
+        if meaning not in _NAMES:
+            raise InvalidParameter(f"{meaning}={name!r} is unknown; columns are {', '.join(_NAMES)}")
         if name and columns.count(name) != 1:
             raise InvalidAttempts(
                 f"{where} has {columns.count(name) or 'no'} column{'s' * (name in columns)} {name!r}, which was given "

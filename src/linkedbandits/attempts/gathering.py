@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from linkedbandits.attempts.attempt_rows import gather_attempts
 from linkedbandits.attempts.cells import Labels
-from linkedbandits.attempts.columns import layout_of
+from linkedbandits.attempts.columns import ColumnNames, layout_of
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.sources import Batch, Source
 from linkedbandits.errors import InvalidAttempts
@@ -18,15 +18,12 @@ Progress = Callable[[int], None]
 
 def gather(
     source: Source,
-    columns: Mapping[str, str | None],
+    columns: ColumnNames,
     options: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The fields of :class:`linkedbandits.attempts.Attempts` by name.
-
-    ``columns`` names the column for a meaning, None to have it guessed, and "" if there is none.
-    """
-    layout = layout_of(source.columns, columns, source.where)
+    """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
+    layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where)
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     seen = _Counted(source.batches(list(layout.names.values())))

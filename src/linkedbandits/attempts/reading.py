@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from linkedbandits.attempts.attempts import Attempts
+from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
 from linkedbandits.attempts.sources import source_in
 
@@ -13,28 +15,21 @@ from linkedbandits.attempts.sources import source_in
 def read_attempts(
     path: str | Path,
     *,
-    request: str | None = None,
-    option: str | None = None,
-    outcome: str | None = None,
-    position: str | None = None,
-    time: str | None = None,
-    cost: str | None = None,
-    seconds: str | None = None,
-    order: str | None = None,
-    hit: str | None = None,
     options: Sequence[str] | None = None,
     separator: str | None = None,
     progress: Progress | None = None,
+    **columns: Unpack[ColumnNames],
 ) -> Attempts:
     """Read a log of attempts: CSV, TSV or the like, JSON lines or Parquet, also with gzip around it.
 
     It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
     request, its time, cost and seconds; or a row for each request, with the options in the order in which they were
     offered, the one that worked (blank for none), and perhaps its time. Which column is which is guessed from the names
-    that people use, and shown in ``columns`` of what is returned. Give the name of a column where that goes wrong, and
-    "" for one that is not to be read. ``options`` names all options, in the order they are to have; without it they are
-    those that turn up. ``separator`` is what is between the fields of text, and guessed from the header without it.
-    ``progress`` is told now and then how many rows have been read.
+    that people use, and shown in ``columns`` of what is returned. Where that goes wrong, give the name of a column by
+    what it means, as in ``option="provider"``, and "" for one that is not to be read:
+    :class:`linkedbandits.attempts.columns.ColumnNames` has what they may mean. ``options`` names all options, in the
+    order they are to have; without it they are those that turn up. ``separator`` is what is between the fields of text,
+    and guessed from the header without it. ``progress`` is told now and then how many rows have been read.
 
     An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
     (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
@@ -60,15 +55,4 @@ def read_attempts(
     >>> log.set_aside[0].what, log.set_aside[0].lines
     ("unknown outcome 'maybe'", (5,))
     """
-    columns = {
-        "request": request,
-        "option": option,
-        "outcome": outcome,
-        "position": position,
-        "time": time,
-        "cost": cost,
-        "seconds": seconds,
-        "order": order,
-        "hit": hit,
-    }
     return Attempts(**gather(source_in(path, separator), columns, options, progress))

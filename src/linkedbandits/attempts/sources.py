@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.attempts.set_aside import Tally
-from linkedbandits.errors import CannotRead, InvalidAttempts, MissingExtra
+from linkedbandits.errors import CannotRead, InvalidAttempts
+from linkedbandits.extras import need_polars
 from linkedbandits.model import BoolArray, IntArray
-from linkedbandits.signals import take_back_signals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,22 +70,9 @@ class Source(Protocol):
         """The columns that are wanted, of all rows."""
 
 
-def need_polars() -> None:
-    """Say what is missing, and how to get it."""
-    import sys
-
-    brings_its_hook = "polars" not in sys.modules
-    try:
-        import polars  # noqa: F401 - takes a while to import, and not everybody has it
-    except ModuleNotFoundError as error:
-        raise MissingExtra("reading logs needs polars; install it with: pip install 'linkedbandits[study]'") from error
-    if brings_its_hook:
-        take_back_signals()
-
-
 def source_in(path: str | Path, separator: str | None = None) -> Source:
     """The rows of a file. What it is, is seen from its first bytes and not from its name."""
-    need_polars()
+    need_polars("reading a log")
     where = str(path)
     with _read_errors(where), Path(path).open("rb") as raw:
         magic = raw.read(4)
@@ -535,7 +522,7 @@ def as_text(name: str, kind: pl.DataType) -> pl.Expr:
 
 def source_of(rows: Any, columns: Sequence[str] | None = None) -> Source:
     """The rows of a polars or pandas frame, or of an iterable of mappings or of tuples."""
-    need_polars()
+    need_polars("reading a log")
     import polars as pl
 
     where = "the table"

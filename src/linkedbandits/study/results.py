@@ -10,12 +10,12 @@ import numpy as np
 
 from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
 from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
+from linkedbandits.extras import need_polars
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import FloatArray
 from linkedbandits.policies import make_policy
 from linkedbandits.study.chunks import missing_ranges
 from linkedbandits.study.folder import ResultsFolder
-from linkedbandits.study.tables import need_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ _TWO_SIDED_95 = 1.959964
 
 def open_results(path: Path) -> Results:
     """The results in a folder, finished or not."""
-    need_polars()
+    need_polars("a study")
     return Results(ResultsFolder(path))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from linkedbandits.extras import need_polars
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Study
 from linkedbandits.study.chunks import CHUNK_BLOCKS, Chunk, cut, missing_ranges
@@ -13,7 +14,7 @@ from linkedbandits.study.engines import Engine
 from linkedbandits.study.engines.processes import on_processes
 from linkedbandits.study.folder import ResultsFolder
 from linkedbandits.study.results import Results, open_results
-from linkedbandits.study.tables import need_polars, table_of
+from linkedbandits.study.tables import table_of
 
 Begin = Callable[[list[Chunk], list[Path]], None]
 """Told before anything runs: the chunks that are missing, and damaged files that were set aside."""
@@ -38,7 +39,7 @@ def run_study(
 
     A folder that belongs to a study with other cells is refused, unless ``merge`` says to keep both in it.
     """
-    need_polars()
+    need_polars("a study")
     folder = ResultsFolder(path)
     with folder.held():
         folder.adopt(study, merge=merge)

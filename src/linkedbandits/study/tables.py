@@ -1,27 +1,13 @@
-"""The rows of a finished chunk as a table, and polars when it is wanted."""
+"""The rows of a finished chunk as a table."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from linkedbandits.errors import MissingExtra
-from linkedbandits.signals import take_back_signals
 from linkedbandits.study.chunks import Chunk, Finished
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def need_polars() -> None:
-    """Say at once, rather than after an hour's work, that tables cannot be written."""
-    brings_its_hook = "polars" not in sys.modules
-    try:
-        import polars  # noqa: F401 - takes a while to import, and not everybody has it
-    except ModuleNotFoundError as error:
-        raise MissingExtra("studies need polars; install it with: pip install 'linkedbandits[study]'") from error
-    if brings_its_hook:
-        take_back_signals()
 
 
 def table_of(chunk: Chunk, finished: Finished) -> pl.DataFrame:
