@@ -5,15 +5,14 @@ The plain loop runs the same chunks with nothing around them, on the same number
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from linkedbandits.signals import ctrl_c_blocked
 from linkedbandits.study import Study, on_processes, read_study, run_study
 from linkedbandits.study.chunks import Chunk, cut, missing_ranges, run_chunk
+from linkedbandits.workers import run_pieces
 
 STUDY = """
 trials = 51200
@@ -57,17 +56,10 @@ def chunks_of(study: Study, blocks: int) -> list[Chunk]:
 
 
 def plain_loops(chunks: list[Chunk], cores: int) -> None:
-    context = multiprocessing.get_context("forkserver")
-    loops = [context.Process(target=run_all, args=(chunks[core::cores],), daemon=True) for core in range(cores)]
-    try:
-        with ctrl_c_blocked():
-            for loop in loops:
-                loop.start()
-        for loop in loops:
-            loop.join(3600)
-    finally:
-        for loop in loops:
-            loop.kill()
+    """Every core gets its share at once, and says only when it is done: there is nothing to hand out meanwhile."""
+    shares = [chunks[core::cores] for core in range(cores)]
+    for _ in run_pieces(run_all, shares, workers=cores, name_of=lambda share: f"{len(share)} chunks", remedy="see why"):
+        pass
 
 
 def run_all(chunks: list[Chunk]) -> None:
