@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from linkedbandits.model import Label
 from linkedbandits.service.client import RemoteExperiment
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
-from tools.waiting import SECONDS, until
+from tools.waiting import SECONDS
 
 
 class LiveService:
@@ -24,23 +22,27 @@ class LiveService:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0  # the system's choice, until it has made one
+        self.url = ""
+        self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
+        """Wait for its own word: on a port that is free now, somebody else's service may answer a moment later."""
         command = [sys.executable, "-m", "linkedbandits", "serve"]
         where = ["--store", str(self._store), "--port", str(self._port)]
-        self._process = subprocess.Popen([*command, *where], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: self._process.poll() is not None or self._answers(), "the service to answer")
-        assert self._process.poll() is None, "the service ended before it answered"
+        self._process = subprocess.Popen(
+            [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        said = self._process.stdout.readline()
+        assert said.startswith("Live page: "), "the service ended before it answered"
+        self.url = said.split()[2].rstrip("/")
+        self._port = int(self.url.rpartition(":")[2])
 
     def kill(self) -> None:
         """As if the machine had failed."""
         self._process.kill()
         self._process.wait(SECONDS)
+        self._process.stdout.close()
 
     def stop(self) -> None:
         self._process.terminate()
@@ -48,6 +50,7 @@ class LiveService:
             self._process.wait(SECONDS)
         finally:
             self._process.kill()
+            self._process.stdout.close()
 
     def make_token(self, role: str) -> str:
         text, record = make_token(role, role, time.time)
@@ -57,13 +60,6 @@ class LiveService:
 
     def address_of(self, experiment: RemoteExperiment) -> str:
         return f"{self.url}/#/experiments/{experiment.id}"
-
-    def _answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=SECONDS) as response:
-                return response.status == 200
-        except OSError:
-            return False
 
 
 @contextmanager
