@@ -25,3 +25,15 @@ def test_the_order_heeds_what_fails_together():
     assert order.cost == pytest.approx(1 + 0.3 + 0.15, abs=0.03)
     assert order.success_now == pytest.approx(0.85, abs=0.02)
     assert log.verdict(attempts="all").order.partly_guessed
+
+
+def test_what_failed_with_all_options_fails_in_any_order():
+    both = [(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)]
+    assert order_of(both).success == order_of(both).success_now == pytest.approx(2 / 3)
+    # One that stopped early might have been served by the other option.
+    early = [*both, (("b",), None)]
+    assert order_of(early).success > order_of(early).success_now == pytest.approx(1 / 2)
+
+
+def order_of(plays):
+    return Attempts.from_plays(plays, options="ab").verdict().order
