@@ -91,6 +91,7 @@ def test_the_table_of_logs_is_true(tmp_path):
         "coding agents": "coding-agents",
         "SMT solvers, NRA": "smt-solvers-nra",
         "SMT solvers, IDL": "smt-solvers-idl",
+        "SAT solvers": "sat-solvers",
     }
     rows = {cells[1]: cells[2:-1] for line in text.splitlines() if len(cells := re.split(r" *\| *", line)) == 8}
     for name, file in files.items():

@@ -37,11 +37,11 @@ from linkedbandits.stopping.evidence import grow
 
 GROWTH = 0.015
 """A block asks for this share of the duels a rival has had."""
-LOOKS = 8
+LOOKS = 10
 """One plan and one bet serve this many blocks, once the first few are over;"""
-EARLY_BLOCKS = 44
+EARLY_BLOCKS = 28
 """before that two,"""
-FIRST_BLOCKS = 16
+FIRST_BLOCKS = 12
 """and in the very beginning every block has its own."""
 FIRST_SUCCESSES = 0.3
 """A block is not shorter than it takes the leader to have this many successes, or a quarter of what was seen."""
