@@ -76,3 +76,12 @@ def test_pairs_are_requests_with_these_two_offered_first(made):
         assert found.tolist() == [ends, [0, 0]]
         assert pairs.hits(numbers, np.array([2, 0])) is None
         assert pairs.hits(numbers, np.array([1, 0])).tolist()[0] == [int(hits[-1] == option) for option in order]
+
+
+def test_a_pair_that_is_asked_for_twice_goes_on_where_it_was():
+    pairs = PairQueues(Attempts.from_plays([(("a", "b"), hit) for hit in ("a", "b", None, "a")]))
+    twice = np.array([[0, 1], [0, 1]])
+    assert pairs.hits(twice, np.array([1, 2])).tolist() == [[1, 0], [0, 1]]
+    assert pairs.hits(twice, np.array([1, 1])) is None
+    assert pairs.hits(twice, np.array([0, 1])).tolist() == [[0, 0], [1, 0]]
+    assert pairs.requests_read() == 4

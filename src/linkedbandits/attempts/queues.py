@@ -15,8 +15,6 @@ first one that was not read, and none behind it.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog, Numbers
@@ -43,32 +41,36 @@ class Queues:
         option = log.option[chosen]
         by_option = np.argsort(option, kind="stable")
         ends = np.searchsorted(option, np.arange(options + 1), sorter=by_option)
-        pieces = [chosen[by_option[start:end]] for start, end in pairwise(ends)]
         self._length = len(log)
         self._chosen: Numbers = chosen.astype(np.int32)
         self._request = log.request
-        self._places: list[Numbers] = [piece.astype(np.int32) for piece in pieces]
-        won = [np.cumsum(log.success[piece], dtype=np.int32) for piece in pieces]
-        self._won: list[Numbers] = [np.concatenate([np.zeros(1, dtype=np.int32), sums]) for sums in won]
-        self.read: IntArray = np.zeros(options, dtype=np.int64)
-
-    @property
-    def size(self) -> IntArray:
+        # The queues are one after the other in one array; of each the place in it where it begins.
+        self._begins = ends[:-1]
+        self._places: Numbers = chosen[by_option].astype(np.int32)
+        self._queues: list[Numbers] = np.split(self._places, self._begins[1:])
+        self._won: Numbers = np.zeros(self._places.size + 1, dtype=np.int32)
+        np.cumsum(log.success[self._places], dtype=np.int32, out=self._won[1:])
+        self.size: IntArray = np.diff(ends)
         """All samples of every option."""
-        return np.array([places.size for places in self._places])
+        self.read: IntArray = np.zeros(options, dtype=np.int64)
 
     @property
     def left(self) -> IntArray:
         """Samples of every option that were not read."""
-        return self.size - self.read
+        return np.asarray(self.size - self.read)
 
     def successes_so_far(self) -> IntArray:
         """Among what was read."""
-        return np.array([won[count] for won, count in zip(self._won, self.read, strict=True)])
+        return self._successes_within(self.read)
 
     def successes_in_all(self) -> IntArray:
         """Whether it was read or not."""
-        return np.array([won[-1] for won in self._won])
+        return self._successes_within(self.size)
+
+    def _successes_within(self, counts: IntArray) -> IntArray:
+        """Among the first so many of every option, a row for each of several counts."""
+        won = self._won.take(self._begins + counts) - self._won.take(self._begins)
+        return np.asarray(won, dtype=np.int64)
 
     def successes(self, needs: IntArray) -> IntArray | None:
         """Read so many samples of every option. How many are successes? None, and nothing is read, if some lack."""
@@ -76,7 +78,7 @@ class Queues:
             return None
         before = self.successes_so_far()
         self.read = self.read + needs
-        return np.asarray(self.successes_so_far() - before, dtype=np.int64)
+        return np.asarray(self.successes_so_far() - before)
 
     def after(self, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Samples and successes of every option among the first so many of all, (counts, options), and their requests.
@@ -84,32 +86,31 @@ class Queues:
         Whether they were read or not. For tests that use all of a log up to some request.
         """
         last = self._chosen[counts - 1]
-        samples = np.stack([np.searchsorted(places, last, side="right") for places in self._places], axis=1)
-        successes = np.stack([won[of_option] for won, of_option in zip(self._won, samples.T, strict=True)], axis=1)
-        return samples, successes.astype(np.int64), self._request[last].astype(np.int64) + 1
+        samples = np.stack([queue.searchsorted(last, side="right") for queue in self._queues], axis=1)
+        return samples, self._successes_within(samples), self._request[last].astype(np.int64) + 1
 
     def requests_read(self) -> int:
         """How many requests of the log it took to read what was read."""
-        last = [places[count - 1] for places, count in zip(self._places, self.read, strict=True) if count]
-        return int(self._request[max(last)]) + 1 if last else 0
+        last = (self._begins + self.read - 1)[self.read > 0]
+        return int(self._request[self._places.take(last).max()]) + 1 if last.size else 0
 
     def shares(self, asked: BoolArray) -> FloatArray:
         """How often every option was tried lately, as far as everything before was read; they sum to 1.
 
         Options that are not ``asked`` for any more are skipped: what comes of them meanwhile is never used.
         """
-        fronts = [
-            int(places[count]) if count < places.size else self._length
-            for places, count in zip(self._places, self.read, strict=True)
-        ]
-        known = min((front for front, wanted in zip(fronts, asked, strict=True) if wanted), default=0)
+        unread = asked & (self.read < self.size)
+        fronts = self._places.take((self._begins + self.read)[unread])
+        known = 0
+        if asked.any():
+            known = int(fronts.min()) if fronts.size else self._length
         before = self._tried_before(known)
         self.read = np.where(asked, self.read, np.maximum(self.read, before))
         lately = before - self._tried_before(known // 2) + PRIOR_ATTEMPTS
         return np.asarray(lately / lately.sum())
 
     def _tried_before(self, attempt: int) -> IntArray:
-        return np.array([np.searchsorted(places, attempt) for places in self._places], dtype=np.int64)
+        return np.array([queue.searchsorted(attempt) for queue in self._queues], dtype=np.int64)
 
 
 class PairQueues:
@@ -132,25 +133,29 @@ class PairQueues:
         ends[log.success[log.first]] = 0
         by_pair = np.argsort(pair, kind="stable")
         self._request = whole[by_pair]
-        self._ends = ends[self._request]
-        self._starts = np.searchsorted(pair, np.arange(self._options**2 + 1), sorter=by_pair)
+        # How many requests ended at the first and at the second, (2, requests + 1), before each one in this order.
+        self._ended: Numbers = np.zeros((2, whole.size + 1), dtype=np.int32)
+        np.cumsum(ends[self._request] == [[0], [1]], axis=1, dtype=np.int32, out=self._ended[:, 1:])
+        limits = np.searchsorted(pair, np.arange(self._options**2 + 1), sorter=by_pair)
+        self._begins, self._size = limits[:-1], np.diff(limits)
         self.read: IntArray = np.zeros(self._options**2, dtype=np.int64)
 
     @property
     def left(self) -> IntArray:
         """Requests of every pair that were not read, (options, options)."""
-        return np.asarray((np.diff(self._starts) - self.read).reshape(self._options, self._options))
+        return np.asarray((self._size - self.read).reshape(self._options, self._options))
 
     def hits(self, order: IntArray, times: IntArray) -> IntArray | None:
         """Where so many requests of every pair ended, (pairs, 2); None, and nothing is read, if some lack."""
-        if (self.lacking(order, times) > 0).any():
+        if self.lacking(order, times).any():
             return None
         found = np.zeros(order.shape, dtype=np.int64)
-        for row in np.flatnonzero(times):
-            pair = int(order[row, 0]) * self._options + int(order[row, 1])
-            start = self._starts[pair] + self.read[pair]
-            ends = self._ends[start : start + times[row]]
-            found[row] = np.count_nonzero(ends == 0), np.count_nonzero(ends == 1)
+        rows = np.flatnonzero(times)
+        pairs = order[rows, 0] * self._options + order[rows, 1]
+        for some in _each_once(pairs):
+            pair, row = pairs[some], rows[some]
+            begin = self._begins[pair] + self.read[pair]
+            found[row] = (self._ended[:, begin + times[row]] - self._ended[:, begin]).T
             self.read[pair] += times[row]
         return found
 
@@ -163,8 +168,15 @@ class PairQueues:
 
     def requests_read(self) -> int:
         """How many requests of the log it took to read what was read."""
-        last = (self._starts[:-1] + self.read - 1)[self.read > 0]
+        last = (self._begins + self.read - 1)[self.read > 0]
         return int(self._request[last].max()) + 1 if last.size else 0
+
+
+def _each_once(pairs: IntArray) -> list[IntArray]:
+    """The places of the pairs, in groups in which none is twice: the second time goes on where the first one ended."""
+    if len(set(pairs.tolist())) == pairs.size:  # as a policy asks
+        return [np.arange(pairs.size)]
+    return list(np.arange(pairs.size)[:, np.newaxis])
 
 
 __all__ = ["PairQueues", "Queues"]
