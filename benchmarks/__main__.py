@@ -22,6 +22,7 @@ SECTIONS = {
     "halving": "halving:main",
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
+    "validity-rules": "validity:report_rules",
     "commit-before": "commit_before:main",
     "real": "real:main",
     "real-order": "real:order",
