@@ -41,6 +41,8 @@ def test_what_is_missing(missing, said):
 def test_what_was_set_aside_has_its_lines():
     assert set_aside_in_words(SetAside("torn", "why", 1, (1234,))) == "torn: 1 row, in line 1,234; why"
     assert set_aside_in_words(SetAside("torn", "why", 2, (1, 2))) == "torn: 2 rows, in lines 1, 2; why"
+    in_files = SetAside("torn", "why", 3, (4, 5, 2), ("a.csv", "a.csv", "b.csv"))
+    assert set_aside_in_words(in_files) == "torn: 3 rows, in lines 4, 5 of a.csv and line 2 of b.csv; why"
     assert set_aside_in_words(SetAside("torn", "why", 2000)) == "torn: 2,000 rows; why"
 
 

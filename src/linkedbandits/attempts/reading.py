@@ -9,18 +9,21 @@ from typing import Unpack
 from linkedbandits.attempts.attempts import Attempts
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
-from linkedbandits.attempts.sources import source_in
+from linkedbandits.attempts.sources import source_in_all
 
 
 def read_attempts(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     options: Sequence[str] | None = None,
     separator: str | None = None,
     progress: Progress | None = None,
     **columns: Unpack[ColumnNames],
 ) -> Attempts:
-    """Read a log of attempts: CSV, TSV or the like, JSON lines or Parquet, also with gzip around it.
+    """Read a log of attempts: CSV, TSV or the like, JSON lines or Parquet, also with gzip or zstd around it.
+
+    Several files are one log, in the order given: a request may begin in one and end in the next, and what is said of
+    lines names the file. Text is in UTF-8 or in UTF-16.
 
     It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
     request, its time, cost and seconds; or a row for each request, with the options in the order in which they were
@@ -55,4 +58,5 @@ def read_attempts(
     >>> log.set_aside[0].what, log.set_aside[0].lines
     ("unknown outcome 'maybe'", (5,))
     """
-    return Attempts(**gather(source_in(path, separator), columns, options, progress))
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    return Attempts(**gather(source_in_all(paths, separator), columns, options, progress))

@@ -108,8 +108,16 @@ def set_aside_in_words(found: SetAside) -> str:
     rows = f"{found.rows:,} row{'s' if found.rows != 1 else ''}"
     if not found.lines:
         return f"{found.what}: {rows}; {found.rule}"
-    lines = ", ".join(f"{line:,}" for line in found.lines)
-    where = f"in line{'s' if found.rows != 1 else ''} {lines}{' and so on' if found.rows > len(found.lines) else ''}"
+    in_files: dict[str, list[int]] = {}
+    for line, file in zip(found.lines, found.files or [""] * len(found.lines), strict=True):
+        in_files.setdefault(file, []).append(line)
+    where = "in " + " and ".join(
+        f"line{'s' if len(lines) > 1 or found.rows > len(found.lines) else ''} "
+        + ", ".join(f"{line:,}" for line in lines)
+        + (f" of {file}" if file else "")
+        for file, lines in in_files.items()
+    )
+    where += " and so on" if found.rows > len(found.lines) else ""
     return f"{found.what}: {rows}, {where}; {found.rule}"
 
 
