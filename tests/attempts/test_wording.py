@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from linkedbandits.attempts import Attempts, SetAside
+from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.wording import (
     evidence_in_words,
     first_shares_in_words,
     missing_in_words,
+    noticed_in_words,
     order_caveat,
     order_in_words,
     set_aside_in_words,
@@ -96,4 +98,12 @@ def test_an_order_that_takes_options_to_be_independent_says_so_and_if_they_are_n
     short = log_of([0.5, 0.5], 20).verdict()
     assert order_caveat(short, short.order).startswith(
         "All of it is an estimate. Behind failures that the log has hardly"
+    )
+
+
+@pytest.mark.parametrize(("log10", "reached"), [(3.2, "1,585"), (7.5, "1e8")])
+def test_how_much_evidence_an_alarm_has(log10, reached):
+    alarm = Alarm("drift", "a", log10, 800.0, 3, 1234, Rate(1, 2), Rate(0, 2), "", "")
+    assert noticed_in_words(alarm) == (
+        f"Noticed at request 1,234; its evidence is {reached}, where 800 is enough for an alarm."
     )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.outlook import Missing
@@ -119,6 +120,15 @@ def set_aside_in_words(found: SetAside) -> str:
     )
     where += " and so on" if found.rows > len(found.lines) else ""
     return f"{found.what}: {rows}, {where}; {found.rule}"
+
+
+def noticed_in_words(alarm: Alarm) -> str:
+    """When an alarm was noticed, and how much evidence there is."""
+    reached = f"{10**alarm.log10_evidence:,.0f}" if alarm.log10_evidence < 6 else f"1e{alarm.log10_evidence:.0f}"
+    return (
+        f"Noticed at request {alarm.noticed:,}; its evidence is {reached}, where {alarm.level:,.0f} is enough for an "
+        "alarm."
+    )
 
 
 def when_in_words(log: AttemptLog) -> str | None:

@@ -222,11 +222,13 @@ def _from_log(found: Any) -> FromLog | None:
 
 
 def _alarms(found: Any) -> tuple[Alarm, ...]:
-    rates = ("before", "after")
-    return tuple(
-        Alarm(**{**said, **{name: Rate(said[name]["successes"], said[name]["attempts"]) for name in rates}})
-        for said in found.get("alarms", ())
-    )
+    return tuple(_alarm(said) for said in found.get("alarms", ()))
+
+
+def _alarm(said: dict[str, Any]) -> Alarm:
+    """Words and pictures that the page is sent with it are left out."""
+    rates: dict[str, Any] = {name: Rate(said[name]["successes"], said[name]["attempts"]) for name in ("before", "after")}
+    return Alarm(**{field.name: said[field.name] for field in fields(Alarm) if field.name not in rates}, **rates)
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
 from linkedbandits.assumptions import Assumption
+from linkedbandits.attempts.wording import noticed_in_words
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, FromLog, Upgrade, WarmStart
 from linkedbandits.model import FloatArray, IntArray, Verdict
@@ -107,7 +109,10 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
             "estimate_total": total,
             "estimate_left": None if total is None else total - standing.plays,
         },
-        "alarms": [asdict(alarm) for alarm in found.alarms],
+        "alarms": [
+            {**asdict(alarm), "evidence": noticed_in_words(alarm), "picture": picture}
+            for alarm, picture in zip_longest(found.alarms, found.pictures)
+        ],
         "alarms_after": found.plays,
     }
 

@@ -242,6 +242,8 @@ class AlarmView(BaseModel):
     after: RateView
     sentence: str
     remedy: str
+    evidence: str = Field(description="When it was noticed and how much evidence there is, in words.")
+    picture: str | None = Field(description="What it is about, as SVG; null behind the first dozen of alarms.")
 
 
 class GoalView(BaseModel):
