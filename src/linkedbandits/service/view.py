@@ -97,7 +97,7 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "abandoned": standing.abandoned,
         "late": standing.late,
         "max_plays": record.setup.max_plays,
-        "from_log": None if standing.from_log is None else standing.from_log._asdict(),
+        "from_log": _from_log(standing),
         "upgrade": None if standing.upgrade is None else standing.upgrade._asdict(),
         "done": standing.done,
         "verdict": leading if standing.done else None,
@@ -184,6 +184,13 @@ def summary_of_damaged(record: ExperimentRecord) -> dict[str, Any]:
         "per_cost": False,
         "created_at": record.created_at,
     }
+
+
+def _from_log(standing: Standing) -> dict[str, Any] | None:
+    if standing.from_log is None:
+        return None
+    log = standing.record.setup.log
+    return {**standing.from_log._asdict(), "on_your_word": log is not None and log.on_your_word}
 
 
 def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[str, Any]:
