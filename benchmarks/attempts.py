@@ -43,7 +43,10 @@ begun, of_cores = time.perf_counter(), time.process_time()
 log = lb.read_attempts(sys.argv[1])
 assert len(log) == int(sys.argv[2]) and not log.set_aside, (log, log.set_aside)
 """
-DECIDED = f"""{READ}
+DECIDED = f"""
+import linkedbandits as lb
+lb.Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a")] * 9).verdict()  # imports what a verdict needs
+{READ}
 log.verdict()
 """
 

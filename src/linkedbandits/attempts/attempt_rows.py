@@ -173,7 +173,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
     """
     order = None
     if (np.diff(rows.request) < 0).any():
-        noticed.add(*INTERLEAVED, lines.of(np.flatnonzero(rows.request < np.maximum.accumulate(rows.request))))
+        lines.notice(noticed, INTERLEAVED, np.flatnonzero(rows.request < np.maximum.accumulate(rows.request)))
         order = _stable_order(rows.request)
         rows.in_order(order)
     within = rows.time if rows.position is None else rows.position
@@ -183,7 +183,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
         if behind.size:
             by = "time" if rows.position is None else "position"
             what, rule = (text.format(by) for text in OUT_OF_PLACE)
-            noticed.add(what, rule, lines.of(behind if order is None else order[behind]))
+            lines.notice(noticed, (what, rule), behind if order is None else order[behind])
             again = np.lexsort((within, rows.request))
             rows.in_order(again)
             order = again if order is None else order[again]
@@ -192,7 +192,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
         if (np.diff(came) < 0).any():
             late = starts[came < np.maximum.accumulate(came)]
-            noticed.add(*OUT_OF_TIME, lines.of(late if order is None else order[late]))
+            lines.notice(noticed, OUT_OF_TIME, late if order is None else order[late])
             by_time = np.argsort(came, kind="stable")
             again = ranges(starts[by_time], np.append(starts[1:], rows.request.size)[by_time])
             rows.in_order(again)

@@ -276,7 +276,7 @@ def gather_requests(
         tally.add(*NO_TIME, lines.of(untimed))
     rows = np.flatnonzero(used)
     if time is not None:
-        noticed.add(*OUT_OF_TIME, lines.of(rows[time[rows] < np.maximum.accumulate(time[rows])]))
+        lines.notice(noticed, OUT_OF_TIME, rows[time[rows] < np.maximum.accumulate(time[rows])])
         rows = rows[np.argsort(time[rows], kind="stable")]
     beside = {
         meaning: _of_each_attempt(

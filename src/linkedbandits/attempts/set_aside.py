@@ -51,13 +51,14 @@ class Tally:
         """The same tally, for one of the files, whose lines are those of that file."""
         return Tally(self.files, self._found, number * A_FILE)
 
-    def add(self, what: str, rule: str, lines: IntArray) -> None:
-        """These lines as well."""
+    def add(self, what: str, rule: str, lines: IntArray, rows: int | None = None) -> None:
+        """These lines as well; there are so many ``rows``, if the lines are but the first of them."""
         if not len(lines):
             return
+        more = len(lines) if rows is None else rows
         rows, first = self._found.get((what, rule), (0, ()))
-        lowest = sorted((*first, *(line + self._ahead for line in _lowest(lines))))[:LINES_SHOWN]
-        self._found[what, rule] = (rows + len(lines), tuple(lowest))
+        shown = sorted((*first, *(int(line) + self._ahead for line in lowest(lines))))[:LINES_SHOWN]
+        self._found[what, rule] = (rows + more, tuple(shown))
 
     @property
     def rows(self) -> int:
@@ -78,11 +79,8 @@ class Tally:
         )
 
 
-def _lowest(lines: IntArray) -> list[int]:
-    """The first few lines; rows may have been brought into another order since."""
-    few = lines
-    if len(lines) > LINES_SHOWN:
-        import numpy as np
+def lowest(numbers: IntArray) -> IntArray:
+    """The few that are shown, of lines or rows; these may have been brought into another order since."""
+    import numpy as np
 
-        few = np.partition(lines, LINES_SHOWN)[:LINES_SHOWN]
-    return [int(line) for line in few]
+    return numbers if len(numbers) <= LINES_SHOWN else np.partition(numbers, LINES_SHOWN)[:LINES_SHOWN]
