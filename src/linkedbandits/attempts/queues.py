@@ -109,7 +109,10 @@ class Queues:
         return np.asarray(lately / lately.sum())
 
     def _tried_before(self, attempt: int) -> IntArray:
-        return np.array([np.searchsorted(places, attempt) for places in self._places], dtype=np.int64)
+        # What is looked for has the type of what it is looked for in, which would be converted as a whole otherwise.
+        return np.array(
+            [np.searchsorted(places, places.dtype.type(attempt)) for places in self._places], dtype=np.int64
+        )
 
 
 class PairQueues:
