@@ -27,7 +27,8 @@ def read_attempts(
 
     It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
     request, its time, cost and seconds; or a row for each request, with the options in the order in which they were
-    offered, the one that worked (blank for none), and perhaps its time. Which column is which is guessed from the names
+    offered, the one that worked (blank for none), and perhaps its time; or a row for each request with a list of the
+    options that were tried, and an outcome for each of them or for the last, as nginx writes it. Which column is which is guessed from the names
     that people use, and shown in ``columns`` of what is returned. Where that goes wrong, give the name of a column by
     what it means, as in ``option="provider"``, and "" for one that is not to be read:
     :class:`linkedbandits.attempts.columns.ColumnNames` has what they may mean. ``options`` names all options, in the
@@ -36,14 +37,15 @@ def read_attempts(
 
     An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
     (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
-    request are options that were offered and not tried.
+    request are options that were offered and not tried; a dash is an attempt without an outcome.
 
     Requests come in the order of the times of their first attempts, or else of their first lines; the attempts of a
     request by position, or else by time, or else by line. So rows that are added to the end of a file change nothing of
     the requests before them, except that a late attempt belongs to its request, wherever that is, and an earlier time
     goes before later ones.
 
-    Rows that cannot be used are counted in ``set_aside``, with their rule and their first lines. If they are more than
+    Rows that had to be put into order are counted in ``noticed``, which also names options whose names are nearly the
+    same. Rows that cannot be used are counted in ``set_aside``, with their rule and their first lines. If they are more than
     half of all, the file is refused.
 
     >>> import tempfile
