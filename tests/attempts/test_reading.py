@@ -396,6 +396,8 @@ def test_files_that_cannot_be_read(read, tmp_path):
         read(PLAIN.encode("utf-32"))
     with pytest.raises(CannotRead, match="zstd -d"):
         read(b"\x28\xb5\x2f\xfd0000")
+    with pytest.raises(CannotRead, match="end lines with a line feed"):
+        read(PLAIN.replace("\n", "\r"))
     with pytest.raises(CannotRead, match="jq -c"):
         read('[{"request": 1}]', "log.json")
     with pytest.raises(CannotRead, match="Parquet"):
@@ -685,6 +687,20 @@ def test_options_with_nearly_the_same_name_are_said(read):
         "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one",
     )
     assert read("request, option, ok\n1, a, 1\n2, b, 1\n").noticed == ()
+
+
+def test_an_option_that_is_a_list_of_options_is_said(read):
+    log = read('request,upstream_addr,status\n1,"a, b",200\n2,b,200\n')
+    assert log.noticed == (
+        "'a, b' look like lists, and are taken for one option each; if a row lists what was tried, name its columns with "
+        "order= and outcome=",
+    )
+
+
+@pytest.mark.parametrize("path", [5, None, [None]])
+def test_what_is_no_file_is_refused(path):
+    with pytest.raises(InvalidAttempts, match="is no file; give a path, or a list of them"):
+        read_attempts(path)
 
 
 def test_what_nginx_writes(read):

@@ -78,6 +78,7 @@ def test_options_are_numbered_as_they_turn_up_in_the_rows():
         ("a, b", "502, 200", Play((0, 1), True, 1, (0, 1), 2)),
         ("a, b", "502, 504", Play((0, 1), False, 1, (0, 1), 2)),
         ("a", "503 Service Unavailable, again", Play((0,), False, -1, (0,), 1)),
+        ("a", "[200]", Play((0,), True, -1, (0,), 1)),
         ("a, b", "true", Play((0, 1), True, 1, (0, 1), 2)),
         ("a, b", "timed out", Play((0, 1), False, 1, (0, 1), 2)),
         ("a, b : c", "502, 504 : 200", Play((0, 1, 2), True, 1, (0, 1, 2), 3)),
@@ -113,9 +114,9 @@ def test_words_that_are_not_known_are_named():
 
 def test_a_flag_is_no_hit_unless_the_order_has_what_was_tried():
     assert play_of("a>b", "true", Labels("log")).why_not == HIT_IS_A_FLAG
-    rows = [{"tried": ["a", "b"], "served": served} for served in (True, False, "b")]
+    rows = [{"tried": ["a", "b"], "served": served} for served in (True, 0, "b", None)]
     log = Attempts.from_rows(rows)
-    assert log.success.tolist() == [False, True, False, False, False, True]
+    assert log.success.tolist() == [False, True, False, False, False, True, False, False]
     with pytest.raises(InvalidAttempts, match="give the column as outcome, and not as hit"):
         Attempts.from_rows([{"providers": ["a", "b"], "served": True}])
 
@@ -147,6 +148,8 @@ def test_one_cost_for_a_request_with_several_attempts_is_refused():
         Attempts.from_rows([{"order": "a>b", "hit": "b", "cost": 3}], cost="cost")
     assert Attempts.from_rows([{"order": "a>b", "hit": "b", "cost": 3}]).cost is None
     assert Attempts.from_rows([{"order": "a>b", "hit": "a", "cost": 3}]).cost.tolist() == [3]
+    rows = [{"order": "a>b", "hit": "b", "cost": None}, {"order": "a>b", "hit": "a", "cost": 3}]
+    np.testing.assert_array_equal(Attempts.from_rows(rows, cost="cost").cost, [np.nan, np.nan, 3])
 
 
 def test_requests_that_were_put_where_their_times_belong_are_counted():

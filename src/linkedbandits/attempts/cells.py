@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ NOTHING = ("", "-")
 """Where an option should be: none was tried."""
 MOST_WAYS = 3
 """To write a name, of those that are shown."""
+
+_BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
 
 Floats = npt.NDArray[np.float64]
 
@@ -102,6 +105,15 @@ class Labels:
                     f"{' and '.join(map(repr, labels[:MOST_WAYS]))} differ only in {only}, and are "
                     f"{'two' if len(labels) == 2 else len(labels)} options; write one name if they are one"
                 )
+        parts = {label: _BETWEEN.split(label) for label in self._known}
+        listed = [
+            label for label, found in parts.items() if len(found) > 1 and not self._known.keys().isdisjoint(found)
+        ]
+        if listed:
+            said.append(
+                f"{' and '.join(map(repr, listed[:MOST_WAYS]))} look like lists, and are taken for one option each; if a "
+                "row lists what was tried, name its columns with order= and outcome="
+            )
         return tuple(said)
 
 
@@ -157,11 +169,18 @@ def figures(cells: pl.Series) -> Floats:
 
 
 def lists_of_figures(cells: pl.Series) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The numbers of a column with a list a cell, one after the other, and how many there are of each cell."""
+    """The numbers of a column with a list a cell, one after the other, and how many there are of each cell.
+
+    >>> import polars as pl
+    >>> numbers, sizes = lists_of_figures(pl.Series(["0.1, 0.2", None, "[3]"]))
+    >>> numbers.tolist(), sizes.tolist()
+    ([0.1, 0.2, 3.0], [2, 0, 1])
+    """
     import polars as pl
 
-    lists = cells.fill_null("").str.strip_chars("[]() ").str.replace_all(r"\s*(?:[,;|>]|\s:\s)\s*", ",").str.split(",")
-    return figures(lists.explode().str.strip_chars().cast(pl.String)), lists.list.len().cast(pl.Int64).to_numpy()
+    lists = cells.str.strip_chars("[]() ").str.replace_all(r"\s*(?:[,;|>]|\s:\s)\s*", ",").str.split(",")
+    numbers = figures(lists.drop_nulls().explode().str.strip_chars())
+    return numbers, lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def times(cells: pl.Series) -> Floats:

@@ -10,6 +10,7 @@ from linkedbandits.attempts.attempts import Attempts
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
 from linkedbandits.attempts.sources import source_in_all
+from linkedbandits.errors import InvalidAttempts
 
 
 def read_attempts(
@@ -28,9 +29,9 @@ def read_attempts(
     It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
     request, its time, cost and seconds; or a row for each request, with the options in the order in which they were
     offered, the one that worked (blank for none), and perhaps its time; or a row for each request with a list of the
-    options that were tried, and an outcome for each of them or for the last, as nginx writes it. Which column is which is guessed from the names
-    that people use, and shown in ``columns`` of what is returned. Where that goes wrong, give the name of a column by
-    what it means, as in ``option="provider"``, and "" for one that is not to be read:
+    options that were tried, and an outcome for each of them or for the last, as nginx writes it. Which column is which
+    is guessed from the names that people use, and shown in ``columns`` of what is returned. Where that goes wrong, give
+    the name of a column by what it means, as in ``option="provider"``, and "" for one that is not to be read:
     :class:`linkedbandits.attempts.columns.ColumnNames` has what they may mean. ``options`` names all options, in the
     order they are to have; without it they are those that turn up. ``separator`` is what is between the fields of text,
     and guessed from the header without it. ``progress`` is told now and then how many rows have been read.
@@ -45,8 +46,8 @@ def read_attempts(
     goes before later ones.
 
     Rows that had to be put into order are counted in ``noticed``, which also names options whose names are nearly the
-    same. Rows that cannot be used are counted in ``set_aside``, with their rule and their first lines. If they are more than
-    half of all, the file is refused.
+    same. Rows that cannot be used are counted in ``set_aside``, with their rule and their first lines. If they are more
+    than half of all, the file is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,5 +61,8 @@ def read_attempts(
     >>> log.set_aside[0].what, log.set_aside[0].lines
     ("unknown outcome 'maybe'", (5,))
     """
-    paths = [path] if isinstance(path, str | Path) else list(path)
+    paths = [path] if isinstance(path, str | Path) or not isinstance(path, Sequence) else path
+    for each in paths:
+        if not isinstance(each, str | Path):
+            raise InvalidAttempts(f"{each!r} is no file; give a path, or a list of them, or rows to Attempts.from_rows")
     return Attempts(**gather(source_in_all(paths, separator), columns, options, progress))

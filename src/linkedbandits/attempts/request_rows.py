@@ -136,7 +136,7 @@ def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
     elif hit is None or hit.lower() in NO_HIT:
         tried = offered
     else:
-        return Play(why_not=HIT_IS_A_FLAG if outcome_of(hit) == SUCCESS else HIT_NOT_IN_ORDER)
+        return Play(why_not=HIT_IS_A_FLAG if outcome_of(hit) in (SUCCESS, FAILURE) else HIT_NOT_IN_ORDER)
     places = tuple(written.index(name) for name in names[: len(tried)])
     count = len(written) if hit not in names else places[-1] + 1
     return Play(tuple(tried), hit in names, second, places, count, partly)
@@ -147,7 +147,9 @@ def play_of_what_was_tried(order: str | None, outcome: str | None, labels: Label
     names = list_of(order or "")
     if not any(name not in NOTHING for name in names):
         return Play(why_not=NO_ORDER)
-    entries = _entries(outcome or "") if len(names) > 1 else (outcome,)
+    entries = _entries(outcome or "")
+    if len(names) == 1 and len(entries) > 1:  # such as "503 Service Unavailable, again"
+        entries = (outcome or "",)
     said = [outcomes.number(entry or None) for entry in entries]
     if len(said) == 1:
         said = [FAILURE] * (len(names) - 1) + said
@@ -310,7 +312,7 @@ def _of_each_attempt(
     if numbers is None:
         return None
     written = np.array([found.written for found in plays], dtype=np.int64)[play[rows]]
-    other = rows[sizes[rows] != written]
+    other = rows[(sizes[rows] != written) & (sizes[rows] > 0)]
     if other.size:
         column, line = layout[meaning], lines.of(other)
         if meaning in layout.given:
@@ -327,7 +329,10 @@ def _of_each_attempt(
     places = np.array([place for found in plays for place in found.places], dtype=np.int64)
     chosen = play[rows]
     wanted = places[ranges(first[chosen], first[chosen] + used[chosen])] + np.repeat(begins[rows], used[chosen])
-    return np.asarray(numbers[wanted] * (seconds_in_one(layout[meaning]) if meaning == "seconds" else 1.0))
+    found = np.full(wanted.size, np.nan)
+    is_there = np.repeat(sizes[rows] > 0, used[chosen])
+    found[is_there] = numbers[wanted[is_there]]
+    return found * (seconds_in_one(layout[meaning]) if meaning == "seconds" else 1.0)
 
 
 def _gathered(

@@ -163,7 +163,12 @@ class SeparatedText:
         except UnicodeDecodeError as error:
             raise CannotRead(f"cannot read {where}: its header is not in UTF-8 ({error}); save it in UTF-8") from error
         by = separator or max(SEPARATORS, key=header.count)
-        names = next(csv.reader([header.rstrip("\r\n")], delimiter=by))
+        try:
+            names = next(csv.reader([header.rstrip("\r\n")], delimiter=by))
+        except csv.Error as error:
+            raise CannotRead(
+                f"cannot read the header of {where}: {error}; end lines with a line feed, with: tr '\\r' '\\n'"
+            ) from error
         return cls(path, where, by, tuple(name.strip() for name in names), lines)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
