@@ -692,8 +692,8 @@ def test_options_with_nearly_the_same_name_are_said(read):
 def test_an_option_that_is_a_list_of_options_is_said(read):
     log = read('request,upstream_addr,status\n1,"a, b",200\n2,b,200\n')
     assert log.noticed == (
-        "'a, b' look like lists, and are taken for one option each; if a row lists what was tried, name its columns with "
-        "order= and outcome=",
+        "'a, b' look like lists, and are taken for one option each; if a row lists what was tried, name its columns "
+        "with order= and outcome=",
     )
 
 

@@ -111,8 +111,8 @@ class Labels:
         ]
         if listed:
             said.append(
-                f"{' and '.join(map(repr, listed[:MOST_WAYS]))} look like lists, and are taken for one option each; if a "
-                "row lists what was tried, name its columns with order= and outcome="
+                f"{' and '.join(map(repr, listed[:MOST_WAYS]))} look like lists, and are taken for one option each; if "
+                "a row lists what was tried, name its columns with order= and outcome="
             )
         return tuple(said)
 
