@@ -148,7 +148,7 @@ def validity() -> None:
 
 
 def some_logs(piece: tuple[str, Which, int, int]) -> np.ndarray:
-    """Of each log: was it decided, wrongly, and how much of what its shortest queue allows did the race and a verdict use?
+    """Of each log: was it decided, wrongly, and how much of what its shortest queue allows did the race and all use?
 
     Instances take turns. Where options tie, to decide against the first of them counts as wrong.
     """
