@@ -33,7 +33,7 @@ LAYERS = {
         "__main__",
     ),
     "linkedbandits.attempts": (
-        "columns outcomes set_aside svg",
+        "columns opening outcomes set_aside svg",
         "arrays sources",
         "cells",
         "attempt_rows request_rows",

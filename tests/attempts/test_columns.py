@@ -42,7 +42,7 @@ def test_what_is_beside_an_attempt():
 def test_what_is_beside_a_request():
     layout = layout_of(["request", "providers", "served_by", "ts", "cost"], {}, "log")
     assert layout.a_row_a_request
-    assert layout.names == {"order": "providers", "hit": "served_by", "time": "ts"}
+    assert layout.names == {"order": "providers", "hit": "served_by", "time": "ts", "cost": "cost"}
 
 
 def test_two_candidates_are_named():
@@ -75,8 +75,29 @@ def test_a_column_can_be_left_out():
 
 
 def test_parameters_of_the_other_shape():
-    with pytest.raises(InvalidAttempts, match="cost='price' has no meaning in a log with a row for each request"):
-        layout_of(["order", "hit", "price"], {"cost": "price"}, "log")
+    with pytest.raises(InvalidAttempts, match="position='n' has no meaning in a log with a row for each request"):
+        layout_of(["order", "hit", "n"], {"position": "n"}, "log")
+
+
+def test_a_list_of_what_was_tried_with_outcomes():
+    layout = layout_of(["tried", "status", "ts"], {}, "log")
+    assert layout.a_row_a_request
+    assert layout.has_what_was_tried
+    assert layout.names == {"order": "tried", "outcome": "status", "time": "ts"}
+    with pytest.raises(InvalidAttempts, match="say so with order='chain' and outcome='status'"):
+        layout_of(["chain", "status"], {}, "log")
+    assert layout_of(["chain", "status"], {"order": "chain", "outcome": "status"}, "log").has_what_was_tried
+    assert not layout_of(["chain", "winner"], {}, "log").has_what_was_tried
+    with pytest.raises(InvalidAttempts, match="or order and outcome, if a row has a list"):
+        layout_of(["chain", "winner", "status"], {"hit": "winner", "outcome": "status"}, "log")
+
+
+def test_the_columns_of_nginx():
+    columns = ["request_id", "upstream_addr", "status", "upstream_status", "request_time", "upstream_response_time"]
+    names = layout_of(columns, {}, "log").names
+    assert names == {"order": "upstream_addr", "outcome": "upstream_status", "seconds": "upstream_response_time"}
+    assert layout_of(columns, {"seconds": ""}, "log").names.keys() == {"order", "outcome"}
+    assert layout_of(columns, {"outcome": "status", "option": "upstream_addr"}, "log")["request"] == "request_id"
 
 
 def test_both_shapes_in_one_table():

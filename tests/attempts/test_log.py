@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.attempts import Attempts
+from linkedbandits.errors import InvalidAttempts
 
 PLAYS = [(("a", "b"), "a"), (("b", "a", "c"), "a"), (("c",), None)]
 
@@ -104,3 +105,24 @@ def test_an_option_is_found_by_its_name():
     assert log.number_of("b") == 1
     with pytest.raises(lb.UnknownName, match="'z' is no option of this log; choose one of a, b, c"):
         log.number_of("z")
+
+
+@pytest.mark.parametrize(
+    ("plays", "said"),
+    [
+        (None, "None are no plays; give a list of"),
+        ("ab", "'ab' are no plays"),
+        ({"a": "b"}, "are no plays"),
+        ([5], "play 0 is 5; give"),
+        ([(("a", "b"), "a"), ("a", "b", "c")], r"play 1 is \('a', 'b', 'c'\); give"),
+        ([(["a"], "b", 3)], "play 0 is "),
+        ([({"a", "b"}, None)], "play 0 has the order {"),
+        ([(5, None)], "play 0 has the order 5; give a tuple"),
+        ([([["a"]], None)], r"play 0 has the option \['a'\]; name options"),
+        ([([None], None)], "play 0 has the option None"),
+        ([(["a"], ["a"])], r"play 0 has the option \['a'\]"),
+    ],
+)
+def test_what_is_no_list_of_plays_is_refused_with_a_remedy(plays, said):
+    with pytest.raises(InvalidAttempts, match=said):
+        Attempts.from_plays(plays)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from linkedbandits.attempts import Attempts
+from linkedbandits.attempts.orders import best_order, costs_of
 
 
 def test_the_order_heeds_what_fails_together():
@@ -37,3 +40,14 @@ def test_what_failed_with_all_options_fails_in_any_order():
 
 def order_of(plays):
     return Attempts.from_plays(plays, options="ab").verdict().order
+
+
+def test_attempts_without_a_cost_cost_what_their_option_does():
+    log = replace(
+        Attempts.from_plays([(("a", "b", "c"), "c"), (("a", "b"), "b")]), cost=np.array([2.0, np.nan, 5.0, 4.0, 1.0])
+    )
+    assert costs_of(log, ()).tolist() == [3.0, 1.0, 5.0]
+    unknown = replace(log, cost=np.array([2.0, 4.0, np.nan, 2.0, 4.0]))
+    assert costs_of(unknown, ()).tolist() == [2.0, 4.0, 3.0]
+    found = best_order(log, np.array([0.5, 0.5, 0.5]), costs_of(log, ()), False, None)
+    assert found.cost_now == (2 + 1 + 5 + 4 + 1) / 2

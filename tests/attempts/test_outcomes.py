@@ -6,6 +6,7 @@ import pytest
 
 from linkedbandits.attempts.outcomes import (
     BLANK,
+    DASH,
     FAILURE,
     FRACTION,
     SUCCESS,
@@ -20,9 +21,10 @@ SAID = {
     "200\u00a0OK HTTP/1.1\u00a0200",
     FAILURE: "0 0.0 -1 false No FAILED error Timeout timed_out Declined rate-limited 100 404 500 599 503\u00a0down "
     "HTTP\u00a0502 ConnectTimeout ValueError json.JSONDecodeException error:\u00a0timeout",
-    BLANK: "- null None NaN n/a skipped not_tried",
+    BLANK: "null None NaN n/a skipped not_tried",
+    DASH: "-",
     FRACTION: "0.5 .37 1e-3 -0.2 199.5",
-    UNKNOWN: "maybe pending 2 7 -2 600 1000 20 cancelled 2024-05-17 1e300",
+    UNKNOWN: "maybe pending 2 7 -2 600 1000 20 502,\u00a0200 502\u00a0:\u00a0- cancelled 2024-05-17 1e300",
 }
 
 

@@ -393,9 +393,11 @@ def test_files_that_cannot_be_read(read, tmp_path):
     with pytest.raises(CannotRead, match="cannot read"):
         read_attempts(tmp_path)
     with pytest.raises(CannotRead, match="no text in UTF-8"):
-        read(PLAIN.encode("utf-16"))
+        read(PLAIN.encode("utf-32"))
     with pytest.raises(CannotRead, match="zstd -d"):
         read(b"\x28\xb5\x2f\xfd0000")
+    with pytest.raises(CannotRead, match="end lines with a line feed"):
+        read(PLAIN.replace("\n", "\r"))
     with pytest.raises(CannotRead, match="jq -c"):
         read('[{"request": 1}]', "log.json")
     with pytest.raises(CannotRead, match="Parquet"):
@@ -619,3 +621,98 @@ def test_the_rules_are_those_that_are_stated(rows):
 
 def test_what_is_set_aside_reads_as_a_sentence():
     assert str(SetAside("torn rows", "mend them", 1)) == "torn rows: 1 row; mend them"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_text_in_other_encodings(read, encoding):
+    text = PLAIN + "r4,Z\u00fcrich \u2603,ok\n"
+    same(read(text.encode(encoding)), read(text))
+    lines = '{"request": 1, "option": "\u2603", "outcome": "ok"}\n'
+    assert read(lines.encode(encoding), "log.jsonl").options == ("\u2603",)
+
+
+def test_several_files_are_one_log_and_lines_name_their_file(read, tmp_path):
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("request,option,outcome\nr1,a,failed\nr2,b,ok\nr3,\n")
+    two.write_text("outcome,option,request\nok,b,r1\nhm,b,r4\n,,\nok,a\nok,a,r5\n")
+    log = read_attempts([one, two])
+    assert plays_of(log) == [[("a", False), ("b", True)], [("b", True)], [("a", True)]]
+    assert {found.what: (found.lines, found.files) for found in log.set_aside} == {
+        "torn rows": ((4, 5), (str(one), str(two))),
+        "no request": ((4,), (str(two),)),
+        "unknown outcome 'hm'": ((3,), (str(two),)),
+    }
+    assert str(log.set_aside[0]).startswith(f"torn rows: 2 rows, first in line 4 of {one}; ")
+    assert log.noticed[0].startswith(f"rows behind the beginning of a later request: 1 row, first in line 2 of {two}")
+
+
+def test_several_files_of_several_kinds_need_the_same_columns(read, tmp_path):
+    read(PLAIN, "a.csv")
+    read('{"request": "r9", "option": "c", "outcome": 1}\n{"request": "r8", "option": "c", "outcome": 0}\n', "b.jsonl")
+    log = read_attempts([str(tmp_path / "a.csv"), tmp_path / "b.jsonl"])
+    assert log.requests == 5
+    (tmp_path / "c.csv").write_text("request,provider,outcome\n1,a,ok\n")
+    with pytest.raises(InvalidAttempts, match=r"c\.csv has no column 'option', which .*a\.csv has; give files with"):
+        read_attempts([tmp_path / "a.csv", tmp_path / "c.csv"])
+    with pytest.raises(InvalidAttempts, match="no file"):
+        read_attempts([])
+
+
+def test_a_dash_is_an_attempt_without_an_outcome(read):
+    log = read("request,option,status\n1,a,502\n1,b,-\n2,a,-\n2,b,200\n3,b,200\n3,a,-\n4,b,200\n5,-,200\n")
+    assert plays_of(log) == [[("a", False)], [("b", True)], [("b", True)]]
+    assert aside(log) == {"no outcome": (3, (3, 4, 5)), "no option": (1, (9,))}
+
+
+def test_rows_that_were_put_into_order_are_counted(read):
+    log = read("request,option,ok\nx,a,0\ny,b,0\nx,b,1\nz,a,1\ny,a,1\n")
+    assert log.noticed == (
+        "rows behind the beginning of a later request: 2 rows, first in line 4; they were put with the others of their "
+        "request",
+    )
+    placed = read("request,attempt,option,ok,ts\nx,2,b,1,5\nx,1,a,0,6\ny,1,b,1,3\n")
+    assert [said.split(";")[0] for said in placed.noticed] == [
+        "rows in another order than their positions: 1 row, first in line 3",
+        "requests behind later ones: 1 row, first in line 4",
+    ]
+    assert read(PLAIN).noticed == ()
+    assert any("put with the others" in note for note in log.verdict().notes)
+
+
+def test_options_with_nearly_the_same_name_are_said(read):
+    log = read("request,option,ok\n1,Adyen,1\n2,adyen,0\n3,b,1\n4, b ,1\n")
+    assert log.options == ("Adyen", "adyen", "b")
+    assert log.noticed == (
+        "'b' and ' b ' differ only in blanks at the ends, and are taken for one option",
+        "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one",
+    )
+    assert read("request, option, ok\n1, a, 1\n2, b, 1\n").noticed == ()
+
+
+def test_an_option_that_is_a_list_of_options_is_said(read):
+    log = read('request,upstream_addr,status\n1,"a, b",200\n2,b,200\n')
+    assert log.noticed == (
+        "'a, b' look like lists, and are taken for one option each; if a row lists what was tried, name its columns "
+        "with order= and outcome=",
+    )
+
+
+@pytest.mark.parametrize("path", [5, None, [None]])
+def test_what_is_no_file_is_refused(path):
+    with pytest.raises(InvalidAttempts, match="is no file; give a path, or a list of them"):
+        read_attempts(path)
+
+
+def test_what_nginx_writes(read):
+    log = read(
+        "time_iso8601|request|upstream_addr|status|upstream_status|request_time|upstream_response_time\n"
+        "2024-05-17T10:00:00+00:00|GET / HTTP/1.1|10.0.0.1:80, 10.0.0.2:80|200|502, 200|0.3|0.1, 0.2\n"
+        "2024-05-17T10:00:01+00:00|GET / HTTP/1.1|10.0.0.2:80|200|200|0.3|0.3\n"
+        "2024-05-17T10:00:02+00:00|GET / HTTP/1.1|-|304|-|0.0|-\n"
+        "2024-05-17T10:00:03+00:00|GET / HTTP/1.1|10.0.0.1:80 : 10.0.0.2:80|200|504 : 200|0.9|0.5 : 0.4\n"
+    )
+    first, second = "10.0.0.1:80", "10.0.0.2:80"
+    assert plays_of(log) == [[(first, False), (second, True)], [(second, True)], [(first, False), (second, True)]]
+    assert log.seconds.tolist() == [0.1, 0.2, 0.3, 0.5, 0.4]
+    assert aside(log) == {"no order": (1, (4,))}
+    assert dict(log.columns)["outcome"] == "upstream_status"

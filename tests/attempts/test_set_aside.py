@@ -30,3 +30,12 @@ def test_it_reads_as_a_sentence():
     assert str(SetAside("torn rows", "mend them", 2000, (1234,))) == (
         "torn rows: 2,000 rows, first in line 1,234; mend them"
     )
+
+
+def test_lines_of_several_files_are_told_apart():
+    tally = Tally(("a.csv", "b.csv"))
+    tally.of_file(1).add("torn", "mend", np.array([2]))
+    tally.of_file(0).add("torn", "mend", np.array([7, 3]))
+    found = tally.all()[0]
+    assert (found.lines, found.files) == ((3, 7, 2), ("a.csv", "a.csv", "b.csv"))
+    assert str(found) == "torn: 3 rows, first in line 3 of a.csv; mend"

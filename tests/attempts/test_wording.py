@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from linkedbandits.attempts import Attempts, SetAside
+from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.wording import (
     evidence_in_words,
     first_shares_in_words,
     missing_in_words,
+    noticed_in_words,
     order_caveat,
     order_in_words,
     set_aside_in_words,
@@ -41,6 +43,8 @@ def test_what_is_missing(missing, said):
 def test_what_was_set_aside_has_its_lines():
     assert set_aside_in_words(SetAside("torn", "why", 1, (1234,))) == "torn: 1 row, in line 1,234; why"
     assert set_aside_in_words(SetAside("torn", "why", 2, (1, 2))) == "torn: 2 rows, in lines 1, 2; why"
+    in_files = SetAside("torn", "why", 3, (4, 5, 2), ("a.csv", "a.csv", "b.csv"))
+    assert set_aside_in_words(in_files) == "torn: 3 rows, in lines 4, 5 of a.csv and line 2 of b.csv; why"
     assert set_aside_in_words(SetAside("torn", "why", 2000)) == "torn: 2,000 rows; why"
 
 
@@ -94,4 +98,12 @@ def test_an_order_that_takes_options_to_be_independent_says_so_and_if_they_are_n
     short = log_of([0.5, 0.5], 20).verdict()
     assert order_caveat(short, short.order).startswith(
         "All of it is an estimate. Behind failures that the log has hardly"
+    )
+
+
+@pytest.mark.parametrize(("log10", "reached"), [(3.2, "1,585"), (7.5, "1e8")])
+def test_how_much_evidence_an_alarm_has(log10, reached):
+    alarm = Alarm("drift", "a", log10, 800.0, 3, 1234, Rate(1, 2), Rate(0, 2), "", "")
+    assert noticed_in_words(alarm) == (
+        f"Noticed at request 1,234; its evidence is {reached}, where 800 is enough for an alarm."
     )

@@ -107,7 +107,7 @@ def test_other_columns_are_refused(followed):
         follower.look()
 
 
-@pytest.mark.parametrize("begin", [b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"PAR1"])
+@pytest.mark.parametrize("begin", [b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xff\xfe"])
 def test_what_is_packed_is_refused(tmp_path, begin):
     path = tmp_path / "log"
     path.write_bytes(begin)
@@ -150,8 +150,14 @@ def test_news_are_told_once():
     found = list(news(before, now))
     assert {event.kind for event in found} == {"out", "set-aside", "no-matter", "verdict"}
     assert "Set aside: torn rows: 1 row, in line 7; why." in [event.said for event in found]
-    assert kinds(now, now) == ["verdict"]
+    assert kinds(now, now) == []
     assert {event.kind for event in news(before, long.verdict(attempts="all"))} >= {"alarm"}
+
+
+def test_a_verdict_that_changes_is_told():
+    one, other = (log_of(means, 300).verdict() for means in ([0.9, 0.1], [0.1, 0.9]))
+    said = {event.kind: event.said for event in news(one, other)}
+    assert said["verdict"].startswith("The verdict is another one, after 300 requests: b works most often")
 
 
 def test_new_options_and_those_that_are_in_again():

@@ -123,6 +123,7 @@ def test_what_cannot_be_used_is_refused_in_a_line_with_the_remedy(tmp_path, text
         (("--costs", "cheap"), "--costs 'cheap' are no numbers; write --costs north=1,east=2.5"),
         (("--attempts", "duels", "--costs", "1,2,3"), "leave out the costs"),
         (("--outcome", "nothing"), "nothing"),
+        (("--go-on",), "--go-on is about --watch; give both, or leave it out"),
         (("--watch", "--every", "0"), "--every 0 is no time to wait; give seconds above 0"),
         (("--report", "no/such/folder/out.html"), "cannot be written"),
     ],
@@ -168,6 +169,28 @@ def test_standard_input(log, monkeypatch, tmp_path):
     Input.buffer = io.BytesIO(b"x,y\n1,2\n")
     assert refusal("verdict", "-").startswith("standard input has no column")
     assert "standard input is none" in refusal("verdict", "-", "--watch")
+
+
+def test_several_files_are_one_log(tmp_path, monkeypatch):
+    plays = plays_of(*CLEAR)
+    one, two, whole = (tmp_path / name for name in ("one.csv", "two.csv", "whole.csv"))
+    one.write_text(text_of(plays[:400]))
+    two.write_text(text_of(plays[400:], begin=400) + "torn\n")
+    whole.write_text(text_of(plays))
+    found, status = data_of(str(one), str(two))
+    alone, _ = data_of(str(whole))
+    assert (found["sentence"], found["rows"], status) == (alone["sentence"], alone["rows"], 0)
+    assert found["file"] == f"{one} and 1 more"
+    lines = two.read_text().count("\n")
+    assert [(each["lines"], each["files"]) for each in found["set_aside"]] == [([lines], [str(two)])]
+
+    class Input:
+        buffer = io.BytesIO(two.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    assert f"in line {lines:,} of standard input" in words(run("verdict", str(one), "-"))
+    assert "was given twice" in refusal("verdict", str(one), str(one))
+    assert "--watch follows one file, and 2 were given" in refusal("verdict", str(one), str(two), "--watch")
 
 
 def test_columns_can_be_named(tmp_path):
@@ -357,6 +380,25 @@ def test_an_alarm_is_told_when_it_comes_up_and_the_end_is_status_4(tmp_path, wat
     assert "decided, but with an alarm" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
+def test_a_watch_may_go_on_for_alarms_and_ends_with_ctrl_c(tmp_path, watched):
+    path = tmp_path / "log.csv"
+    path.write_text(text_of(plays_of(*CLEAR)))
+    worse = text_of(plays_of([0.2, 0.5, 0.3], 600, seed=4), begin=900, header=False)
+
+    def ctrl_c():
+        raise KeyboardInterrupt
+
+    result = watched(path, lambda: None, worse, ctrl_c, arguments=["--go-on"])
+    assert result.returncode == 130
+    assert result.stderr == (
+        "linkedbandits: interrupted; the log stays as it is, and the same command looks at it again\n"
+    )
+    said, _, after = result.stdout.partition("The watch goes on, for alarms; Ctrl-C ends it.\n")
+    assert said.count("a works most often") == 1
+    assert re.match(r"Alarm, after 1,500 requests: Since request \d+ 'a' works less often", after)
+    assert "There is a verdict" not in after
+
+
 def test_a_long_look_is_followed_by_a_longer_pause(tmp_path, monkeypatch, log):
     path = tmp_path / "attempts.csv"
     log(*CLOSE)
@@ -371,7 +413,7 @@ def test_a_long_look_is_followed_by_a_longer_pause(tmp_path, monkeypatch, log):
 def test_what_is_packed_cannot_be_watched(tmp_path):
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress(text_of(plays_of(*CLEAR)).encode()))
-    assert "is packed; leave --watch out" in refusal("verdict", str(path), "--watch")
+    assert "is none; leave --watch out" in refusal("verdict", str(path), "--watch")
 
 
 def test_a_watched_file_that_cannot_be_used_is_refused(tmp_path):

@@ -71,9 +71,12 @@ def test_alarms_are_those_of_the_experiment(desk, store):
     found = Alarms(store)
     assert found.latest(experiment, ARMS, None, 800, False) == NOT_LOOKED_YET
     found.wait_for_the_first(experiment, SECONDS)
-    first, *_ = found.latest(experiment, ARMS, None, 800, False).alarms
+    latest = found.latest(experiment, ARMS, None, 800, False)
+    first, *_ = latest.alarms
     assert (first.kind, first.option) == ("drift", "north")
     assert 300 < first.since < 420
+    assert len(latest.pictures) == len(latest.alarms)
+    assert f"since request {first.since}" in latest.pictures[0]
     found.close()
 
 
@@ -172,4 +175,6 @@ def test_a_view_has_the_alarms_and_so_have_the_clients(service):
         assert first.after.successes == 0
         view = service.http.get(f"/v1/experiments/{exp.id}/view").json()
         assert view["alarms"][0]["sentence"] == first.sentence
+        assert view["alarms"][0]["evidence"].startswith(f"Noticed at request {first.noticed};")
+        assert view["alarms"][0]["picture"].startswith("<svg ")
         assert view["alarms_after"] <= view["plays"] == 1000

@@ -125,6 +125,8 @@ ANY_ANSWER = {
             "after": {"successes": 2, "attempts": 3},
             "sentence": "It drifts.",
             "remedy": "Wait.",
+            "evidence": "Noticed at request 9.",
+            "picture": None,
         }
     ],
 }

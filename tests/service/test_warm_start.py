@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
 import random
 from contextlib import closing
 
+import polars as pl
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.live import WarmStart
+from linkedbandits.policies import describe_policy
 from linkedbandits.service.alarms import Alarms
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
-from linkedbandits.service.exporting import journal_lines
+from linkedbandits.service.exporting import journal_lines, journal_parquet
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.limits import LARGEST_BODY
 from linkedbandits.service.records import LogInSetup, Setup
@@ -76,9 +80,10 @@ def test_an_experiment_with_a_log_is_that_of_the_library(service, attempts):
             "requests": 40,
             "samples": samples,
             "assumes_independence": attempts == "all",
+            "on_your_word": False,
         }
         view = service.http.get(f"/v1/experiments/{remote.id}/view").json()
-        assert view["from_log"] == alone.from_log._asdict()
+        assert view["from_log"] == {**alone.from_log._asdict(), "on_your_word": False}
         assert view["outlook"] == {"lower_bound": None, "estimate_total": None, "estimate_left": None}
 
 
@@ -198,7 +203,68 @@ def test_from_the_journal_alone_it_is_the_same(each_store, linkage):
     with each_store.reading() as reading:
         opened = HostedExperiment.open(reading, reading.record(record.id))
     assert opened.experiment.to_json() == before
-    assert "log" not in next(journal_lines(each_store, record.id))
+
+
+@pytest.mark.parametrize("attempts", ["first", "all", "duels"])
+def test_the_exported_journal_has_the_log_and_from_it_the_experiment_begins_again(each_store, attempts):
+    log = a_log(30)
+    policy = lb.LinkedDuels(0.05) if attempts == "duels" else POLICY
+    setup = dataclasses.replace(SETUP, policy=describe_policy(policy), linkage="free")
+    with Desk(each_store) as desk:
+        record = desk.create(setup, "warm", warm(log, attempts)).result()
+        desk.ask(record.id, 2).result()
+        begun = desk.read(record.id, lambda hosted: hosted.experiment.from_log).result()
+    events = [json.loads(line) for line in "".join(journal_lines(each_store, record.id)).splitlines()]
+    assert [event["kind"] for event in events] == ["log"] * 30 + ["ask"] * 2
+    assert {(event["seq"], event["status"]) for event in events[:30]} == {(0, attempts)}
+    again = lb.Attempts.from_plays([(event["arms"], event["hit"]) for event in events[:30]])
+    exp = lb.Experiment(ARMS, policy, linkage="free", seed=setup.seed, log=again, log_attempts=attempts)
+    assert exp.from_log == begun
+    assert again.plays() == log.plays()
+
+
+def test_an_exported_log_says_what_is_no_arm(store):
+    log = lb.Attempts.from_plays([(("west", "east"), "east"), (("east", "west"), "west"), (("east", "west"), "east")])
+    with Desk(store) as desk:
+        record = desk.create(SETUP, "warm", WarmStart.of(log, ARMS, "first", "ignore")).result()
+    found = [json.loads(line) for line in "".join(journal_lines(store, record.id)).splitlines()]
+    assert [(each["arms"], each["hit"], each.get("receipt")) for each in found] == [
+        ([None, "east"], "east", None),
+        (["east", None], None, "other"),
+        (["east"], "east", None),
+    ]
+    table = pl.read_parquet(io.BytesIO(journal_parquet(store, record.id)))
+    assert table["arms"].to_list() == ['[null, "east"]', '["east", null]', '["east"]']
+
+
+def test_all_attempts_of_a_log_in_one_order_take_the_users_word(service):
+    log = lb.Attempts.from_plays([(("north", "east"), "east"), (("north", "east"), None)] * 20, options=ARMS)
+    given = {"linkage": "single", "log": log, "log_attempts": "all"}
+    alone = lb.Experiment(ARMS, POLICY, **given, log_independent=True)
+    with Client(service.url) as client:
+        with pytest.raises(lb.InvalidAttempts, match="with log_independent=True"):
+            client.create("refused", ARMS, POLICY, **given)
+        same(client.create("word", ARMS, POLICY, **given, log_independent=True), alone)
+
+    async def create():
+        async with AsyncClient(service.url) as client:
+            made = await client.create("word", ARMS, POLICY, **given, log_independent=True)
+            return made.id, await made.from_log()
+
+    experiment, from_log = run_async(create())
+    assert from_log == alone.from_log
+    assert service.http.get(f"/v1/experiments/{experiment}/view").json()["from_log"]["on_your_word"]
+    assert service.http.get(f"/v1/experiments/{experiment}").json()["log"]["on_your_word"]
+
+
+def test_the_word_is_kept_in_every_store(each_store):
+    log = lb.Attempts.from_plays([(("north", "east"), "east")] * 20, options=ARMS)
+    with Desk(each_store) as desk:
+        desk.create(SETUP, "word", WarmStart.of(log, ARMS, "all", "refuse", independent=True)).result()
+    with Desk(each_store) as desk, each_store.reading() as reading:
+        (record,) = reading.records()
+        assert record.setup.log == LogInSetup("all", 20, 40, assumes_independence=True, on_your_word=True)
+        assert desk.read(record.id, lambda hosted: hosted.experiment.from_log.samples).result() == 40
 
 
 def test_another_version_that_asks_otherwise_has_the_log_and_the_plays(store):

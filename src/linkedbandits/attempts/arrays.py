@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.attempts.set_aside import Tally, lowest
 from linkedbandits.model import BoolArray, IntArray
 
 Numbers = npt.NDArray[np.int32]
@@ -85,6 +86,10 @@ class LineNumbers:
             return np.empty(0, dtype=np.int64)
         jumps, ahead = np.concatenate(self._jumps), np.concatenate(self._ahead)
         return np.asarray(rows + ahead[np.searchsorted(jumps, rows, side="right") - 1])
+
+    def notice(self, noticed: Tally, rule: tuple[str, str], rows: IntArray) -> None:
+        """Count rows that were put into order. In a long log they may be most of it, and a few lines are shown."""
+        noticed.add(*rule, self.of(np.sort(lowest(rows))), rows=len(rows))
 
 
 def ranges(begins: IntArray, ends: IntArray) -> IntArray:

@@ -10,6 +10,8 @@ What is set aside, and what that does to samples:
   unknown word is what one option calls its failures: then write a word for it that is known.
 - Where positions count from 0 or 1, a request is used up to the first gap: what was there is not known. The choice is
   by what is missing, not by what happened.
+- A dash is what web servers write where an attempt has no status. It is an outcome that is missing, also behind all
+  other attempts, for something was tried; behind a success it is as good as a blank.
 - What follows a success of its request was not needed, and is not a sample that the rules of trying allow for. The
   request stays.
 - A second try of an option on a request is not a new sample of it: what the first did would be counted twice. The
@@ -30,7 +32,7 @@ import numpy.typing as npt
 from linkedbandits.attempts.arrays import Floats, Gathered, LineNumbers, Numbers, Parts, ranges
 from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, figures, times, trimmed
 from linkedbandits.attempts.columns import Layout, seconds_in_one
-from linkedbandits.attempts.outcomes import BLANK, FRACTION, SUCCESS, UNKNOWN
+from linkedbandits.attempts.outcomes import BLANK, DASH, FRACTION, SUCCESS, UNKNOWN
 from linkedbandits.attempts.set_aside import Tally
 from linkedbandits.attempts.sources import Batch
 from linkedbandits.errors import InvalidAttempts
@@ -55,6 +57,9 @@ CAUSES = {
     ),
     NO_OUTCOME: ("no outcome", LATER),
 }
+INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
+OUT_OF_PLACE = ("rows in another order than their {}s", "the {}s say in which order options were tried")
+OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
 FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01
@@ -84,7 +89,12 @@ class _Rows:
 
 
 def gather_attempts(
-    batches: Iterator[Batch], layout: Layout, labels: Labels, tally: Tally, progress: Callable[[int], None]
+    batches: Iterator[Batch],
+    layout: Layout,
+    labels: Labels,
+    tally: Tally,
+    noticed: Tally,
+    progress: Callable[[int], None],
 ) -> Gathered:
     """Read all batches, and bring them into the order of the log."""
     outcomes = Outcomes(layout["outcome"])
@@ -102,25 +112,16 @@ def gather_attempts(
         *(parts.take(name) for name in ("option", "outcome", "position", "time", "cost", "seconds")),
     )
     _refuse_scores(rows.outcome, layout["outcome"])
-    order = _order_of(rows)
+    order = _order_of(rows, noticed, lines)
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
     kept = _kept(
         rows, starts, tally, outcomes.words, lambda wanted: lines.of(wanted if order is None else order[wanted])
     )
-    _refuse_what_misleads(tally, rows, starts.size)
+    _refuse_what_is_not_in_order(tally, rows, starts.size)
     return _gathered(rows, starts, kept)
 
 
-def _refuse_what_misleads(tally: Tally, rows: _Rows, requests: int) -> None:
-    """Refuse a log in which so much is set aside for one reason that what is left would be a wrong picture."""
-    strange = [found for found in tally.all() if "unknown outcome" in found.what]
-    unknown = sum(found.rows for found in strange)
-    if unknown > max(FEW_ROWS, MISLEADING * rows.request.size):
-        words = "; ".join(found.what for found in strange)
-        raise InvalidAttempts(
-            f"{unknown:,} of {rows.request.size:,} rows have an outcome that is not known ({words}), and without them "
-            "options look better or worse than they are; write success or failure, 1 or 0, or a status"
-        )
+def _refuse_what_is_not_in_order(tally: Tally, rows: _Rows, requests: int) -> None:
     late = sum(found.rows for found in tally.all() if found.what == AFTER_SUCCESS[0])
     if rows.position is None and rows.time is None and late > max(FEW_ROWS, MISLEADING * requests):
         raise InvalidAttempts(
@@ -163,21 +164,26 @@ def _refuse_scores(outcome: npt.NDArray[np.int16], column: str) -> None:
         )
 
 
-def _order_of(rows: _Rows) -> IntArray | None:
+def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | None:
     """Bring rows into the order of the log, with requests numbered in it; gives the order, or None if they were in it.
 
     Requests come by the time of their first attempt, or else by their first line. Within a request it is by position,
     or else by time, or else by line, which also settles ties. A row that has no place comes first, so that all others
-    of its request are behind it.
+    of its request are behind it. What is moved is counted.
     """
     order = None
     if (np.diff(rows.request) < 0).any():
+        lines.notice(noticed, INTERLEAVED, np.flatnonzero(rows.request < np.maximum.accumulate(rows.request)))
         order = _stable_order(rows.request)
         rows.in_order(order)
     within = rows.time if rows.position is None else rows.position
     if within is not None:
         within = np.where(np.isnan(within), -np.inf, within)
-        if ((within[1:] < within[:-1]) & (rows.request[1:] == rows.request[:-1])).any():
+        behind = np.flatnonzero((within[1:] < within[:-1]) & (rows.request[1:] == rows.request[:-1])) + 1
+        if behind.size:
+            by = "time" if rows.position is None else "position"
+            what, rule = (text.format(by) for text in OUT_OF_PLACE)
+            lines.notice(noticed, (what, rule), behind if order is None else order[behind])
             again = np.lexsort((within, rows.request))
             rows.in_order(again)
             order = again if order is None else order[again]
@@ -185,6 +191,8 @@ def _order_of(rows: _Rows) -> IntArray | None:
         starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
         if (np.diff(came) < 0).any():
+            late = starts[came < np.maximum.accumulate(came)]
+            lines.notice(noticed, OUT_OF_TIME, late if order is None else order[late])
             by_time = np.argsort(came, kind="stable")
             again = ranges(starts[by_time], np.append(starts[1:], rows.request.size)[by_time])
             rows.in_order(again)
@@ -264,7 +272,7 @@ def _kept(
     after = ranges(*_where((worked < spoiled) & (worked < ends - 1), worked + 1, ends))
     kept[after] = False
     kept[offered] = False
-    tally.add(*AFTER_SUCCESS, lines_of(after[rows.outcome[after] != BLANK]))
+    tally.add(*AFTER_SUCCESS, lines_of(after[~_is_untried(rows.outcome[after])]))
 
     behind = ranges(*_where((spoiled <= worked) & (spoiled < ends), spoiled, ends))
     kept[behind] = False
@@ -277,6 +285,11 @@ def _kept(
     kept[again] = False
     tally.add(*TWICE, lines_of(again))
     return kept
+
+
+def _is_untried(outcome: npt.NDArray[np.int16]) -> BoolArray:
+    """Behind a success."""
+    return np.asarray((outcome == BLANK) | (outcome == DASH))
 
 
 def _where(chosen: BoolArray, begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
@@ -308,6 +321,7 @@ def _causes(rows: _Rows, starts: IntArray, blank: IntArray, offered: IntArray) -
     cause[unknown] = rows.outcome[unknown] - UNKNOWN + UNKNOWN_OUTCOME + 1
     cause[rows.outcome == FRACTION] = UNKNOWN_OUTCOME
     cause[blank] = NO_OUTCOME
+    cause[rows.outcome == DASH] = NO_OUTCOME
     cause[offered] = NOTHING
     if rows.position is not None:
         cause[_gaps(rows.position, starts)] = GAP
@@ -385,7 +399,7 @@ def _gathered(rows: _Rows, starts: IntArray, kept: BoolArray) -> Gathered:
         ~goes_on
         & (rows.outcome[used] == SUCCESS)
         & (rows.request[following] == rows.request[used])
-        & (rows.outcome[following] == BLANK)
+        & _is_untried(rows.outcome[following])
         & (rows.option[following] >= 0)
         & (rows.option[following] != rows.option[used])
     )

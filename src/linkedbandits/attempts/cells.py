@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 MOST_OPTIONS = 1000
 MOST_WORDS = 100
 MISSING, NOT_GIVEN = -1, -2
+NOTHING = ("", "-")
+"""Where an option should be: none was tried."""
+MOST_WAYS = 3
+"""To write a name, of those that are shown."""
+
+_BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +52,7 @@ class Labels:
         self._where = where
         self._complete = given is not None
         self._known = {label: number for number, label in enumerate(given or ())}
+        self._written: dict[str, set[str]] = {}
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -65,10 +73,48 @@ class Labels:
         return self._known[label]
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
-        """Those of a column, blanks around them apart; ``MISSING`` where there is nothing."""
+        """Those of a column, blanks around them apart; ``MISSING`` where there is nothing, or a dash for nothing."""
         distinct = [label for label in cells.unique(maintain_order=True).to_list() if label is not None]
-        numbers = [self.number(label.strip()) if label.strip() else MISSING for label in distinct]
+        numbers = [MISSING if label.strip() in NOTHING else self.number(label.strip()) for label in distinct]
+        for label in distinct:
+            self._written.setdefault(label.strip(), set()).add(label)
         return _replaced(cells, distinct, numbers, MISSING)
+
+    def noticed(self) -> tuple[str, ...]:
+        """Names that are nearly the same: those that differ in blanks around them are one option, all others are not.
+
+        >>> labels = Labels("log")
+        >>> [labels.number(name) for name in ("Adyen", "adyen")]
+        [0, 1]
+        >>> labels.noticed()[0]
+        "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one"
+        """
+        said = []
+        for label in self._known:
+            ways = sorted(self._written.get(label, ()), key=len)
+            if len(ways) > 1:
+                shown = " and ".join(map(repr, ways[:MOST_WAYS]))
+                said.append(f"{shown} differ only in blanks at the ends, and are taken for one option")
+        alike: dict[str, list[str]] = {}
+        for label in self._known:
+            alike.setdefault(" ".join(label.casefold().split()), []).append(label)
+        for labels in alike.values():
+            if len(labels) > 1:
+                only = "case" if len({label.casefold() for label in labels}) == 1 else "case or in blanks"
+                said.append(
+                    f"{' and '.join(map(repr, labels[:MOST_WAYS]))} differ only in {only}, and are "
+                    f"{'two' if len(labels) == 2 else len(labels)} options; write one name if they are one"
+                )
+        parts = {label: _BETWEEN.split(label) for label in self._known}
+        listed = [
+            label for label, found in parts.items() if len(found) > 1 and not self._known.keys().isdisjoint(found)
+        ]
+        if listed:
+            said.append(
+                f"{' and '.join(map(repr, listed[:MOST_WAYS]))} look like lists, and are taken for one option each; if "
+                "a row lists what was tried, name its columns with order= and outcome="
+            )
+        return tuple(said)
 
 
 class Outcomes:
@@ -86,12 +132,15 @@ class Outcomes:
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
         """Those of a column."""
         distinct = cells.unique(maintain_order=True).to_list()
-        numbers = [int(is_no_error(text)) if self._of_errors else self._number(text) for text in distinct]
+        numbers = [self.number(text) for text in distinct]
         empty = numbers[distinct.index(None)] if None in distinct else UNKNOWN
         pairs = [(text, number) for text, number in zip(distinct, numbers, strict=True) if text is not None]
         return _replaced(cells, [text for text, _ in pairs], [number for _, number in pairs], empty)
 
-    def _number(self, text: str | None) -> int:
+    def number(self, text: str | None) -> int:
+        """That of one cell, or of one entry of a list."""
+        if self._of_errors:
+            return int(is_no_error(text))
         outcome = outcome_of(text)
         if outcome != UNKNOWN:
             return outcome
@@ -117,6 +166,21 @@ def figures(cells: pl.Series) -> Floats:
     numbers = cells.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
     numbers[np.isinf(numbers)] = np.nan
     return numbers
+
+
+def lists_of_figures(cells: pl.Series) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """The numbers of a column with a list a cell, one after the other, and how many there are of each cell.
+
+    >>> import polars as pl
+    >>> numbers, sizes = lists_of_figures(pl.Series(["0.1, 0.2", None, "[3]"]))
+    >>> numbers.tolist(), sizes.tolist()
+    ([0.1, 0.2, 3.0], [2, 0, 1])
+    """
+    import polars as pl
+
+    lists = cells.str.strip_chars("[]() ").str.replace_all(r"\s*(?:[,;|>]|\s:\s)\s*", ",").str.split(",")
+    numbers = figures(lists.drop_nulls().explode().str.strip_chars())
+    return numbers, lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def times(cells: pl.Series) -> Floats:

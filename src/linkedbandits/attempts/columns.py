@@ -19,7 +19,8 @@ _NAMES = {
     "deployment",
     "outcome": "outcome success succeeded ok status statuscode httpstatus httpstatuscode httpcode responsecode "
     "responsestatus httpresponsestatuscode result error err exception errormessage errortype errorcode failure failed "
-    "failurereason reward worked issuccess successful issuccessful iserror hit exitcode returncode resultcode state",
+    "failurereason reward worked issuccess successful issuccessful iserror hit exitcode returncode resultcode state "
+    "upstreamstatus",
     "position": "attempt attemptnumber attemptno attemptindex attemptid try tryno trynumber position pos rank retry "
     "retrycount retrynumber step place ordinal fallbackindex hop",
     "time": "time ts timestamp createdat datetime date startedat starttime eventtime loggedat when attemptedat at "
@@ -29,16 +30,24 @@ _NAMES = {
     "durations durationseconds durationus durationns elapsed elapsedms elapsedseconds responsetime responsetimems "
     "took tookms runtime runtimems requesttime upstreamresponsetime",
     "order": "order options sequence chain candidates providers backends models servers routes fallbacks ranking tried "
-    "attempts offered play plan ordering optionsinorder providerorder modelorder arms",
+    "attempts attempted triedoptions triedproviders triedmodels "
+    "offered play plan ordering optionsinorder providerorder modelorder arms",
     "hit": "hit winner worked served servedby winningoption chosen answeredby successfuloption successby succeeded "
     "workingoption selected succeededat successoption answer resolvedby",
 }
 _KNOWN = {meaning: frozenset(name.replace("_", "") for name in names.split()) for meaning, names in _NAMES.items()}
 
+_TRIED = frozenset(["tried", "attempted", "triedoptions", "triedproviders", "triedmodels", "upstreamaddr"])
+"""Names of an order that has nothing but what was tried."""
+_NGINX = {"order": "upstreamaddr", "outcome": "upstreamstatus", "seconds": "upstreamresponsetime"}
+"""nginx writes a row a request, with all that was tried in the first two, and how long it took in the third."""
+
 OF_AN_ATTEMPT = ("request", "option", "outcome")
 OF_A_REQUEST = ("order", "hit")
+OF_WHAT_WAS_TRIED = ("order", "outcome")
+"""Of a request as well: a list of the options tried, with an outcome for each, or one for the last."""
 BESIDE_ATTEMPTS = ("position", "time", "cost", "seconds")
-BESIDE_REQUESTS = ("time",)
+BESIDE_REQUESTS = ("time", "cost", "seconds")
 
 _SCALES = {"ms": 1e-3, "millis": 1e-3, "milliseconds": 1e-3, "us": 1e-6, "micros": 1e-6, "ns": 1e-9, "nanos": 1e-9}
 
@@ -63,12 +72,19 @@ class Layout:
 
     a_row_a_request: bool
     names: dict[str, str]
+    given: frozenset[str] = frozenset()
+    """Meanings whose column the user has named."""
 
     def __getitem__(self, meaning: str) -> str:
         return self.names[meaning]
 
     def __contains__(self, meaning: object) -> bool:
         return meaning in self.names
+
+    @property
+    def has_what_was_tried(self) -> bool:
+        """Is the order one of options that were tried, so that nothing is behind the one that worked?"""
+        return "outcome" in self or _plain(self["order"]) in _TRIED
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -89,10 +105,15 @@ def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: st
     {'request': 'Trace-ID', 'option': 'Provider', 'outcome': 'http_status'}
     >>> layout_of(["order", "hit", "ts"], {}, "log.csv").names
     {'order': 'order', 'hit': 'hit', 'time': 'ts'}
+    >>> layout_of(["request", "upstream_addr", "status", "upstream_status"], {}, "log.csv").names
+    {'order': 'upstream_addr', 'outcome': 'upstream_status'}
     """
     _check_given(columns, given, where)
-    a_row_a_request = _is_a_row_a_request(columns, given, where)
-    needed, beside = (OF_A_REQUEST, BESIDE_REQUESTS) if a_row_a_request else (OF_AN_ATTEMPT, BESIDE_ATTEMPTS)
+    named = frozenset(meaning for meaning, name in given.items() if name)
+    given = _as_nginx_has_it(columns, given)
+    needed = _shape_of(columns, given, where)
+    a_row_a_request = needed != OF_AN_ATTEMPT
+    beside = BESIDE_REQUESTS if a_row_a_request else BESIDE_ATTEMPTS
     _check_that_it_belongs(given, {*needed, *beside, "request"}, a_row_a_request)
     taken = {name for meaning in (*needed, *beside) if (name := given.get(meaning))}
     names = {}
@@ -103,7 +124,7 @@ def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: st
             taken.add(name)
         elif meaning in needed:
             raise _missing(meaning, columns, where)
-    return Layout(a_row_a_request, names)
+    return Layout(a_row_a_request, names, named)
 
 
 def seconds_in_one(column: str) -> float:
@@ -149,26 +170,53 @@ def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | 
     return found[0] if found else None
 
 
-def _is_a_row_a_request(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> bool:
-    says_request = any(given.get(meaning) for meaning in OF_A_REQUEST)
-    says_attempt = any(given.get(meaning) for meaning in ("option", "outcome"))
-    if says_request and says_attempt:
+def _as_nginx_has_it(columns: Sequence[str], given: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """The two columns in which nginx lists what was tried, unless the user names others."""
+    if any(given.get(meaning) for meaning in ("option", "outcome", "order", "hit")):
+        return given
+    found = {
+        meaning: same[0]
+        for meaning, name in _NGINX.items()
+        if len(same := [column for column in columns if _plain(column) == name]) == 1
+    }
+    if not {"order", "outcome"} <= found.keys():
+        return given
+    return {**found, **{meaning: name for meaning, name in given.items() if name is not None}}
+
+
+def _shape_of(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> tuple[str, ...]:
+    """What a row needs: as one of an attempt, or as one of a request."""
+    says = {meaning for meaning in ("option", "outcome", "order", "hit") if given.get(meaning)}
+    if says & {"order", "hit"} and says & {"option", "outcome"} and says != set(OF_WHAT_WAS_TRIED):
         raise InvalidAttempts(
             "order and hit are of logs with a row for each request, option and outcome of logs with a row for each "
-            "attempt; give one or the other"
+            "attempt; give one or the other, or order and outcome, if a row has a list of what was tried"
         )
-    if says_request or says_attempt:
-        return says_request
-    requests, attempts = (
+    if says == set(OF_WHAT_WAS_TRIED):
+        return OF_WHAT_WAS_TRIED
+    if says & {"order", "hit"}:
+        return OF_A_REQUEST
+    if says:
+        return OF_AN_ATTEMPT
+    requests, attempts, tried = (
         all(given.get(meaning) != "" and _candidates(meaning, columns) for meaning in shape)
-        for shape in (OF_A_REQUEST, OF_AN_ATTEMPT)
+        for shape in (OF_A_REQUEST, OF_AN_ATTEMPT, OF_WHAT_WAS_TRIED)
     )
     if requests and attempts:
         raise InvalidAttempts(
             f"{where} could have a row for each request ({_shown(OF_A_REQUEST, columns)}) or for each attempt "
             f"({_shown(OF_AN_ATTEMPT, columns)}); say which with order= and hit=, or with option= and outcome="
         )
-    return requests
+    if requests or attempts or not tried:
+        return OF_A_REQUEST if requests else OF_AN_ATTEMPT
+    order = _candidates("order", columns)
+    if len(order) == 1 and _plain(order[0]) in _TRIED:
+        return OF_WHAT_WAS_TRIED
+    raise InvalidAttempts(
+        f"{where} has no column whose name says which option worked, and an outcome ("
+        f"{_shown(OF_WHAT_WAS_TRIED, columns)}); if a row lists the options that were tried, up to the last, say so "
+        f"with order={order[0]!r} and outcome={_candidates('outcome', columns)[0]!r}"
+    )
 
 
 def _shown(meanings: Sequence[str], columns: Sequence[str]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from linkedbandits.attempts.attempt_rows import gather_attempts
+from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
 from linkedbandits.attempts.cells import Labels
 from linkedbandits.attempts.columns import ColumnNames, layout_of
 from linkedbandits.attempts.request_rows import gather_requests
+from linkedbandits.attempts.set_aside import Tally
 from linkedbandits.attempts.sources import Batch, Source
 from linkedbandits.errors import InvalidAttempts
 
@@ -27,9 +28,17 @@ def gather(
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     seen = _Counted(source.batches(list(layout.names.values())))
-    gathered = gather_rows(seen.batches(), layout, labels, source.tally, progress or (lambda rows: None))
+    noticed = Tally(source.tally.files)
+    gathered = gather_rows(seen.batches(), layout, labels, source.tally, noticed, progress or (lambda rows: None))
+    _refuse_unknown_outcomes(source.tally, seen.rows)
     _check_enough(source, seen.rows, gathered.request.size)
-    return {**vars(gathered), "options": labels.all, "set_aside": source.tally.all(), "columns": layout.pairs}
+    return {
+        **vars(gathered),
+        "options": labels.all,
+        "set_aside": source.tally.all(),
+        "columns": layout.pairs,
+        "noticed": (*map(str, noticed.all()), *labels.noticed()),
+    }
 
 
 class _Counted:
@@ -43,6 +52,18 @@ class _Counted:
         for batch in self._batches:
             self.rows += len(batch.lines)
             yield batch
+
+
+def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
+    """Refuse a log in which so many outcomes are set aside that what is left would be a wrong picture."""
+    strange = [found for found in tally.all() if "unknown outcome" in found.what]
+    unknown = sum(found.rows for found in strange)
+    if unknown > max(FEW_ROWS, MISLEADING * rows):
+        words = "; ".join(found.what for found in strange)
+        raise InvalidAttempts(
+            f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them "
+            "options look better or worse than they are; write success or failure, 1 or 0, or a status"
+        )
 
 
 def _check_enough(source: Source, rows: int, attempts: int) -> None:

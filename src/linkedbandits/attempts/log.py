@@ -12,11 +12,11 @@ In each case the choice of what to try must have used the past alone, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, Self
+from typing import Literal, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,8 @@ class AttemptLog:
     follows a success, and no option is tried twice on a request. ``second[r]`` is the option that was offered second on
     request ``r``, also where the first one worked, or -1 where none was or it is not known. ``time[r]`` is when a
     request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
-    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for.
+    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for, and
+    ``noticed`` what a reader should know besides: rows that were put into order, options with nearly the same name.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -64,6 +65,7 @@ class AttemptLog:
     set_aside: tuple[SetAside, ...] = field(default=())
     seconds: npt.NDArray[np.float64] | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    noticed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):
@@ -108,7 +110,7 @@ class AttemptLog:
         option: list[int] = []
         success: list[bool] = []
         second: list[int] = []
-        for number, (order, hit) in enumerate(plays):
+        for number, (order, hit) in enumerate(_pairs_of(plays)):
             offered = _numbers_of(number, order, known, complete)
             won = NOT_OFFERED
             if hit is not None:
@@ -203,10 +205,40 @@ class AttemptLog:
             ) from None
 
 
+def _pairs_of(plays: Iterable[object]) -> Iterator[tuple[Sequence[Label], Label | None]]:
+    """Plays, if that is what they are."""
+    if isinstance(plays, str | bytes | Mapping) or not isinstance(plays, Iterable):
+        raise InvalidAttempts(f"{_short(plays)} are no plays; give a list of (order, hit), as [(('a', 'b'), 'b')]")
+    for number, play in enumerate(plays):
+        if not _has_an_order(play) or len(play) != 2:
+            raise InvalidAttempts(
+                f"play {number} is {_short(play)}; give (order, hit): the options as they were offered, and the one "
+                "that worked, or None"
+            )
+        order, hit = play
+
+        if not _has_an_order(order) or not len(order):
+            raise InvalidAttempts(
+                f"play {number} has the order {_short(order)}; give a tuple of one option or more, also of one: ('a',)"
+            )
+        for label in (*order, *(() if hit is None else (hit,))):
+            if not isinstance(label, Hashable) or label is None:
+                raise InvalidAttempts(f"play {number} has the option {_short(label)}; name options by text or numbers")
+        yield order, hit
+
+
+def _has_an_order(value: object) -> TypeGuard[Sequence[Label]]:
+    """A list or the like, arrays among them."""
+    return isinstance(value, Collection) and not isinstance(value, str | bytes | Set | Mapping)
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}..."
+
+
 def _numbers_of(play: int, order: Sequence[Label], known: dict[Label, int], complete: bool) -> list[int]:
     """The options of one play by number; new ones are added, unless all are known."""
-    if isinstance(order, str) or not len(order):
-        raise InvalidAttempts(f"play {play} has the order {order!r}; give a tuple of one option or more")
     for label in order:
         if label not in known:
             if complete:

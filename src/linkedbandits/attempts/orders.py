@@ -102,21 +102,30 @@ def best_order(
         success=float(success),
         cost=float(cost),
         success_now=success_now,
-        cost_now=float((costs[log.option] if log.cost is None else log.cost).sum() / log.requests),
+        cost_now=float(_costs_of_attempts(log, costs).sum() / log.requests),
         partly_guessed=bool(assumed),
     )
 
 
 def costs_of(log: AttemptLog, costs: Sequence[float]) -> FloatArray:
-    """What an attempt of every option costs: as given, as on record on average, or 1."""
+    """What an attempt of every option costs: as given, as on record on average, or 1; where none of an
+    option is on record, what attempts cost on average."""
     if costs:
         return np.array(costs, dtype=np.float64)
     if log.cost is None:
         return np.ones(len(log.options))
-    spent = np.bincount(log.option, weights=log.cost, minlength=len(log.options))
-    tries = np.bincount(log.option, minlength=len(log.options))
-    average = np.divide(spent, tries, out=np.ones(len(log.options)), where=tries > 0)
+    known = np.flatnonzero(np.isfinite(log.cost))
+    spent = np.bincount(log.option[known], weights=log.cost[known], minlength=len(log.options))
+    tries = np.bincount(log.option[known], minlength=len(log.options))
+    of_all = spent.sum() / tries.sum() if tries.any() else 1.0
+    average = np.divide(spent, tries, out=np.full(len(log.options), of_all), where=tries > 0)
     return np.where(average > 0, average, np.finfo(float).tiny)
+
+
+def _costs_of_attempts(log: AttemptLog, costs: FloatArray) -> FloatArray:
+    """Of each: what is on record, or else what its option costs."""
+    usual = costs[log.option]
+    return usual if log.cost is None else np.where(np.isfinite(log.cost), log.cost, usual)
 
 
 def _failed_before(log: AttemptLog) -> IntArray | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-FAILURE, SUCCESS, BLANK, FRACTION, UNKNOWN = range(5)
-"""What the outcome of an attempt may be. A blank one was not tried; a fraction is a score rather than an outcome."""
+FAILURE, SUCCESS, BLANK, DASH, FRACTION, UNKNOWN = range(6)
+"""What the outcome of an attempt may be. A blank one was not tried; a dash is what web servers write of an attempt that
+has no status, as when nobody waited for its answer; a fraction is a score rather than an outcome."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -28,6 +29,7 @@ _FAILURE = _words(
 _BLANK = _words("null none nan na nil undefined skipped notattempted nottried untried notused unused notrun notreached")
 _NO_ERROR = ("", "0", "0.0", "-", "false", "no", "none", "null", "nan", "nil", "n/a", "na", "ok", "success", "[]", "{}")
 
+_STATUSES = re.compile(r"\d{3}(?:\s*[,:]\s*(?:\d{3}|-))+")
 _STATUS = re.compile(r"(?:https?[ /_-]*(?:\d(?:\.\d)?\s+)?)?(\d{3})(?:\D.*)?")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 _NO_PUNCTUATION = re.compile(r"[\W_]+")
@@ -63,15 +65,19 @@ def outcome_of(text: str | None) -> int:
     [1, 1, 1, 1]
     >>> [outcome_of(text) for text in ("timed out", "0", "-1", "503 Service Unavailable", "ReadTimeoutError")]
     [0, 0, 0, 0, 0]
-    >>> outcome_of(None), outcome_of("0.37"), outcome_of("maybe")
-    (2, 3, 4)
+    >>> outcome_of(None), outcome_of("-"), outcome_of("0.37"), outcome_of("maybe")
+    (2, 3, 4, 5)
     """
     word = "" if text is None else text.strip().lower()
     if _NUMBER.fullmatch(word):
         return _outcome_of_number(float(word))
     status = _STATUS.fullmatch(word)
-    if status:
-        return _outcome_of_number(float(status[1]))
+    if status:  # several are of several attempts, so of none
+        return UNKNOWN if _STATUSES.fullmatch(word) else _outcome_of_number(float(status[1]))
+    return DASH if word == "-" else _outcome_of_word(word)
+
+
+def _outcome_of_word(word: str) -> int:
     letters = _NO_PUNCTUATION.sub("", word)
     if not letters or letters in _BLANK:
         return BLANK

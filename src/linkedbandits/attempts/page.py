@@ -25,6 +25,7 @@ from linkedbandits.attempts.wording import (
     evidence_in_words,
     first_shares_in_words,
     missing_in_words,
+    noticed_in_words,
     order_caveat,
     order_in_words,
     samples_called,
@@ -188,16 +189,13 @@ def _alarms(report: Report) -> Markup:
 
 
 def _alarm(report: Report, alarm: Alarm, class_: str) -> Markup:
-    reached = f"{10**alarm.log10_evidence:,.0f}" if alarm.log10_evidence < 6 else f"1e{alarm.log10_evidence:.0f}"
-    noticed = f"Noticed at request {alarm.noticed:,}; its evidence is {reached}, where"
-    noticed = f"{noticed} {alarm.level:,.0f} is enough for an alarm."
     return tag(
         "article",
         tag("h3", text(alarm.kind)),
         _p(alarm.sentence),
         tag("figure", alarm_picture(report.log, alarm)),
         *([_p(alarm.remedy)] if speaks_against(alarm, report.attempts) else []),
-        _p(noticed, "muted"),
+        _p(noticed_in_words(alarm), "muted"),
         class_=class_,
     )
 

@@ -195,7 +195,7 @@ def _drift_picture(log: AttemptLog, alarm: Alarm) -> Markup:
         _words(along(at), 156, f"{at:,.0f}", text_anchor="end" if at > 0.9 * log.requests else "middle", class_="tick")
         for at in ticks(0.0, float(log.requests), 4)
     ]
-    parts.append(_words(along.end, 171, "requests of the log", text_anchor="end", class_="tick"))
+    parts.append(_words(along.end, 171, "requests", text_anchor="end", class_="tick"))
     return _picture(176, f"How often {alarm.option} works as the first tried, over time. {alarm.sentence}", *parts)
 
 

@@ -110,7 +110,9 @@ class Queues:
         return np.asarray(lately / lately.sum())
 
     def _tried_before(self, attempt: int) -> IntArray:
-        return np.array([queue.searchsorted(attempt) for queue in self._queues], dtype=np.int64)
+        # What is looked for has the type of what it is looked for in, which would be converted as a whole otherwise.
+        place = self._places.dtype.type(attempt)
+        return np.array([queue.searchsorted(place) for queue in self._queues], dtype=np.int64)
 
 
 class PairQueues:

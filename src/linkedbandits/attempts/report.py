@@ -142,6 +142,7 @@ class Report:
                 if not math.isnan(each.difference)
             ],
             "set_aside": [asdict(each) for each in self.log.set_aside],
+            "noticed": list(self.log.noticed),
             "course": [[requests, evidence.tolist()] for requests, evidence in self.course],
         }
 
@@ -373,5 +374,6 @@ def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading,
             "them, and the log will tell."
         )
     notes += unchecked(log)
+    notes += [f"{each}." for each in log.noticed]
     notes += [f"Set aside: {each}." for each in log.set_aside]
     return tuple(notes)

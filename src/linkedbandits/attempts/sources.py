@@ -10,13 +10,10 @@ half a last line, or a quote that is never closed costs that row, and no other.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -25,7 +22,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.set_aside import Tally
+from linkedbandits.attempts.opening import BYTE_ORDER_MARK, opened, packing_of, read_errors
+from linkedbandits.attempts.set_aside import A_FILE, Tally
 from linkedbandits.errors import CannotRead, InvalidAttempts
 from linkedbandits.extras import need_polars
 from linkedbandits.model import BoolArray, IntArray
@@ -46,7 +44,6 @@ TORN = ("torn rows", "a row needs as many fields as the header, in UTF-8, and qu
 NO_JSON = ("torn rows", "every line has to be a JSON object, in UTF-8")
 SEPARATORS = ",\t;|"
 NEWLINE, RETURN, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -74,52 +71,64 @@ def source_in(path: str | Path, separator: str | None = None) -> Source:
     """The rows of a file. What it is, is seen from its first bytes and not from its name."""
     need_polars("reading a log")
     where = str(path)
-    with _read_errors(where), Path(path).open("rb") as raw:
+    with read_errors(where), Path(path).open("rb") as raw:
         magic = raw.read(4)
     if not magic:
         raise InvalidAttempts(f"{where} is empty; give a header, and a row for each attempt or each request")
-    if magic == b"\x28\xb5\x2f\xfd":
-        raise CannotRead(
-            f"cannot read {where}, which is packed with zstd; unpack it with: zstd -d, or pack it with gzip"
-        )
-    packed = magic[:2] == b"\x1f\x8b"
-    with _read_errors(where), _opened(path, packed) as file:
+    with read_errors(where), opened(path) as file:
         start = file.read(1 << 16)
     if start[:4] == b"PAR1":
-        return _parquet(path, packed, where)
+        return _parquet(path, packing_of(magic) != "", where)
     start = start.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not start:
         raise InvalidAttempts(f"{where} is empty; give a header, and a row for each attempt or each request")
     if b"\0" in start:
         raise CannotRead(
-            f"cannot read {where}, which is no text in UTF-8; give CSV, TSV, JSON lines or Parquet, or one of them "
-            "with gzip around it"
+            f"cannot read {where}, which is no text in UTF-8 or UTF-16; give CSV, TSV, JSON lines or Parquet, or "
+            "one of them with gzip around it"
         )
     if start[:1] == b"[":
         raise CannotRead(f"cannot read {where}, one JSON value; write an object a line, with: jq -c '.[]'")
     if start[:1] == b"{":
-        return JsonLines.of(path, packed, where)
-    return SeparatedText.of(path, packed, where, separator)
+        return JsonLines.of(path, where)
+    return SeparatedText.of(path, where, separator)
 
 
-@contextmanager
-def _read_errors(where: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, CannotRead):
-            raise
-        said = (
-            "it ends in the middle; fetch it again" if isinstance(error, EOFError) else f"{error}; give a file of text"
-        )
-        raise CannotRead(f"cannot read {where}: {said}") from error
+def source_in_all(paths: Sequence[str | Path], separator: str | None = None) -> Source:
+    """The rows of several files, as one log in the order given."""
+    sources = [source_in(path, separator) for path in paths]
+    if not sources:
+        raise InvalidAttempts("there is no file to read; name one or more")
+    return sources[0] if len(sources) == 1 else OneAfterAnother(sources)
 
 
-def _opened(path: str | Path, packed: bool) -> gzip.GzipFile | IO[bytes]:
-    return gzip.open(path, "rb") if packed else Path(path).open("rb")
+class OneAfterAnother:
+    """Several sources as one. All need the columns that are read, in whatever order; JSON lines may lack a key."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        files = tuple(source.where for source in sources)
+        self.where = f"{', '.join(files[:-1])} and {files[-1]}" if len(files) < 4 else f"{files[0]} to {files[-1]}"
+        self.tally = Tally(files)
+        for number, source in enumerate(sources):
+            source.tally = self.tally.of_file(number)
+        self.columns = sources[0].columns
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
+        """Of each source in its turn; the lines of a file are told from those of others as a tally does it."""
+        for source in self._sources:
+            lacking = [name for name in wanted if name not in source.columns and not isinstance(source, JsonLines)]
+            if lacking:
+                raise InvalidAttempts(
+                    f"{source.where} has no column {lacking[0]!r}, which {self._sources[0].where} has; give files with "
+                    "the same columns, or read them on their own"
+                )
+        for number, source in enumerate(self._sources):
+            for batch in source.batches(wanted):
+                yield Batch(batch.cells, batch.lines + number * A_FILE)
 
 
-def _blocks(file: gzip.GzipFile | IO[bytes]) -> Iterator[bytes]:
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
     first = file.read(BLOCK).removeprefix(BYTE_ORDER_MARK)
     while first:
         yield first
@@ -131,7 +140,6 @@ class SeparatedText:
     """CSV, or the like: a header, then a row a line, or over several lines where quotes say so."""
 
     path: str | Path
-    packed: bool
     where: str
     separator: str
     columns: tuple[str, ...]
@@ -140,11 +148,11 @@ class SeparatedText:
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
-    def of(cls, path: str | Path, packed: bool, where: str, separator: str | None) -> SeparatedText:
+    def of(cls, path: str | Path, where: str, separator: str | None) -> SeparatedText:
         """Look at the header."""
         if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
             raise InvalidAttempts(f"separator={separator!r} is no separator; give one character, such as ';'")
-        with _read_errors(where), _opened(path, packed) as file:
+        with read_errors(where), opened(path) as file:
             lines = 0
             for line in _lines_of(file):
                 lines += 1
@@ -155,14 +163,19 @@ class SeparatedText:
         except UnicodeDecodeError as error:
             raise CannotRead(f"cannot read {where}: its header is not in UTF-8 ({error}); save it in UTF-8") from error
         by = separator or max(SEPARATORS, key=header.count)
-        names = next(csv.reader([header.rstrip("\r\n")], delimiter=by))
-        return cls(path, packed, where, by, tuple(name.strip() for name in names), lines)
+        try:
+            names = next(csv.reader([header.rstrip("\r\n")], delimiter=by))
+        except csv.Error as error:
+            raise CannotRead(
+                f"cannot read the header of {where}: {error}; end lines with a line feed, with: tr '\\r' '\\n'"
+            ) from error
+        return cls(path, where, by, tuple(name.strip() for name in names), lines)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block; what a row needs of the next block waits for it."""
         lines_before = 0
         rest = b""
-        with _read_errors(self.where), _opened(self.path, self.packed) as file:
+        with read_errors(self.where), opened(self.path) as file:
             for block in _blocks(file):
                 rows = cut_into_rows(rest + block, self.separator, len(self.columns))
                 yield from self._batch_of(rows, lines_before, wanted)
@@ -191,7 +204,7 @@ class SeparatedText:
             yield Batch(cells, lines)
 
 
-def _lines_of(file: gzip.GzipFile | IO[bytes]) -> Iterator[bytes]:
+def _lines_of(file: IO[bytes]) -> Iterator[bytes]:
     first = file.readline(LONGEST_ROW).removeprefix(BYTE_ORDER_MARK)
     while first:
         yield first
@@ -368,25 +381,24 @@ class JsonLines:
     """A JSON object a line."""
 
     path: str | Path
-    packed: bool
     where: str
     columns: tuple[str, ...]
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
-    def of(cls, path: str | Path, packed: bool, where: str) -> JsonLines:
+    def of(cls, path: str | Path, where: str) -> JsonLines:
         """Look at the keys of the first lines; a key that a line does not have is blank there."""
         keys: dict[str, None] = {}
-        with _read_errors(where), _opened(path, packed) as file:
+        with read_errors(where), opened(path) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
                 keys.update(dict.fromkeys(_keys_of(_object_in(line) or {})))
-        return cls(path, packed, where, tuple(keys))
+        return cls(path, where, tuple(keys))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block, each up to its last whole line."""
         lines_before = 0
         rest = b""
-        with _read_errors(self.where), _opened(self.path, self.packed) as file:
+        with read_errors(self.where), opened(self.path) as file:
             for block in _blocks(file):
                 text = rest + block
                 end = text.rfind(b"\n") + 1
@@ -470,7 +482,7 @@ def _parquet(path: str | Path, packed: bool, where: str) -> Table:
     try:
         if not packed:
             return Table(pl.scan_parquet(path, glob=False), where)
-        with _read_errors(where), _opened(path, packed) as file:
+        with read_errors(where), opened(path) as file:
             return Table(pl.read_parquet(file.read()), where)
     except pl.exceptions.PolarsError as error:
         raise CannotRead(f"cannot read {where} as Parquet: {error}; write it anew") from error

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.outlook import Missing
@@ -108,9 +109,26 @@ def set_aside_in_words(found: SetAside) -> str:
     rows = f"{found.rows:,} row{'s' if found.rows != 1 else ''}"
     if not found.lines:
         return f"{found.what}: {rows}; {found.rule}"
-    lines = ", ".join(f"{line:,}" for line in found.lines)
-    where = f"in line{'s' if found.rows != 1 else ''} {lines}{' and so on' if found.rows > len(found.lines) else ''}"
+    in_files: dict[str, list[int]] = {}
+    for line, file in zip(found.lines, found.files or [""] * len(found.lines), strict=True):
+        in_files.setdefault(file, []).append(line)
+    where = "in " + " and ".join(
+        f"line{'s' if len(lines) > 1 or found.rows > len(found.lines) else ''} "
+        + ", ".join(f"{line:,}" for line in lines)
+        + (f" of {file}" if file else "")
+        for file, lines in in_files.items()
+    )
+    where += " and so on" if found.rows > len(found.lines) else ""
     return f"{found.what}: {rows}, {where}; {found.rule}"
+
+
+def noticed_in_words(alarm: Alarm) -> str:
+    """When an alarm was noticed, and how much evidence there is."""
+    reached = f"{10**alarm.log10_evidence:,.0f}" if alarm.log10_evidence < 6 else f"1e{alarm.log10_evidence:.0f}"
+    return (
+        f"Noticed at request {alarm.noticed:,}; its evidence is {reached}, where {alarm.level:,.0f} is enough for an "
+        "alarm."
+    )
 
 
 def when_in_words(log: AttemptLog) -> str | None:

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from linkedbandits.attempts.concerning import speaks_against
+from linkedbandits.attempts.opening import MAGIC, UTF_16
 from linkedbandits.attempts.report import Report
 from linkedbandits.attempts.wording import set_aside_in_words
 from linkedbandits.errors import CannotRead, InvalidAttempts, InvalidParameter
 
 BLOCK = 1 << 20
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1")
-"""How files begin that cannot be read line by line: gzip, zstd and Parquet."""
+PACKED = (*MAGIC, *UTF_16, b"PAR1")
+"""How files begin that cannot be followed line by line: gzip, zstd, UTF-16 and Parquet."""
 REMEMBERED = 256
 """Bytes before the place that was read up to, by which a file is known again."""
 SEPARATORS = ",\t;|"
@@ -41,7 +42,7 @@ class Follower:
         self._file.seek(0)
         if begin.startswith(PACKED):
             self._file.close()
-            raise InvalidParameter(f"--watch follows text that grows, and {source} is packed; leave --watch out")
+            raise InvalidParameter(f"--watch follows text in UTF-8 that grows, and {source} is none; leave --watch out")
         copy.touch()
 
     def close(self) -> None:
@@ -171,5 +172,13 @@ def news(before: Report | None, now: Report) -> Iterator[Event]:
                 yield Event("alarm", requests, f"Alarm, {after}: {alarm}")
             else:
                 yield Event("no-matter", requests, f"Seen, but no matter for this verdict: {alarm.sentence}")
-    if now.verdict is not None:
-        yield Event("verdict", requests, f"There is a verdict, {after}.")
+    yield from _of_the_verdict(before, now, after)
+
+
+def _of_the_verdict(before: Report | None, now: Report, after: str) -> Iterator[Event]:
+    """A verdict stays as a log grows, but for rows that come late and options that are new."""
+    decided = None if before is None or before.verdict is None else before.verdict.arm
+    if now.verdict is not None and decided is None:
+        yield Event("verdict", now.log.requests, f"There is a verdict, {after}.")
+    elif decided is not None and (now.verdict is None or now.verdict.arm != decided):
+        yield Event("verdict", now.log.requests, f"The verdict is another one, {after}: {now.sentence}")

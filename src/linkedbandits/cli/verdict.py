@@ -12,11 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 from rich.console import Console
@@ -43,6 +43,8 @@ SAMPLE = 1 << 16
 PAUSE = 2.0
 """With --watch, a look is followed by a pause of at least this many times as long as it took."""
 
+GOES_ON = "The watch goes on, for alarms; Ctrl-C ends it."
+
 _PARAMETERS = "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|attempts"
 _AS_IN_PYTHON = re.compile(rf"\b({_PARAMETERS})=(?=['\"]|\.\.\.)")
 _COLUMNS = "Columns, where the guess is wrong"
@@ -53,11 +55,12 @@ def _column(said: str) -> Any:
 
 
 def verdict(
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
+            metavar="FILE...",
             help="The log: CSV, TSV, JSON lines or Parquet, a row for each attempt or one for each request; also with "
-            "gzip around it. - reads standard input.",
+            "gzip or zstd around it. Several files are one log, in the order given. - reads standard input.",
             show_default=False,
         ),
     ],
@@ -105,7 +108,15 @@ def verdict(
         typer.Option(
             "--watch",
             help="Follow the file as it grows, through rotations, until there is a verdict; print a line when "
-            "something is new. Keeps a copy of the log in the temporary folder, and reads it anew at each look.",
+            "something is new. Its status is that of the verdict. Keeps a copy of the log in the temporary folder, and "
+            "reads it anew at each look.",
+        ),
+    ] = False,
+    go_on: Annotated[
+        bool,
+        typer.Option(
+            "--go-on",
+            help="With --watch: say the verdict when there is one, and go on watching for alarms until Ctrl-C.",
         ),
     ] = False,
     every: Annotated[float, typer.Option(help="With --watch, seconds between looks, at least.")] = 2.0,
@@ -167,21 +178,34 @@ def verdict(
         as_json=as_json,
     )
     looking.check()
-    if report is not None and file != "-" and report.exists() and Path(file).exists() and report.samefile(file):
-        raise InvalidParameter(f"--report {report} is the log itself; name another file for the page")
+    _check_files(files, report)
+    if go_on and not watch:
+        raise InvalidParameter("--go-on is about --watch; give both, or leave it out")
     if watch:
-        if file == "-":
+        if len(files) > 1:
+            raise InvalidParameter(f"--watch follows one file, and {len(files)} were given; name the one that grows")
+        if files[0] == "-":
             raise InvalidParameter("--watch follows a file, and standard input is none; name one, or leave --watch out")
         if not (math.isfinite(every) and every > 0):
             raise InvalidParameter(f"--every {every:g} is no time to wait; give seconds above 0")
         with what_is_kept("the log stays as it is, and the same command looks at it again"):
-            status = _watch(Path(file), looking, every)
+            status = _watch(Path(files[0]), looking, every, go_on)
     else:
-        with _as_a_file(file) as (path, name):
-            look = looking.at(path, name)
+        with ExitStack() as kept:
+            look = looking.at([kept.enter_context(_as_a_file(file)) for file in files])
             looking.show(look)
             status = look.status
     raise typer.Exit(status)
+
+
+def _check_files(files: list[str], page: Path | None) -> None:
+    """Refuse to read one twice, or to write over it."""
+    twice = next((file for number, file in enumerate(files) if file in files[:number]), None)
+    if twice is not None:
+        raise InvalidParameter(f"{twice} was given twice, and would be counted twice; name it once")
+    for file in files:
+        if page is not None and file != "-" and page.exists() and Path(file).exists() and page.samefile(file):
+            raise InvalidParameter(f"--report {page} is the log itself; name another file for the page")
 
 
 def _checked_which(attempts: str) -> Which:
@@ -237,10 +261,11 @@ class _Looking:
     def _policy(self) -> AnyPolicy | None:
         return None if self.policy is None else opt.read_policy(self.policy, self.delta, None)
 
-    def at(self, path: Path, name: str, bar: bool = True) -> _Look:
-        """Read a file and judge it."""
-        with _said_by_the_command(path, name):
-            log, rows = _read(path, name, self.reading, bar)
+    def at(self, files: list[_File]) -> _Look:
+        """Read files and judge them, as one log."""
+        name = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
+        with _said_by_the_command(files):
+            log, rows = _read(files, self.reading, bar=True)
             return self.judge(log, name, rows)
 
     def judge(self, log: Attempts, name: str, rows: int) -> _Look:
@@ -290,8 +315,8 @@ class _Looking:
         typer.echo(json.dumps(event.to_json()) if self.as_json else event.said)
 
 
-def _watch(path: Path, looking: _Looking, every: float) -> int:
-    """Look until there is a verdict."""
+def _watch(path: Path, looking: _Looking, every: float, go_on: bool) -> int:
+    """Look until there is a verdict, or, to go on, until somebody ends it."""
     from linkedbandits.cli.following import Event, Follower, news
 
     before: _Look | None = None
@@ -312,71 +337,97 @@ def _watch(path: Path, looking: _Looking, every: float) -> int:
             if now is not None:
                 for event in news(None if before is None else before.report, now.report):
                     looking.tell(event)
-                if now.report.verdict is not None:
+                is_first = now.report.verdict is not None and (before is None or before.report.verdict is None)
+                if is_first:
                     if not looking.as_json:
                         typer.echo("")
                     looking.show(now)
-                    return now.status
-                looking.write_page(now)
+                    if not go_on:
+                        return now.status
+                    looking.tell(Event("goes-on", now.report.log.requests, GOES_ON))
+                else:
+                    looking.write_page(now)
                 before = now
             time.sleep(max(every, PAUSE * (time.monotonic() - began)))
 
 
 def _look_at_copy(copy: Path, name: str, looking: _Looking) -> _Look | None:
     """None where there is too little to look at; what is wrong otherwise does not get better with more."""
-    with _said_by_the_command(copy, name):
+    files = [_File(copy, name)]
+    with _said_by_the_command(files):
         with copy.open("rb") as file:
             begin = file.read(SAMPLE)
         if not begin.strip() or (not begin.lstrip().startswith(b"{") and len(begin.strip().splitlines()) < 2):
             return None
-        log, rows = _read(copy, name, looking.reading, bar=False)
+        log, rows = _read(files, looking.reading, bar=False)
         return looking.judge(log, name, rows) if len(log.options) > 1 else None
 
 
+class _File(NamedTuple):
+    """Where a log, or a part of it, is, and what the user calls it."""
+
+    path: Path
+    name: str
+
+
 @contextmanager
-def _as_a_file(file: str) -> Iterator[tuple[Path, str]]:
+def _as_a_file(file: str) -> Iterator[_File]:
     """A log as a file, and its name for people; standard input is kept in one for as long as it is read."""
     if file != "-":
-        yield Path(file), file
+        yield _File(Path(file), file)
         return
     with tempfile.NamedTemporaryFile(prefix="linkedbandits-") as kept:
         shutil.copyfileobj(sys.stdin.buffer, kept)
         kept.flush()
-        yield Path(kept.name), STANDARD_INPUT
+        yield _File(Path(kept.name), STANDARD_INPUT)
 
 
 @contextmanager
-def _said_by_the_command(path: Path, name: str) -> Iterator[None]:
-    """Errors in one line, about the file that the user has named, with remedies as the command line writes them."""
+def _said_by_the_command(files: list[_File]) -> Iterator[None]:
+    """Errors in one line, about the files that the user has named, with remedies as the command line writes them."""
     try:
         yield
     except LinkedBanditError as error:
-        said = _AS_IN_PYTHON.sub(r"--\1 ", str(error).replace(str(path), name))
+        said = _AS_IN_PYTHON.sub(r"--\1 ", _in_the_users_words(str(error), files))
         raise type(error)(re.sub(r"\s*\n\s*", " ", said).replace(" ...", " COLUMN").strip()) from error
 
 
-def _read(path: Path, name: str, reading: dict[str, Any], bar: bool) -> tuple[Attempts, int]:
+def _in_the_users_words(said: str, files: list[_File]) -> str:
+    for path, name in files:
+        said = said.replace(str(path), name)
+    return said
+
+
+def _read(files: list[_File], reading: dict[str, Any], bar: bool) -> tuple[Attempts, int]:
     """The log, and how many rows were looked at."""
     from linkedbandits.attempts import read_attempts
 
     rows = 0
+    paths = [file.path for file in files]
     if not bar:
 
         def count(seen: int) -> None:
             nonlocal rows
             rows = seen
 
-        return read_attempts(path, **reading, progress=count), rows
-    guess = about_how_many_rows(path)
+        return read_attempts(paths, **reading, progress=count), rows
+    guesses = [about_how_many_rows(path) for path in paths]
+    guess = None if None in guesses else sum(each or 0 for each in guesses)
     with progress_bar(guess, "rows" if guess is None else None) as advance:  # a guess is shown in percent
 
         def show(seen: int) -> None:
             nonlocal rows
-            advance(f"reading {name}", seen - rows)
+            advance(f"reading {files[0].name}{'...' if len(files) > 1 else ''}", seen - rows)
             rows = seen
 
-        log = read_attempts(path, **reading, progress=show)
-    return log, rows
+        log = read_attempts(paths, **reading, progress=show)
+    if not any(file.name == STANDARD_INPUT for file in files):
+        return log, rows
+    aside = tuple(
+        replace(each, files=tuple(_in_the_users_words(file, files) for file in each.files)) for each in log.set_aside
+    )
+    noticed = tuple(_in_the_users_words(said, files) for said in log.noticed)
+    return replace(log, set_aside=aside, noticed=noticed), rows
 
 
 def about_how_many_rows(path: Path) -> int | None:

@@ -10,7 +10,7 @@ played, so it sees coins of the same law as in an experiment without a log, and 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self
@@ -45,11 +45,23 @@ class FromLog(NamedTuple):
     read: int
 
 
+class LoggedPlay(NamedTuple):
+    """A request of a log: the options as they were offered, None for one that is no arm, and the arm that worked.
+
+    ``another_worked`` where what worked is no arm.
+    """
+
+    order: tuple[Label | None, ...]
+    hit: Label | None
+    another_worked: bool
+
+
 @dataclass(frozen=True, eq=False)
 class WarmStart:
     """Attempts as in :class:`linkedbandits.Attempts`, with the arms' numbers: ``NO_ARM`` for what is none of them.
 
-    ``opens[a]`` says that attempt ``a`` is the first of its request.
+    ``opens[a]`` says that attempt ``a`` is the first of its request. It is ``on_your_word`` where options are taken to
+    be independent and the log, in one order, cannot show it; that is for whoever creates an experiment, and not saved.
     """
 
     attempts: Which
@@ -58,6 +70,7 @@ class WarmStart:
     option: Numbers
     success: BoolArray
     second: Numbers | None
+    on_your_word: bool = False
 
     @classmethod
     def of(
@@ -87,17 +100,18 @@ class WarmStart:
                 "duels need the option that was offered second on every request, also where the first one worked; give "
                 "the log a row a request, with its options in order, or use another policy with log_attempts='first'"
             )
-        if attempts == "all" and log.in_one_order and len(log) and not independent:
+        needs_word = attempts == "all" and log.in_one_order and len(log) > 0
+        if needs_word and not independent:
             raise InvalidAttempts(
                 "options are tried in one order in this log, so whether they are independent cannot be checked; use "
-                "log_attempts='first', or give your word in process with log_independent=True"
+                "log_attempts='first', or give your word that they are with log_independent=True"
             )
         numbers = np.array([known.get(option, NO_ARM) for option in log.options] + [NO_ARM], dtype=np.int32)
         opens = np.zeros(len(log), dtype=np.bool_)
         opens[log.first] = True
         # The last of the numbers stands for an option that was not offered.
         second = None if log.second is None else numbers[np.where(log.second == NOT_OFFERED, -1, log.second)]
-        return cls(attempts, len(labels), opens, numbers[log.option], log.success, second)
+        return cls(attempts, len(labels), opens, numbers[log.option], log.success, second, needs_word)
 
     def check_policy(self, policy: AnyPolicy, request: Request) -> None:
         """Refuse a log that does not answer what a policy asks first."""
@@ -182,6 +196,19 @@ class WarmStart:
             self.success[kept],
             second,
         )
+
+    def plays(self, labels: Sequence[Label]) -> Iterator[LoggedPlay]:
+        """Every request of the log, as :meth:`linkedbandits.Attempts.from_plays` takes them."""
+        starts = np.flatnonzero(self.opens).tolist()
+        option, success = self.option.tolist(), self.success.tolist()
+        second = [NO_ARM] * len(starts) if self.second is None else self.second.tolist()
+        names = [*labels, None]  # the last one for what is none of them
+        for start, end, behind in zip(starts, [*starts[1:], len(option)], second, strict=True):
+            tried = option[start:end]
+            worked = success[end - 1]
+            offered = [*tried, behind] if worked and len(tried) == 1 and behind != NO_ARM else tried
+            hit = names[tried[-1]] if worked else None
+            yield LoggedPlay(tuple(names[arm] for arm in offered), hit, worked and hit is None)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, ready for ``json.dumps``."""

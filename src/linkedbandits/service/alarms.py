@@ -20,6 +20,8 @@ import numpy as np
 
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.pictures import alarm_picture
+from linkedbandits.attempts.svg import Markup
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import GIVEN_UP, WAITING, attempts_of, joined
 from linkedbandits.model import IntArray, Label
@@ -38,14 +40,20 @@ PAGE = 200
 """Entries of a journal that are read at a time, with a short pause behind each."""
 MOST_REMEMBERED = 50
 """Experiments of which what was played is remembered: eight bytes a play."""
+MOST_PICTURES = 12
+"""Of alarms; they are sent with every view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The alarms of an experiment of which so many plays had been told; None before the first look."""
+    """The alarms of an experiment of which so many plays had been told; None before the first look.
+
+    ``pictures`` are of the first of them, as SVG.
+    """
 
     alarms: tuple[Alarm, ...] = ()
     plays: int | None = None
+    pictures: tuple[Markup, ...] = ()
 
 
 NOT_LOOKED_YET = Found()
@@ -149,7 +157,8 @@ class Alarms:
             kept.record.read(self._store, experiment)
             played = kept.record.attempts(labels)
             log = played if warm is None else joined(warm.as_log(labels), played)
-            kept.found = Found(watch(log, ALPHA), plays)
+            found = watch(log, ALPHA)
+            kept.found = Found(found, plays, tuple(alarm_picture(log, alarm) for alarm in found[:MOST_PICTURES]))
         except BaseException:
             kept.record = Record()  # whatever came in between: read it anew
             raise

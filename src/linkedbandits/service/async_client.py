@@ -64,10 +64,22 @@ class AsyncClient:
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
+        log_independent: bool = False,
     ) -> AsyncRemoteExperiment:
         """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
         call = calls.create(
-            name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds, log, log_attempts, log_others
+            name,
+            arms,
+            policy,
+            linkage,
+            seed,
+            max_plays,
+            parallel,
+            lease_seconds,
+            log,
+            log_attempts,
+            log_others,
+            log_independent,
         )
         return self.experiment(await self.send(call))
 

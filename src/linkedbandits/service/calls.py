@@ -72,6 +72,7 @@ def create(
     log: AttemptLog | None = None,
     log_attempts: Which = "first",
     log_others: Others = "refuse",
+    log_independent: bool = False,
 ) -> Call[str]:
     """Open an experiment; its identifier."""
     body: dict[str, Any] = {
@@ -87,6 +88,8 @@ def create(
     if log is not None:  # else an older service would not know the names
         logged = [{"order": list(order), "hit": hit} for order, hit in log.plays()]
         body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
+        if log_independent:
+            body["log_independent"] = True
     return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
 
 
@@ -222,11 +225,15 @@ def _from_log(found: Any) -> FromLog | None:
 
 
 def _alarms(found: Any) -> tuple[Alarm, ...]:
-    rates = ("before", "after")
-    return tuple(
-        Alarm(**{**said, **{name: Rate(said[name]["successes"], said[name]["attempts"]) for name in rates}})
-        for said in found.get("alarms", ())
-    )
+    return tuple(_alarm(said) for said in found.get("alarms", ()))
+
+
+def _alarm(said: dict[str, Any]) -> Alarm:
+    """Words and pictures that the page is sent with it are left out."""
+    rates: dict[str, Any] = {
+        name: Rate(said[name]["successes"], said[name]["attempts"]) for name in ("before", "after")
+    }
+    return Alarm(**{field.name: said[field.name] for field in fields(Alarm) if field.name not in rates}, **rates)
 
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:

@@ -74,10 +74,22 @@ class Client:
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
+        log_independent: bool = False,
     ) -> RemoteExperiment:
         """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
         call = calls.create(
-            name, arms, policy, linkage, seed, max_plays, parallel, lease_seconds, log, log_attempts, log_others
+            name,
+            arms,
+            policy,
+            linkage,
+            seed,
+            max_plays,
+            parallel,
+            lease_seconds,
+            log,
+            log_attempts,
+            log_others,
+            log_independent,
         )
         return self.experiment(self.send(call))
 

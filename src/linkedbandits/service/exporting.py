@@ -1,8 +1,13 @@
 """An experiment's journal for others to read: one line or row for every play handed out, told or given up.
 
-Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (ask, tell, abandon, status, upgrade), ``play``, ``arms`` of
-a play handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in a tell means
-that none of the arms succeeded. An upgrade says in ``status`` with which version of the library the experiment goes on.
+An experiment that began with a log has that before it, a line for each request, of the kind ``log`` and numbered 0:
+``arms`` as they were offered, null for an option that is no arm, and the ``hit``; ``receipt`` is "other" where what
+worked is no arm, and ``status`` says which attempts may be read.
+
+Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (log, ask, tell, abandon, status, upgrade), ``play``,
+``arms`` of a play handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in
+a tell means that none of the arms succeeded. An upgrade says in ``status`` with which version of the library the
+experiment goes on.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.errors import MissingExtra
+from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.hosted import RECEIPT_OF_LETTER
@@ -65,7 +71,11 @@ def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
 
 def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
     with store.reading() as tables:
-        labels = tables.record(experiment).setup.arms
+        record = tables.record(experiment)
+        log = None if record.setup.log is None else tables.log(experiment)
+    labels = record.setup.arms
+    if log is not None:
+        yield from _events_of_log(WarmStart.from_json(log), labels, record.created_at)
     numbers = TupleNumbers()
     after = 0
     while True:
@@ -82,6 +92,13 @@ def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
             return
         after = entries[-1].seq
         numbers.written()
+
+
+def _events_of_log(log: WarmStart, labels: Sequence[Label], at: float) -> Iterator[dict[str, Any]]:
+    same = {"seq": 0, "at": at, "kind": "log"}
+    for order, hit, another_worked in log.plays(labels):
+        receipt = {"receipt": "other"} if another_worked else {}
+        yield {**same, "arms": order, "hit": hit, **receipt, "status": log.attempts}
 
 
 def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:

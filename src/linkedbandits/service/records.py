@@ -42,18 +42,20 @@ def check_text(name: str, text: str) -> None:
 class LogInSetup:
     """What is said of a log: which attempts may be read, its requests, and the samples of the arms that it has.
 
-    ``assumes_independence`` says that attempts behind failures of others are among them.
+    ``assumes_independence`` says that attempts behind failures of others are among them, ``on_your_word`` that it has
+    one order, which cannot show independence, and the user has given the word for it.
     """
 
     attempts: Which
     requests: int
     samples: int
     assumes_independence: bool
+    on_your_word: bool = False
 
     @classmethod
     def of(cls, warm: WarmStart) -> LogInSetup:
         """Of this one."""
-        return cls(warm.attempts, warm.requests, warm.samples, warm.assumes_independence)
+        return cls(warm.attempts, warm.requests, warm.samples, warm.assumes_independence, warm.on_your_word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
 from linkedbandits.assumptions import Assumption
+from linkedbandits.attempts.wording import noticed_in_words
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, FromLog, Upgrade, WarmStart
 from linkedbandits.model import FloatArray, IntArray, Verdict
@@ -95,7 +97,7 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "abandoned": standing.abandoned,
         "late": standing.late,
         "max_plays": record.setup.max_plays,
-        "from_log": None if standing.from_log is None else standing.from_log._asdict(),
+        "from_log": _from_log(standing),
         "upgrade": None if standing.upgrade is None else standing.upgrade._asdict(),
         "done": standing.done,
         "verdict": leading if standing.done else None,
@@ -107,7 +109,10 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
             "estimate_total": total,
             "estimate_left": None if total is None else total - standing.plays,
         },
-        "alarms": [asdict(alarm) for alarm in found.alarms],
+        "alarms": [
+            {**asdict(alarm), "evidence": noticed_in_words(alarm), "picture": picture}
+            for alarm, picture in zip_longest(found.alarms, found.pictures)
+        ],
         "alarms_after": found.plays,
     }
 
@@ -179,6 +184,13 @@ def summary_of_damaged(record: ExperimentRecord) -> dict[str, Any]:
         "per_cost": False,
         "created_at": record.created_at,
     }
+
+
+def _from_log(standing: Standing) -> dict[str, Any] | None:
+    if standing.from_log is None:
+        return None
+    log = standing.record.setup.log
+    return {**standing.from_log._asdict(), "on_your_word": log is not None and log.on_your_word}
 
 
 def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def fields_of(model) -> set[str]:
     return set(model.model_fields)
 
 
-def a_view():
+def a_view(pictures=()):
     """What the page is shown of an experiment that goes on with another version."""
     exp = lb.Experiment(SETUP.arms, lb.LinkedElimination(delta=0.05))
     exp.tell(exp.ask().id, None)
@@ -57,7 +57,7 @@ def a_view():
         standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
     )
     drifts = lb.Attempts.from_plays([(("a",), "a")] * 90 + [(("a",), None)] * 90)
-    return view_of(upgraded, Outlook(1.0, 2.0), Found(watch(drifts), 1)) | {"history": [(1, 0.5, 1)]}
+    return view_of(upgraded, Outlook(1.0, 2.0), Found(watch(drifts), 1, pictures)) | {"history": [(1, 0.5, 1)]}
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,8 @@ def test_an_experiment_is_sent_with_all_of_its_set_up():
     record = {field.name for field in dataclasses.fields(ExperimentRecord)} - {"setup", "written_by"}
     set_up = {field.name for field in dataclasses.fields(SETUP)}
     assert fields_of(sent.ExperimentInfo) == record | set_up | {"assumptions"}  # which follow from policy and linkage
+
+
+def test_an_alarm_has_its_picture_where_one_was_drawn():
+    assert a_view(("<svg/>",))["alarms"][0]["picture"] == "<svg/>"
+    assert a_view()["alarms"][0]["picture"] is None

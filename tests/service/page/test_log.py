@@ -25,8 +25,17 @@ def test_what_was_read_of_a_log_is_said(service, client, open_page):
 
 @pytest.mark.slow
 def test_a_verdict_from_a_log_alone_is_shown(service, client, open_page):
-    log = lb.Attempts.from_plays([(("north", "east"), None), (("east", "north"), "east")] * 100)
-    exp = client.create("by its log", ["north", "east"], lb.LinkedElimination(0.05), linkage="single", log=log)
+    log = lb.Attempts.from_plays([(("north", "east"), "east")] * 100)
+    exp = client.create(
+        "by its log",
+        ["north", "east"],
+        lb.LinkedElimination(0.05),
+        linkage="single",
+        log=log,
+        log_attempts="all",
+        log_independent=True,
+    )
     page = open_page(service.address_of(exp))
     expect(page.get_by_role("heading", level=2, name="Verdict after 0 plays")).to_be_visible()
     expect(page).to_have_title("✓ east is best · by its log")
+    expect(page.get_by_text("It has one order, which cannot show whether options are independent")).to_be_visible()

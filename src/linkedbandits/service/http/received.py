@@ -124,6 +124,12 @@ class NewExperiment(Received):
     log_others: Literal["refuse", "ignore"] = Field(
         default="refuse", description="What becomes of options in the log that are no arms."
     )
+    log_independent: bool = Field(
+        default=False,
+        strict=True,
+        description="Your word that options are independent, for all attempts of a log in one order, which cannot show "
+        "it.",
+    )
 
 
 class AskRequest(Received):

@@ -40,6 +40,7 @@ class LogOut(BaseModel):
     requests: int
     samples: int = Field(description="Samples of the arms in it that may be read; pairs, if those are what is read.")
     assumes_independence: bool = Field(description="Are attempts among them that others had failed before?")
+    on_your_word: bool = Field(description="Has it one order, and was the word given that options are independent?")
 
 
 class ExperimentInfo(BaseModel):
@@ -220,6 +221,7 @@ class FromLogView(BaseModel):
     requests: int = Field(description="Requests in the log.")
     samples: int = Field(description="Samples of the arms in it that may be read; pairs, if those are what is read.")
     read: int = Field(description="How many of them the decision has used so far.")
+    on_your_word: bool = Field(description="Has it one order, and was the word given that options are independent?")
 
 
 class RateView(BaseModel):
@@ -242,6 +244,8 @@ class AlarmView(BaseModel):
     after: RateView
     sentence: str
     remedy: str
+    evidence: str = Field(description="When it was noticed and how much evidence there is, in words.")
+    picture: str | None = Field(description="What it is about, as SVG; null behind the first dozen of alarms.")
 
 
 class GoalView(BaseModel):

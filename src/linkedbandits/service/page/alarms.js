@@ -1,6 +1,6 @@
 // What was told that a verdict could not bear: a block that is there only if there is something to say.
 
-import { instantiate, setHidden, setText } from "./dom.js";
+import { instantiate, setHidden, setPicture, setText } from "./dom.js";
 import { count, plural } from "./format.js";
 
 const KINDS = {
@@ -42,11 +42,14 @@ export class Alarms {
       const row = this.#rows[index];
       setText(row.sentence, alarm.sentence);
       setText(row.since, sinceOf(alarm));
+      setHidden(row.picture, alarm.picture === null);
+      setPicture(row.picture, alarm.picture);
       setText(row.remedy, alarm.remedy);
+      setText(row.evidence, alarm.evidence);
     });
   }
 }
 
-function sinceOf({ kind, since, noticed }) {
-  return `${KINDS[kind] ?? kind}, since request ${count(since)}; noticed at request ${count(noticed)}`;
+function sinceOf({ kind, since }) {
+  return `${KINDS[kind] ?? kind}, since request ${count(since)}`;
 }

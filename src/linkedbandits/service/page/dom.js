@@ -1,5 +1,7 @@
-// The few ways in which this page touches the document. Text is only ever set as text, never as HTML, and nothing is
-// written that is already there: at two views a second that is what keeps a page of a thousand arms idle.
+// The few ways in which this page touches the document. Text is only ever set as text, never as HTML; pictures are SVG
+// that the service draws, with all text in it escaped, and are parsed as XML, which is never more than a drawing to a
+// page that allows no script inside of it. Nothing is written that is already there: at two views a second that is
+// what keeps a page of a thousand arms idle.
 
 /** A copy of the content of a <template>, and its elements by their data-part. */
 export function instantiate(templateId) {
@@ -16,6 +18,17 @@ export function setText(element, text) {
   } else if (node.data !== text) {
     node.data = text;
   }
+}
+
+const pictures = new WeakMap();
+
+/** A picture in its place, or none for null. */
+export function setPicture(element, markup) {
+  if ((pictures.get(element) ?? null) === markup) return;
+  pictures.set(element, markup);
+  if (markup === null) return element.replaceChildren();
+  const { documentElement } = new DOMParser().parseFromString(markup, "image/svg+xml");
+  element.replaceChildren(document.importNode(documentElement, true));
 }
 
 export function setHidden(element, hidden) {

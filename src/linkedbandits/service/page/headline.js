@@ -54,8 +54,11 @@ const begun = ({ plays, from_log: log }) => plays > 0 || (log?.read ?? 0) > 0;
 export function logNote(log) {
   if (!log) return "";
   const what = { first: "first tries", duels: "pairs", all: "tries" }[log.attempts];
+  const word = log.on_your_word
+    ? " It has one order, which cannot show whether options are independent: the word was given that they are."
+    : "";
   return `Began with a log of ${plural(log.requests, "request")}: ${count(log.read)} of its ${count(log.samples)} ${what} ` +
-    "were used.";
+    `were used.${word}`;
 }
 
 function questionOf({ linkage_words: tried, goal }, { size }) {

@@ -90,7 +90,7 @@ def experiment_routes(service: Service) -> APIRouter:
 
 def _warm_start(new: NewExperiment) -> WarmStart:
     log = AttemptLog.from_plays((tuple(logged.order), logged.hit) for logged in new.log or ())
-    return WarmStart.of(log, new.arms, new.log_attempts, new.log_others)
+    return WarmStart.of(log, new.arms, new.log_attempts, new.log_others, new.log_independent)
 
 
 def _info(record: ExperimentRecord) -> ExperimentInfo:
