@@ -148,8 +148,8 @@ def report_rules() -> None:
             unsure = sum(each for _, each, _ in known)
             _, high = share_interval(wrong, TRIALS, confidence=0.998)
             print(
-                f"  {rule:<20} {linkage:<8} {wrong / TRIALS:.4f} (limit {high:.4f}) on {where}; {len(known)} instances; "
-                f"{unsure} runs did not end",
+                f"  {rule:<20} {linkage:<8} {wrong / TRIALS:.4f} (limit {high:.4f}) on {where}; "
+                f"{len(known)} instances, {unsure} runs did not end",
                 flush=True,
             )
             claims.check(high <= 0.1, f"{rule}, {linkage}, {where}: wrong up to {high:.4f}")
