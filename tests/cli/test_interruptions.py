@@ -203,9 +203,7 @@ def test_a_service_says_where_everything_is(serving, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("serving", ["uvloop"], indirect=True)
 def test_a_service_does_not_wait_for_a_request_that_never_comes_in_whole(serving):
-    """With either loop it stops listening and is then the same code; below, both loops have such a request too."""
     process, url = serving
     with half_a_request(url):
         process.send_signal(signal.SIGTERM)
