@@ -34,6 +34,8 @@ endif
 demo: $(READY) ## which policy finds the best of ten options soonest?
 	@$(BIN)/linkedbandits compare --scenario one-sparse --arms 10 --delta 0.1 --trials 1000 --seed 7
 
+# Tests begin hundreds of processes, and each would compile the library anew where the environment forbids to keep that.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY) ## all tests, on all cores, in a random order: SEED=7 repeats one
 	@echo "Tests in random order; the same order again: make test SEED=$(SEED)"
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q -p randomly --randomly-seed=$(SEED)

@@ -49,7 +49,6 @@ def test_a_command_does_not_load_what_it_does_not_use():
     [
         ("compare", "--arms", "3", "--trials", "50", "--seed", "1"),
         ("simulate", "--means", "0.9,0.1", "--trials", "50", "--seed", "1", "--json"),
-        ("bounds", "--means", "0.9,0.1"),
         ("study", "nowhere.toml"),
     ],
     ids=" ".join,

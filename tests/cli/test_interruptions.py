@@ -71,8 +71,17 @@ def all_gone(processes: list[int]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("compare", signal.SIGINT),
+        ("simulate", signal.SIGTERM),
+        ("study", signal.SIGINT),
+        ("study", signal.SIGTERM),
+        ("reproduce", signal.SIGTERM),
+        ("lidar", signal.SIGINT),
+    ],
+)
 def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder):
     """After a random time: while modules are read, workers begin, chunks run or tables are written."""
     arguments, kept = LONG[name]
@@ -88,21 +97,20 @@ def test_one_signal_ends_it_with_a_line_and_without_workers(name, number, folder
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["study", "lidar"])
-def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name, folder):
+@pytest.mark.parametrize(("name", "seconds"), [("study", 0.3), ("lidar", 0.8)])
+def test_ctrl_c_at_a_terminal_goes_to_the_workers_too_and_they_say_nothing(name, seconds, folder):
     """A terminal sends the signal to the whole group, at whatever point of their beginning the workers are."""
     arguments, _ = LONG[name]
-    for seconds in (0.3, 0.8):
-        with started(*PATIENT, *arguments) as process:
-            until(lambda process=process: descendants(process.pid), "the first process that it begins")
-            time.sleep(seconds)
-            begun = descendants(process.pid)
-            os.killpg(process.pid, signal.SIGINT)
-            _, complained = process.communicate(timeout=SECONDS)
-        assert process.returncode == 130
-        assert complained.startswith("linkedbandits: interrupted; ")
-        assert complained.count("\n") == 1
-        until(lambda begun=begun: all_gone(begun), "its workers to be gone")
+    with started(*PATIENT, *arguments) as process:
+        until(lambda: descendants(process.pid), "the first process that it begins")
+        time.sleep(seconds)
+        begun = descendants(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        _, complained = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert complained.startswith("linkedbandits: interrupted; ")
+    assert complained.count("\n") == 1
+    until(lambda: all_gone(begun), "its workers to be gone")
 
 
 @pytest.mark.slow
@@ -180,7 +188,9 @@ def serving(folder, request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("serving", "number"), [("uvloop", signal.SIGINT), ("asyncio", signal.SIGTERM)], indirect=["serving"]
+)
 def test_a_service_says_where_everything_is(serving, number):
     process, url = serving
     httpx.post(f"{url}/v1/experiments", json={"name": "directions", "arms": ["north", "east"]}, timeout=SECONDS)

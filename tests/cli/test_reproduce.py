@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from linkedbandits.study.reproduction import writing
 from tests.support.command_line import refusal, run, run_json
 
 pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
@@ -24,11 +25,13 @@ def test_it_runs_says_where_things_are_and_goes_on_from_there(tmp_path, monkeypa
     chunks = {
         path: path.stat().st_mtime_ns for path in (tmp_path / "reproduction-quick" / "results").rglob("*.parquet")
     }
+    monkeypatch.setattr(writing, "save", lambda figure, path: path.write_text("drawn a second time", encoding="utf-8"))
     again = run("reproduce", "--quick")
     assert (again.returncode, again.stderr) == (0, "")
     assert "uniform sampling and linked EGE have similar performance" in again.stdout
     assert "reproduction-quick/report.html" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in chunks} == chunks
+    assert (tmp_path / "reproduction-quick" / "figure.png").read_text(encoding="utf-8") == "drawn a second time"
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def finish(desk, experiment: str) -> None:
         desk.tell(experiment, [(each.id, best if best in each.arms else None) for each in plays]).result()
 
 
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # what stores differ in is seen above
 @pytest.mark.usefixtures("other_constants")
 def test_they_go_on_as_well_where_policies_have_changed_since(old_store):
     """With a snapshot or without, with plays behind it or none: a state of the old policy is never gone on from."""

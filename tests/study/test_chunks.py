@@ -70,7 +70,7 @@ def test_traces_end_where_the_trials_do():
 def test_chunks_of_dependent_requests_end_as_simulate_does_however_they_are_cut():
     text = """
 deltas = [0.1]
-trials = 2100
+trials = 1100
 max_plays = 90
 [[instances]]
 means = [0.6, 0.3, 0.5]
@@ -87,11 +87,11 @@ policy = "linked-elimination"
             cell.policy,
             linkage=cell.linkage,
             world=lb.SharedDifficulty([0.6, 0.3, 0.5], 0.8),
-            trials=2100,
+            trials=1100,
             seed=cell.seed(5),
             max_plays=90,
         )
-        for ranges in ([range(2100)], [range(1024), range(1024, 2048), range(2048, 2100)]):
+        for ranges in ([range(1100)], [range(1024), range(1024, 1100)]):
             finished = [run_chunk(pickle.loads(pickle.dumps(chunk))) for chunk in cut(cell, 5, ranges)]
             assert np.array_equal(np.concatenate([part.samples for part in finished]), runs.samples)
             assert np.array_equal(np.concatenate([part.correct for part in finished]), runs.correct)

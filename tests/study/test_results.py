@@ -94,24 +94,31 @@ def test_a_table_with_late_families_and_one_trial_has_the_same_columns(tmp_path)
     assert table["delta"].to_list()[-1] == 0.1
 
 
-def test_a_trial_that_is_there_twice_counts_once(results, tmp_path):
-    copied = run_study(STUDY, tmp_path, engine=in_this_process)
-    path = next(path for path in tmp_path.rglob("0-300.*.parquet"))
-    other = run_study(STUDY, tmp_path / "other", engine=in_this_process, chunk_blocks=1)
-    for chunk in (other.path / "chunks" / path.parent.name).iterdir():
-        shutil.copy(chunk, path.parent)
-    assert copied.table().equals(results.table())
+def test_a_trial_that_is_there_twice_counts_once(tmp_path):
+    """In chunks of two blocks and in chunks of one."""
+    cell = next(cell for cell in small_study(600).cells if cell.instance.means.size == 100 and cell.delta is None)
+    long, short = (
+        run_study(Study("s", 5, (cell,)), tmp_path / str(blocks), engine=in_this_process, chunk_blocks=blocks)
+        for blocks in (2, 1)
+    )
+    folder = long.path / "chunks" / cell.key
+    for chunk in (short.path / "chunks" / cell.key).iterdir():
+        shutil.copy(chunk, folder)
+    names = sorted(chunk.name.split(".")[0] for chunk in folder.iterdir())
+    assert names == ["0-256", "0-512", "256-512", "512-600"]
+    assert open_results(long.path).table().equals(short.table())
+    assert long.missing_trials() == 0
 
 
 def test_a_damaged_file_is_named_and_not_used(results, tmp_path):
-    copy = run_study(STUDY, tmp_path, engine=in_this_process)
-    path = next(tmp_path.rglob("*.parquet"))
+    copy = shutil.copytree(results.path, tmp_path / "copy")
+    path = next(copy.rglob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(lb.DamagedResults, match=f"{path.name} is damaged; run the study again"):
-        copy.table()
-    again = run_study(STUDY, tmp_path, engine=in_this_process)
+        open_results(copy).table()
+    again = run_study(STUDY, copy, engine=in_this_process)
     assert again.table().equals(results.table())
-    assert open_results(tmp_path).table().equals(results.table())
+    assert open_results(copy).table().equals(results.table())
 
 
 def test_a_correlation_of_zero_is_independence():

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-EXAMPLES = int(os.environ.get("LINKEDBANDITS_SCHEMATHESIS_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("LINKEDBANDITS_SCHEMATHESIS_EXAMPLES", "12"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ENDLESS = {"/v1/events", "/v1/experiments/{experiment}/events"}
 
