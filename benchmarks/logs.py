@@ -10,24 +10,20 @@ import os
 from collections.abc import Iterator
 from itertools import product
 from multiprocessing import get_context
-from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
 
 import linkedbandits as lb
 from benchmarks.real import CASES
+from benchmarks.side_by_side import Found, read_all
 from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.alarms import watch
 from linkedbandits.attempts.courses import looks_within
-from linkedbandits.attempts.deciding import FromPairs, FromQueues, Reading, read_with, samples_of
+from linkedbandits.attempts.deciding import samples_of
 from linkedbandits.attempts.log import Which
-from linkedbandits.attempts.queues import PairQueues, Queues
-from linkedbandits.attempts.race import RaceOnALog
-from linkedbandits.attempts.second_test import SHARE, decided_by_all_samples
 from linkedbandits.bounds.divergence import pooled_kl
 from linkedbandits.intervals import share_interval
-from linkedbandits.linkage import find_linkage
 from tools.claims import Claims
 from tools.logs import Orders, Outcomes, adaptive, epsilon_greedy, log_of, outcomes, shuffled, win_stay
 
@@ -40,6 +36,8 @@ turns away from options, a queue runs dry while others are full, and the race wa
 KEEP_PROPORTIONS = ("one order", "shuffled", "skewed")
 LOOKS = 10
 """At every tenth of a log."""
+AT_ONCE = 700
+"""Logs that are read side by side, those of one instance at a time."""
 
 EQUAL = np.array([0.5, 0.5, 0.5])
 INSTANCES = {
@@ -93,26 +91,9 @@ def greedy(would: Outcomes, rng: np.random.Generator) -> Orders:
 LOGGERS = {"one order": in_one_order, "shuffled": in_any_order, "skewed": skewed, "stays": stays, "greedy": greedy}
 
 
-class Found(NamedTuple):
-    """What a log came to: the option it decided for, if any, after so many requests; and how far it was read."""
-
-    option: int | None
-    requests: int
-    reading: Reading
-
-
 def read(log: Attempts, which: Which, delta: float = DELTA) -> Found:
     """As ``Attempts.verdict`` does, without the rest of the report."""
-    if which == "duels":
-        policy = lb.LinkedDuels(delta).fitted_to(find_linkage("free"), None)
-        done = read_with(policy, log, FromPairs(PairQueues(log), len(log.options)))
-        return Found(int(done.state.arm[0]) if done.stopped else None, done.requests, done)
-    queues = Queues(log, samples_of(log, which))
-    second = decided_by_all_samples(queues, SHARE * delta)
-    done = read_with(RaceOnALog(delta, queues.shares, share=1 - SHARE), log, FromQueues(queues))
-    if second is not None and not (done.stopped and done.requests <= second.requests):
-        return Found(second.option, second.requests, done)
-    return Found(int(done.state.arm[0]) if done.stopped else None, done.requests, done)
+    return read_all([log], which, delta)[0]
 
 
 # ------------------------------------------------------------------------------------------------------------- validity
@@ -127,8 +108,8 @@ def validity() -> None:
     )
     with get_context("spawn").Pool() as pool:
         for logger, which in product(LOGGERS, ("first", "duels", "all")):
-            pieces = [(logger, which, seed, min(seed + 50, LOGS)) for seed in range(0, LOGS, 50)]
-            found = np.concatenate(pool.map(some_logs, pieces))
+            pieces = [(logger, which, seed, min(seed + AT_ONCE, LOGS)) for seed in range(0, LOGS, AT_ONCE)]
+            found = np.concatenate(pool.map(some_logs, pieces, chunksize=1))
             decided, wrong, by_race, used = int(found[:, 0].sum()), int(found[:, 1].sum()), found[:, 2], found[:, 3]
             limit = share_interval(wrong, len(found), confidence=0.998)[1]
             measured = not np.isnan(used).all()
@@ -154,23 +135,27 @@ def some_logs(piece: tuple[str, Which, int, int]) -> np.ndarray:
     """
     logger, which, start, stop = piece
     rows = []
-    for seed in range(start, stop):
-        means = list(INSTANCES.values())[seed % len(INSTANCES)]
-        rng = np.random.default_rng([seed, list(LOGGERS).index(logger)])
-        would = outcomes(means, int(rng.integers(100, 2000)), rng)
-        log = log_of(would, LOGGERS[logger](would, rng))
-        found = read(log, which)
-        wrong = found.option is not None and found.option != int(means.argmax())
-        if seed % 50 == 0 and which != "duels":
-            check_looks(log, which, found)
-        sizes = np.bincount(log.option[samples_of(log, which)], minlength=means.size)
-        allowed = sizes.size * sizes.min()
-        few = which == "duels" or found.reading.stopped or allowed < 200
-        by_race = used_of(found.reading)
-        by_all = 0 if few else int(looks_within(int(sizes.sum()))[-1])
-        shares = (np.nan, np.nan) if few else (by_race / allowed, max(by_race, by_all) / allowed)
-        rows.append((found.option is not None, wrong, *shares))
+    for place, means in enumerate(INSTANCES.values()):
+        logs = [made_by(logger, means, seed) for seed in range(start, stop) if seed % len(INSTANCES) == place]
+        found_of_each = read_all(logs, which, DELTA) if logs else []
+        if logs:
+            check_alone(logs[0], which, found_of_each[0])
+        for log, found in zip(logs, found_of_each, strict=True):
+            wrong = found.option is not None and found.option != int(means.argmax())
+            sizes = np.bincount(log.option[samples_of(log, which)], minlength=means.size)
+            allowed = sizes.size * sizes.min()
+            few = which == "duels" or found.stopped or allowed < 200
+            by_race = int(found.used.sum())
+            by_all = 0 if few else int(looks_within(int(sizes.sum()))[-1])
+            shares = (np.nan, np.nan) if few else (by_race / allowed, max(by_race, by_all) / allowed)
+            rows.append((found.option is not None, wrong, *shares))
     return np.array(rows, dtype=float)
+
+
+def made_by(logger: str, means: np.ndarray, seed: int) -> Attempts:
+    rng = np.random.default_rng([seed, list(LOGGERS).index(logger)])
+    would = outcomes(means, int(rng.integers(100, 2000)), rng)
+    return log_of(would, LOGGERS[logger](would, rng))
 
 
 def mean_use(used: np.ndarray) -> float:
@@ -178,19 +163,24 @@ def mean_use(used: np.ndarray) -> float:
     return float(np.nanmean(np.minimum(used, 1.0)))
 
 
-def used_of(reading: Reading) -> int:
-    return int(reading.answers.samples_read().sum())
-
-
-def check_looks(log: Attempts, which: Which, whole: Found) -> None:
-    """A shorter log is decided as the longer one, or not yet."""
+def check_alone(log: Attempts, which: Which, together: Found) -> None:
+    """By itself a log is decided as among others, and a shorter one as the longer one, or not yet."""
+    report = log.verdict(attempts=which, delta=DELTA, independent=True)
+    option = None if report.verdict is None else log.options.index(report.verdict.arm)
+    if option != together.option or (option is not None and report.verdict.plays != together.requests):
+        raise SystemExit("a log read by itself differs from the same among others")
     for look in range(1, LOOKS):
         requests = log.requests * look // LOOKS
-        kept = log.request < requests
-        early = read(Attempts(log.options, log.request[kept], log.option[kept], log.success[kept]), which)
-        decided = whole.option is not None and whole.requests <= requests
-        if early.option != (whole.option if decided else None):
+        early = read(beginning_of(log, requests), which)
+        decided = together.option is not None and together.requests <= requests
+        if early.option != (together.option if decided else None):
             raise SystemExit("a look at a part of a log differs from the whole")
+
+
+def beginning_of(log: Attempts, requests: int) -> Attempts:
+    kept = log.request < requests
+    second = None if log.second is None else log.second[:requests]
+    return Attempts(log.options, log.request[kept], log.option[kept], log.success[kept], second=second)
 
 
 # -------------------------------------------------------------------------------------------------------------- economy
