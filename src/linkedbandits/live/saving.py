@@ -20,6 +20,7 @@ import re
 import sys
 from array import array
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -233,11 +234,18 @@ def _constants(kind: type) -> tuple[tuple[str, float], ...]:
     own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
     modules = sorted(name for name in loaded if name in own or name.startswith("linkedbandits."))
     return tuple(
-        (name, value)
+        (name, names[name])
         for module in modules
-        for name, value in vars(loaded[module]).copy().items()
-        if type(value) in (int, float)
+        for names in [vars(loaded[module])]
+        for name in _names_of_numbers(loaded[module], len(names))
+        if type(names.get(name)) in (int, float)
     )
+
+
+@lru_cache(maxsize=1024)
+def _names_of_numbers(module: ModuleType, _names: int) -> tuple[str, ...]:
+    """Looked for anew when the module has more names or fewer; their values are read every time."""
+    return tuple(name for name, value in vars(module).copy().items() if type(value) in (int, float))
 
 
 def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
