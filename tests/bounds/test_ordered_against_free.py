@@ -22,14 +22,16 @@ def test_the_search_for_the_worst_keeps_to_its_terms():
 
 
 @pytest.mark.slow
-def test_the_exploration():
+def test_the_exploration(monkeypatch):
+    monkeypatch.setattr(ordered_against_free, "_SIZES", (2, 20, 200))
+    monkeypatch.setattr(ordered_against_free, "_BEST_MEANS", (0.1, 0.6, 1.0))
     families = explore(np.random.default_rng(1), draws=3, starts=0, looks=6)
     assert max(family.largest for family in families) > 1.5
     assert all(1 <= family.median <= family.largest <= 2 for family in families)
     for family in families:
         assert price_of_order(family.worst).ratio == pytest.approx(family.largest)
     names = [family.name for family in families]
-    assert len(set(names)) == len(names) == 4 + 9 + 2 * len(BEST_MEANS)  # scenarios, random ones, and the worst found
+    assert len(set(names)) == len(names) == 4 + 9 + 2 * 3  # scenarios, random ones, and the worst found
     assert {family.instances for family in families[4:13]} == {3}
 
 
