@@ -195,7 +195,7 @@ def test_without_a_return_nothing_is_certain():
     """Of 150 pixels without a return, at 25 looks each and delta = 0.5, not one was certain when this was written.
 
     By the theorem each may be with probability 0.5. Depth and signal pay for their prior, so there are far fewer; and
-    with the best likelihood in place of the mean, which pays nothing, there are MUTATED. More than 15 would be a fault.
+    with the best likelihood in place of the mean, which pays nothing, there are 119. More than 15 would be a fault.
     """
     sensor = Sensor(bins=50, ambient=2.5)
     rng = np.random.default_rng(8)
