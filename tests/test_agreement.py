@@ -43,7 +43,6 @@ CASES = [
 IN_DISTRIBUTION = [
     (lb.MaximalSampling(plays=12), 300),
     (lb.UniformSampling(samples=10), 300),
-    (lb.LinkedElimination(delta=0.2), 60),
     (lb.LinkedHalving(plays=40), 120),
     (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 30),
 ]
@@ -82,7 +81,7 @@ every_policy_and_linkage = pytest.mark.parametrize(
 @every_policy_and_linkage
 def test_on_the_same_rewards_they_are_the_same(policy, linkage):
     """Play by play or in counts: the same plays, the same samples of every arm, the same answer, at any budget."""
-    for seed, most_plays in enumerate([7, 60, 250]):
+    for seed, most_plays in enumerate([7, 160]):
         rewards = (np.random.default_rng(seed).random((3, 4 * most_plays)).T < [0.2, 0.6, 0.4]).T.astype(int)
         exp = replayed_live(policy, linkage, rewards.tolist(), most_plays)
         world = ReplayedRewards(rewards)
@@ -96,7 +95,7 @@ def test_on_the_same_rewards_they_are_the_same(policy, linkage):
 @every_policy_and_linkage
 def test_on_the_same_requests_they_are_the_same(policy, linkage):
     """Arms that fail together: a simulation makes the very plays of a live experiment, several at once."""
-    for seed, most_plays in enumerate([7, 60, 250]):
+    for seed, most_plays in enumerate([7, 160]):
         hard = np.random.default_rng(seed).random((most_plays, 1))
         outcomes = (0.7 * hard + 0.3 * np.random.default_rng(seed + 9).random((most_plays, 3)) < [0.3, 0.6, 0.4]) + 0
         exp = lb.Experiment(range(3), policy, linkage=linkage, max_plays=most_plays)
@@ -132,18 +131,17 @@ def test_plays_and_verdicts_agree(policy, linkage, trials):
 @pytest.mark.statistical
 @pytest.mark.slow
 def test_they_agree_for_the_proved_linked_ege_whose_runs_are_long():
-    """Two live runs of some 100,000 plays each, inside the simulated range widened by its own width.
+    """A live run of some 100,000 plays, inside the simulated range widened by its own width.
 
-    Already without the widening, a run falls outside the range of 2,000 others with probability 2/2001; so the false
-    alarm is below 0.2 %.
+    Already without the widening, a run falls outside the range of 2,000 others with probability 2/2001, 0.1 %.
     """
     policy = lb.LinkedEGE(delta=0.9, gap=0.6, median="fresh")
     means = [0.1, 0.75]
-    live = [run_live(means, policy, "ordered", seed).recommend() for seed in range(2)]
+    live = run_live(means, policy, "ordered", seed=0).recommend()
     runs = lb.simulate(means, policy, trials=2000, seed=1)
     low, high = int(runs.plays.min()), int(runs.plays.max())
-    assert all(2 * low - high <= verdict.plays <= 2 * high - low for verdict in live)
-    assert all(verdict.arm == 1 and verdict.status == "confident" for verdict in live)
+    assert 2 * low - high <= live.plays <= 2 * high - low
+    assert (live.arm, live.status) == (1, "confident")
 
 
 @pytest.mark.statistical

@@ -31,8 +31,8 @@ def same_runs(one: lb.Runs, other: lb.Runs) -> bool:
 
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
 def test_the_memory_limit_does_not_change_the_runs(policy):
-    trials = 2 * block_lanes(4) + 100  # two whole blocks and a part of a third
-    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 60}
+    trials = block_lanes(4) + 100  # a whole block and a part of a second
+    settings = {"linkage": some_linkage(policy), "trials": trials, "seed": 3, "max_plays": 40}
     whole = lb.simulate(MEANS, policy, **settings)
     piecewise = lb.simulate(MEANS, policy, **settings, memory_limit=1)
     assert same_runs(whole, piecewise)
@@ -264,16 +264,16 @@ TABLE = lb.OutcomeTable([[1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], 
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_with_a_law_of_requests_a_lane_ends_the_same_whatever_runs_beside_it(law, policy, linkage):
-    given = {"linkage": linkage, "seed": 3, "max_plays": 60}
+    given = {"linkage": linkage, "seed": 3, "max_plays": 30}
     together, in_blocks, as_a_world = (
-        lb.simulate(TABLE.means, policy, trials=2100, world=world, memory_limit=limit, **given)
-        for world, limit in ((law, 10**9), (law, 1), (law.world(2100, seed=3), 1))
+        lb.simulate(TABLE.means, policy, trials=1100, world=world, memory_limit=limit, **given)
+        for world, limit in ((law, 10**9), (law, 1), (law.world(1100, seed=3), 1))
     )
     for other in (in_blocks, as_a_world):
         assert np.array_equal(together.plays, other.plays)
         assert np.array_equal(together.samples, other.samples)
         assert np.array_equal(together.top, other.top)
-    later = simulate_lanes(np.tile(TABLE.means, (1076, 1)), policy, world=law, first=1024, **given)
+    later = simulate_lanes(np.tile(TABLE.means, (76, 1)), policy, world=law, first=1024, **given)
     assert np.array_equal(later.samples, together.samples[1024:])
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -62,7 +63,7 @@ class LaneState:
         """All arrays by name, as lists and numbers that JSON keeps exactly."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
-            name: {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}
+            name: {"dtype": _written(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}
             for name, array in arrays.items()
         }
 
@@ -77,6 +78,12 @@ class LaneState:
                 for field in fields(cls)
             }
         )
+
+
+@lru_cache
+def _written(dtype: np.dtype[Any]) -> str:
+    """The name of a type of numbers, which numpy puts together anew whenever it is asked."""
+    return str(dtype)
 
 
 def _rows(array: npt.NDArray[Any], positions: IntArray) -> npt.NDArray[Any]:

@@ -31,16 +31,16 @@ def read(log, delta=0.1, which="first"):
 
 @pytest.mark.statistical
 def test_a_logger_that_stays_with_what_works_misleads_nobody():
-    """250 logs of three equal options at delta = 0.1: each is dropped in at most a tenth of them.
+    """120 logs of three equal options at delta = 0.1: each is dropped in at most a tenth of them.
 
     The limit allows five standard errors, so a false alarm has a probability below 1e-6. Were block sizes read from the
     orders that are still to come, which tell what has worked, most runs would drop one.
     """
     dropped = np.zeros(3)
-    for seed in range(250):
+    for seed in range(120):
         log = win_stay([0.5] * 3, 150, np.random.default_rng(seed))
         dropped += ~read(log).state.still_in[0]
-    assert (dropped / 250 <= 0.1 + 5 * np.sqrt(0.09 / 250)).all()
+    assert (dropped / 120 <= 0.1 + 5 * np.sqrt(0.09 / 120)).all()
 
 
 def needs_of(log, blocks):

@@ -53,11 +53,11 @@ def test_a_longer_log_has_the_same_answer(made, cut):
 
 
 def test_over_all_outcomes_a_best_option_is_dropped_at_most_delta_of_the_time():
-    """Two options that tie, a logger that stays with what works, 12 requests: exactly, for several means and deltas."""
+    """Two options that tie, a logger that stays with what works, 11 requests: exactly, for several means and deltas."""
     means = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     for delta in (0.5, 0.8):
         wrong = np.zeros((2, means.size))
-        for outcomes in itertools.product((False, True), repeat=12):
+        for outcomes in itertools.product((False, True), repeat=11):
             now, made = 0, []
             for worked in outcomes:
                 made.append(((now,), now if worked else None))
@@ -65,7 +65,7 @@ def test_over_all_outcomes_a_best_option_is_dropped_at_most_delta_of_the_time():
             found = decided(Attempts.from_plays(made, options=(0, 1)), delta)
             if found is not None:
                 wins = sum(outcomes)
-                wrong[1 - found.option] += means**wins * (1 - means) ** (12 - wins)
+                wrong[1 - found.option] += means**wins * (1 - means) ** (11 - wins)
         assert (wrong <= delta).all()
         assert wrong.max() > 0.01
 

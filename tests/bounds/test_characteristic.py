@@ -41,7 +41,7 @@ def test_times_worked_out_by_hand(means, linkage, time):
 
 
 @given(no_tie)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_more_freedom_takes_no_more_plays_and_order_at_most_twice_as_many(means):
     free, ordered, single = (characteristic_time(means, name).value for name in ("free", "ordered", "single"))
     assert free <= ordered * (1 + 1e-9)
@@ -77,7 +77,7 @@ def test_from_some_arm_on_it_is_what_a_brute_force_linear_programme_finds(k):
 
 
 @given(no_tie)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_to_choose_every_arm_is_worth_more_than_to_choose_where_to_begin(means):
     ordered, suffix, single = (characteristic_time(means, name).value for name in ("ordered", "suffix", "single"))
     assert ordered <= suffix * (1 + 1e-8)
@@ -91,7 +91,7 @@ def test_easy_arms_between_hard_ones_are_where_they_differ():
 
 
 @given(no_tie, st.sampled_from(list(LINKAGES)))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_proportions_use_up_every_play(means, linkage):
     time = characteristic_time(means, linkage)
     assert load(time.proportions, means, linkage) == pytest.approx(1, rel=1e-9)
@@ -111,7 +111,7 @@ def test_free_plays_do_not_care_for_the_order(means, random):
 
 
 @given(no_tie, st.sampled_from(list(LINKAGES)), st.floats(0, 1))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_one_more_rival_never_helps(means, linkage, share):
     longer = np.append(means, share * np.sort(means)[-2])
     assert characteristic_time(longer, linkage).value >= characteristic_time(means, linkage).value * (1 - 1e-9)

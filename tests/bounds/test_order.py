@@ -11,7 +11,7 @@ from tests.support.instances import no_tie
 
 
 @given(no_tie)
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_the_ratio_keeps_to_its_bound(means):
     price = price_of_order(means)
     assert 1 <= price.ratio <= price.at_most * (1 + 1e-9)

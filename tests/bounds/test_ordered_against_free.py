@@ -15,21 +15,23 @@ BEST_MEANS = list(ordered_against_free._BEST_MEANS)
 
 
 def test_the_search_for_the_worst_keeps_to_its_terms():
-    means = worst_with_best_mean(0.6, 20, np.random.default_rng(1), looks=20)
+    means = worst_with_best_mean(0.6, 20, np.random.default_rng(1), starts=0, looks=20)
     assert means.max() == 0.6
     assert np.count_nonzero(means == 0.6) == 1
     assert price_of_order(means).ratio > 1.4
 
 
 @pytest.mark.slow
-def test_the_exploration():
+def test_the_exploration(monkeypatch):
+    monkeypatch.setattr(ordered_against_free, "_SIZES", (2, 20, 200))
+    monkeypatch.setattr(ordered_against_free, "_BEST_MEANS", (0.1, 0.6, 1.0))
     families = explore(np.random.default_rng(1), draws=3, starts=0, looks=6)
     assert max(family.largest for family in families) > 1.5
     assert all(1 <= family.median <= family.largest <= 2 for family in families)
     for family in families:
         assert price_of_order(family.worst).ratio == pytest.approx(family.largest)
     names = [family.name for family in families]
-    assert len(set(names)) == len(names) == 4 + 9 + 2 * len(BEST_MEANS)  # scenarios, random ones, and the worst found
+    assert len(set(names)) == len(names) == 4 + 9 + 2 * 3  # scenarios, random ones, and the worst found
     assert {family.instances for family in families[4:13]} == {3}
 
 
@@ -43,18 +45,19 @@ def test_a_family_is_summed_up_with_its_worst_instance():
     assert family.worst is instances[1]
 
 
-@pytest.fixture
-def figure(monkeypatch):
+@pytest.fixture(scope="module")
+def figure():
     """The panels of the figure, drawn on a coarse grid of means and kept from the disk."""
     matplotlib = pytest.importorskip("matplotlib.figure", reason="needs matplotlib: pip install 'linkedbandits[plot]'")
     kept = []
-    monkeypatch.setattr(matplotlib.Figure, "savefig", lambda self, path, **_: kept.append((self, path)))
     found = [
         Family(f"worst found, best mean {best:g}, {name}", 1, height, height + best / 10, np.array([best, 0.0]))
         for name, height in (("at most 4 arms", 1.2), ("groups of up to 1000 arms", 1.8))
         for best in BEST_MEANS
     ]
-    draw(Path("x.png"), [Family("another", 1, 1.0, 1.0, np.array([1.0, 0.0])), *found], cells=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matplotlib.Figure, "savefig", lambda self, path, **_: kept.append((self, path)))
+        draw(Path("x.png"), [Family("another", 1, 1.0, 1.0, np.array([1.0, 0.0])), *found], cells=4)
     ((drawn, path),) = kept
     assert path == Path("x.png")
     return drawn

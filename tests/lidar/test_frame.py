@@ -31,14 +31,15 @@ def test_depth_comes_out_in_metres_where_the_scene_has_it():
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers():
-    depth = np.random.default_rng(1).uniform(0.5, 5.5, (30, 41))
+    depth = np.random.default_rng(1).uniform(0.5, 5.5, (18, 30))
     task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=120, delta=0.05)
     alone, shared = (capture(wall(depth), task, seed=3, workers=workers) for workers in (1, 2))
     assert np.array_equal(alone.depth, shared.depth, equal_nan=True)
     assert np.array_equal(alone.cycles, shared.cycles)
     assert np.array_equal(alone.confident, shared.confident)
     assert 0.1 < alone.confident.mean() < 0.9
-    assert not np.array_equal(alone.depth, capture(wall(depth), task, seed=4).depth, equal_nan=True)
+    one, other = (capture(wall(depth[:2]), task, seed=seed).depth for seed in (3, 4))
+    assert not np.array_equal(one, other, equal_nan=True)
 
 
 def test_progress_counts_every_pixel():

@@ -535,7 +535,7 @@ class LiveUse(RuleBasedStateMachine):
 
 
 TestLiveUse = LiveUse.TestCase
-TestLiveUse.settings = settings(max_examples=25, stateful_step_count=50)
+TestLiveUse.settings = settings(max_examples=15, stateful_step_count=50)
 
 
 @pytest.mark.parametrize("policy", [lb.LilUCB(delta=0.3), lb.LinkedElimination(delta=0.1), lb.SuffixUCB(delta=0.3)])
@@ -586,28 +586,28 @@ def play_with_slow_failures(exp: lb.Experiment, coins: CoinFlipper, held: int) -
 def test_slow_failures_do_not_bias_what_the_policy_sees(linkage, held):
     """Over several requests with many plays out, the counts of two arms of mean 0.5 stay binomial.
 
-    80 runs with 120 samples: the share of successes has a standard error of 0.0051, and a limit of five of them has a
+    50 runs with 120 samples: the share of successes has a standard error of 0.0065, and a limit of five of them has a
     false alarm below 1e-6. Counting answers as they come gives 0.55 and more.
     """
     shares = []
-    for seed in range(80):
+    for seed in range(50):
         exp = lb.Experiment(range(2), Ledger(samples=15), linkage=linkage)
         play_with_slow_failures(exp, CoinFlipper([0.5, 0.5], seed), held)
         shares.append(sum(exp.run.state_as_json()["successes"]["values"]) / 120)
-    assert abs(np.mean(shares) - 0.5) < 5 * 0.0051
+    assert abs(np.mean(shares) - 0.5) < 5 * 0.0065
 
 
 @pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("linkage", list(LINKAGES))
 def test_the_guarantee_survives_slow_failures(linkage):
-    """A proved policy with hundreds of failures held back: at delta = 0.1, three wrong of ten have probability 0.07."""
+    """A proved policy with hundreds of failures held back: at delta = 0.1, two wrong of five have probability 0.08."""
     wrong = 0
-    for seed in range(10):
+    for seed in range(5):
         exp = lb.Experiment(range(3), lb.UniformSampling(delta=0.1), linkage=linkage)
         play_with_slow_failures(exp, CoinFlipper([0.5, 0.2, 0.2], seed), held=300)
         wrong += exp.recommend().arm != 0
-    assert wrong <= 2
+    assert wrong <= 1
 
 
 @pytest.mark.parametrize("linkage", list(LINKAGES))

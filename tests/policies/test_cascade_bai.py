@@ -144,9 +144,9 @@ def test_it_is_for_free_lists(linkage):
 
 
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("factor", [4.0, 0.3])
-def test_it_keeps_the_contract(k, factor):
-    check_policy(CascadeBAI(delta=0.1, k=k, factor=factor))
+def test_it_keeps_the_contract_with_a_small_factor(k):
+    """With the printed one it is held to it beside all policies."""
+    check_policy(CascadeBAI(delta=0.1, k=k, factor=0.3))
 
 
 def by_its_box(means: list[float], k: int, delta: float, factor: float, flips: np.random.Generator) -> tuple[int, set]:

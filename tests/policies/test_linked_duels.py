@@ -117,7 +117,7 @@ def test_after_any_past_the_mean_evidence_against_the_best_arm_does_not_grow(arm
     policy = lb.LinkedDuels(delta=1e-9, gap=gap)
     rng = np.random.default_rng(6)
     grew = 0
-    for past in range(25):
+    for past in range(15):
         state = start(policy, arms)
         misleading = rng.dirichlet([0.3] * 2**arms)
         for _ in range(int(rng.integers(1, 20))):

@@ -264,9 +264,9 @@ def test_simulated_it_takes_exactly_its_plays(linkage, plays):
         assert not runs.confident.any()
 
 
-@pytest.mark.parametrize("plays", [1, 60, 500])
-def test_it_keeps_the_contract(plays):
-    check_policy(LinkedHalving(plays))
+def test_it_keeps_the_contract_with_a_single_play():
+    """With more it is held to it beside all policies."""
+    check_policy(LinkedHalving(1))
 
 
 @pytest.mark.parametrize("plays", [0, -5, 2.5, True])
@@ -302,14 +302,13 @@ def test_of_two_arms_the_better_wins_as_often_as_two_binomials_say():
     [
         (lb.scenarios.one_sparse(50, best=25), 1500),
         (lb.scenarios.increasing(10), 100),
-        (lb.scenarios.increasing(50), 2000),
     ],
-    ids=["one-sparse", "increasing-10", "increasing-50"],
+    ids=["one-sparse", "increasing-10"],
 )
 def test_it_errs_less_than_sampling_without_halving(means, plays):
     """Against uniform and maximal sampling with as many plays in the mean, by 4 standard errors of the difference.
 
-    Measured 0.017, 0.046 and 0 against 0.048, 0.145 and 0.242 (uniform), 0.17, 0.97 and 1 (maximal): the closest is
+    Measured 0.017 and 0.046 against 0.048 and 0.145 (uniform), 0.17 and 0.97 (maximal): the closest is
     7.9 standard errors apart, so that another seed would raise a false alarm with a chance of 5e-5. Were it no better,
     it would pass with a chance of 3e-5. Equal shares for all rounds fail on one-sparse.
     """

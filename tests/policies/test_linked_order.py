@@ -98,7 +98,7 @@ def test_at_the_second_place_the_mean_evidence_against_its_best_option_does_not_
     policy = lb.LinkedOrder(delta=1e-9, places=2, gap=gap)
     rng = np.random.default_rng(8)
     grew = steps = 0
-    for past in range(8 if arms == 3 else 4):
+    for past in range(5 if arms == 3 else 3):
         misleading = rng.dirichlet([0.3] * 2**arms)
         first = int(rng.integers(arms))
         state = start(policy, arms)
@@ -114,7 +114,7 @@ def test_at_the_second_place_the_mean_evidence_against_its_best_option_does_not_
         steps = max(steps, int(state.step[0]))
         now = wealth(policy, state)[0]
         for best in set(range(arms)) - {first}:
-            for law in laws_with_a_best(arms, first, best, gap or 0.0, rng, 60 if arms == 3 else 12):
+            for law in laws_with_a_best(arms, first, best, gap or 0.0, rng, 40 if arms == 3 else 12):
                 paths, chances = after_a_block(policy, state, law, arms)
                 assert chances.sum() == pytest.approx(1.0)
                 mean = chances @ wealth(policy, paths)
@@ -151,13 +151,13 @@ def found(kinds, policy, trials, **given):
 @pytest.mark.statistical
 @pytest.mark.parametrize("gap", [None, 0.02])
 def test_it_finds_the_greedy_order(gap):
-    """At delta 0.2, 200 correct runs have over 70 errors with probability below 1e-6; in fact nearly all are right."""
+    """At delta 0.2, 100 correct runs have over 40 errors with probability 2e-6; in fact nearly all are right."""
     assert TABLE.greedy_order() == (0, 2, 3, 1)
-    runs = found(TABLE, lb.LinkedOrder(0.2, places=4, gap=gap), 200)
+    runs = found(TABLE, lb.LinkedOrder(0.2, places=4, gap=gap), 100)
     assert runs.confident.all()
     assert runs.plays.mean() < 4000
     right = (runs.top == TABLE.greedy_order()).all(axis=1)
-    assert right.sum() >= 130
+    assert right.sum() >= 60
     assert right.mean() > 0.95
 
 

@@ -19,7 +19,7 @@ def test_it_tracks_the_optimal_proportions_when_certainty_is_dear(linkage):
     """
     means = np.array([0.3, 0.6, 0.5, 0.1])
     time = lb.bounds.characteristic_time(means, linkage)
-    runs = lb.simulate(means, lb.LinkedTrackAndStop(1e-100), linkage=linkage, trials=50, seed=3)
+    runs = lb.simulate(means, lb.LinkedTrackAndStop(1e-100), linkage=linkage, trials=20, seed=3)
     share = runs.samples.mean(axis=0) / runs.plays.mean() / time.proportions
     assert (share > 0.75).all()
     assert (share[[1, 2]] < 1.25).all()
@@ -29,7 +29,7 @@ def test_it_tracks_the_optimal_proportions_when_certainty_is_dear(linkage):
 def test_it_is_told_the_price_of_the_linkage_it_runs_under():
     means = lb.scenarios.one_sparse(10)
     plays = {
-        linkage: lb.simulate(means, lb.LinkedTrackAndStop(1e-12), linkage=linkage, trials=100, seed=3).plays.mean()
+        linkage: lb.simulate(means, lb.LinkedTrackAndStop(1e-12), linkage=linkage, trials=30, seed=3).plays.mean()
         for linkage in LINKAGES
     }
     ratios = [plays[linkage] / lb.bounds.lower(means, 1e-12, linkage) for linkage in LINKAGES]

@@ -78,7 +78,7 @@ def test_the_mean_is_at_most_one_beyond_a_line_of_any_slope(slope):
             continue
         on_the_line = [
             mean_factor(n_i, n_c, min(slope * mu_c, 1.0), mu_c, p_i, p_c, slope=slope)
-            for mu_c in end * np.linspace(0, 1, 41)
+            for mu_c in end * np.linspace(0, 1, 21)
         ]
         assert max(on_the_line) <= 1 + ROUNDING
         assert max(on_the_line) > 0.98

@@ -20,6 +20,7 @@ import re
 import sys
 from array import array
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -232,12 +233,19 @@ def _constants(kind: type) -> tuple[tuple[str, float], ...]:
     loaded = sys.modules.copy()  # another thread may import meanwhile
     own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
     modules = sorted(name for name in loaded if name in own or name.startswith("linkedbandits."))
-    return tuple(
-        (name, value)
-        for module in modules
-        for name, value in vars(loaded[module]).copy().items()
-        if type(value) in (int, float)
-    )
+    found: list[tuple[str, float]] = []
+    for module in modules:
+        names = vars(loaded[module]).copy()
+        of_the_library = module.startswith("linkedbandits.")  # whose constants are numbers from the beginning
+        looked_at = _names_of_numbers(loaded[module], len(names)) if of_the_library else tuple(names)
+        found += [(name, names[name]) for name in looked_at if type(names.get(name)) in (int, float)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _names_of_numbers(module: ModuleType, _names: int) -> tuple[str, ...]:
+    """Looked for anew when a module has more names or fewer, as while it is imported: looking takes most of a load."""
+    return tuple(name for name, value in vars(module).copy().items() if type(value) in (int, float))
 
 
 def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
