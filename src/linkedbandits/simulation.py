@@ -27,8 +27,9 @@ from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips, LawOfRequests, World, check_lanes, check_world
 
-WORKING_MEMORY = 8 * 2**20
-"""Default bytes for the arrays of the lanes that run side by side: about what a core's cache holds."""
+WORKING_MEMORY = 16 * 2**20
+"""Default bytes for the arrays of the lanes that run side by side: with fewer lanes the calls themselves take the time,
+with many more the arrays are in no cache."""
 
 _ARRAYS_PER_CELL = 32
 """How many 8-byte numbers a lane holds for each arm at the busiest moment, with room to spare."""

@@ -40,4 +40,4 @@ def test_how_a_report_stands():
     assert standing(log_of([0.5, 0.52], 60).verdict()) == "not yet"
     assert standing(clear.verdict(lb.UniformSampling(samples=50))) == "unproved"
     assert standing(log_of([0.9, 0.5], 2000, since=1500, then=[0.5, 0.5]).verdict()) == "doubted"
-    assert standing(log_of([0.5] * 6, 3000).verdict(lb.LinkedLead(0.05, gap=0.3))) == "doubted"
+    assert standing(log_of([0.5] * 6, 3000).verdict(lb.LinkedLead(1e-6, gap=0.3))) == "doubted"

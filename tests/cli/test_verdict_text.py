@@ -89,5 +89,5 @@ def test_a_log_in_one_order_says_what_could_not_be_checked():
 
 def test_what_a_policy_says_of_itself():
     close = log_of([0.5] * 6, 3000)
-    assert "What was seen speaks against: told difference." in printed(close.verdict(lb.LinkedLead(0.05, gap=0.3)))
+    assert "What was seen speaks against: told difference." in printed(close.verdict(lb.LinkedLead(1e-6, gap=0.3)))
     assert "stopped without its guarantee" in printed(close.verdict(lb.UniformSampling(samples=50)))

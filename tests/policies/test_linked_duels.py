@@ -11,7 +11,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, fulfil
 from linkedbandits.model import Counts
 from linkedbandits.policies import make_policy
-from linkedbandits.policies.linked_duels import reserve
+from linkedbandits.policies.linked_duels import Told, _bets, reserve
 
 
 def start(policy, arms, lanes=1):
@@ -269,3 +269,44 @@ def test_live_duels_come_in_both_orders_at_random():
 
 def test_the_reserve_starts_whole():
     assert reserve(np.array([0])).tolist() == [1.0]
+
+
+def growth_told_a_gap(mean, rescue, gap, rivals, share):
+    """What each stake gains in a block on average, where all rates are known: a number for each of the two.
+
+    The leader succeeds with chance ``mean`` as first and is ahead by ``share`` of the gap; ``rescue`` is how often the
+    rival succeeds after the leader has failed. None where no law has such rates.
+    """
+    lead = share * gap
+    own, lost = mean - lead, (1 - mean) * rescue + lead
+    if own <= 0 or lost > 1 - own:
+        return None
+    step, led = np.array([10.0]), np.array([10.0 * rivals])
+    middle = (led * mean + step * own) / (led + step)
+    rescued = (lost + (1 - mean) * rescue) / (2 - mean - own)
+    known = np.array([lead]), np.array([1e-9])
+    bets = _bets(middle, np.array([rescued]), (led, step), known, Told(gap, np.array([gap]), gap))
+    return bets.log_factor(led * mean, step * mean, step * own, step * lost, step * (1 - mean) * rescue)[:, 0]
+
+
+def test_told_a_gap_evidence_grows_whatever_the_lead_is():
+    """Ties and true gaps included: then every run ends. Exactly, on a grid of means, rates of rescue and gaps."""
+    cases = itertools.product(
+        (0.001, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 0.999),
+        (0.002, 0.02, 0.2, 0.5, 0.8, 0.98),
+        (0.0005, 0.01, 0.1, 0.3, 0.9),
+        (1, 4, 49, 499),
+        (0.0, 0.1, 0.5, 1.0),
+    )
+    grown = [growth for growth in itertools.starmap(growth_told_a_gap, cases) if growth is not None]
+    assert len(grown) > 3000
+    assert min(growth[0] for growth in grown) > 0
+    assert min(growth[1] for growth in grown) < 0  # larger bets alone would not do
+
+
+@pytest.mark.parametrize(
+    ("means", "gap"), [([0.3] * 50, 0.1), ([0.1] * 12, 0.1), ([0.02] + [0.01] * 30, 0.01), ([0.9] * 3, 0.02)], ids=str
+)
+def test_told_a_gap_every_run_ends(means, gap):
+    runs = lb.simulate(means, lb.LinkedDuels(0.1, gap=gap), linkage="free", trials=40, seed=1, max_plays=10**7)
+    assert runs.confident.all()

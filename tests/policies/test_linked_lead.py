@@ -168,12 +168,12 @@ def play_all(exp, means, rng, limit=20_000):
 def test_a_verdict_says_when_what_was_seen_contradicts_what_was_told(told):
     rng = np.random.default_rng(5)
     said = [
-        play_all(lb.Experiment(range(4), lb.LinkedLead(1e-4, **told)), [0.5, 0.5, 0.5, 0.5], rng).contradicted
+        play_all(lb.Experiment(range(4), lb.LinkedLead(1e-6, **told)), [0.5, 0.5, 0.5, 0.5], rng).contradicted
         for _ in range(12)
     ]
     assert said.count(("told difference",)) > 8
     true = [
-        play_all(lb.Experiment(range(4), lb.LinkedLead(1e-4, **told)), [0.9, 0.3, 0.3, 0.3], rng) for _ in range(12)
+        play_all(lb.Experiment(range(4), lb.LinkedLead(1e-6, **told)), [0.9, 0.3, 0.3, 0.3], rng) for _ in range(12)
     ]
     assert all(verdict.contradicted == () for verdict in true)
     assert {verdict.arm for verdict in true} == {0}

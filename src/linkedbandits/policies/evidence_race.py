@@ -27,9 +27,6 @@ what is still in reserve, is a nonnegative supermartingale from 1: stretches wit
 ever reaches k/delta' with probability at most delta'/k. Leaders change only for a rival that is ahead by a fifth of
 epsilon, so changes come to an end, even between exact ties.
 
-*Told by how much the best arm is ahead* (k = 1), the race is against a sharper claim: that a rival is better than the
-leader by that much. Of the best arm it is true, whichever leads.
-
 *With costs* (k = 1), where the best arm is the one with most successes per cost, the arm with the highest prediction
 per cost leads, and the claim to refute is that a rival has at least as many per cost. Of the best arm it is true,
 whichever leads.
@@ -127,8 +124,6 @@ class EvidenceRace(InBatches[RaceState]):
     k: int = 1
     epsilon: float = 0.0
     neighbours: int = 0
-    told: float = 0.0
-    """By how much the best arm is known to be ahead of every other; for k = 1 without a tolerance."""
     costs: Sequence[float] = ()
     """What a try of each arm costs, if the arm with most successes per cost is looked for; for k = 1, nothing else."""
     price: Price
@@ -347,10 +342,10 @@ class EvidenceRace(InBatches[RaceState]):
         leaders_asked = state.needs.take(_leading_cells(state))
         rivals = (asked & ~are_leaders(state))[:, np.newaxis, :] & (leaders_asked > 0)[:, :, np.newaxis]
         slopes = self._slopes(state)
-        line = leader_prediction[:, :, np.newaxis] * (1.0 if slopes is None else slopes) + self.told
+        line = leader_prediction[:, :, np.newaxis] * (1.0 if slopes is None else slopes)
         below = state.prediction[:, np.newaxis, :] < line
         if state.own.shape[3] == 1:
-            placed = _bets(state, rivals & below, leader_prediction, leaders_asked, self.told, slopes)
+            placed = _bets(state, rivals & below, leader_prediction, leaders_asked, 0.0, slopes)
         else:
             placed = _bets_on_stakes(state, rivals, leader_prediction, leaders_asked)
         state.own, state.rival, state.sure = placed
@@ -375,8 +370,7 @@ class EvidenceRace(InBatches[RaceState]):
 
     def _shares(self, arms: int) -> FloatArray:
         """The part of the capital that is bet on each stake: several where arms are few and the claim plain."""
-        plain = self.told == 0 and len(set(self.costs)) <= 1
-        return shares_of_capital(arms) if plain else np.ones(1)
+        return shares_of_capital(arms) if len(set(self.costs)) <= 1 else np.ones(1)
 
     def _slopes(self, state: RaceState) -> FloatArray | None:
         """How many times the mean of each leader an arm must have to be worth as much: (lanes, k, arms)."""

@@ -14,8 +14,8 @@ difference of their means. Capital is bet against "this rival is the best" on bo
 nonnegative supermartingale from 1, whichever leads and whatever depends on what; it reaches 1/delta with probability at
 most delta. No union over options or pairs is needed. The proofs are in ``docs/duels.md``.
 
-*Every run ends* where the best option is unique: an option that was dropped may still lead, and takes part in duels
-again when what speaks against it has become too little for the plays since.
+*Every run ends* where the best option is unique, or a gap is told, be it right or wrong: an option that was dropped may
+still lead, and takes part in duels again when what speaks against it has become too little for the plays since.
 """
 
 from __future__ import annotations
@@ -60,6 +60,9 @@ WEIGHTS: FloatArray = np.array([0.7, 0.3])
 """the part of the capital that is bet on each;"""
 HIGHEST: FloatArray = np.array([0.7, 1.2])
 """and by how many standard errors the difference it stands for may exceed the one that was seen."""
+
+CLOSER = 1.0
+"""Told a gap, bets are for a lead of as much, or of what was seen and this many standard errors, if that is less."""
 
 
 @dataclass
@@ -116,7 +119,8 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
 
     Requests have to be independent of each other and alike; within a request the options may fail together, or take
     turns, in any way. Duels are played in both orders, so the linkage has to be ``free``. The best option has to be
-    unique for the run to end by itself. There is no ``k``: for the k best of dependent options nothing is proved here.
+    unique for the run to end by itself, unless a gap is told. There is no ``k``: for the k best of dependent options
+    nothing is proved here.
 
     ``gap`` says that the best option is ahead of every other by at least so much: it makes runs shorter, by two to
     four times if it is exact, and the guarantee holds only if it is right.
@@ -514,8 +518,13 @@ def _bets(
     ahead_by = np.minimum(
         2 * differ * STAKES[:, np.newaxis], np.maximum(seen + HIGHEST[:, np.newaxis] * error, 1e-3 * error)
     )
-    ahead_by = np.maximum(ahead_by, told.least) + told.beyond
-    ahead_by = np.minimum(ahead_by, 0.97 * np.minimum(middle, 1 - middle))
+    # Not for the gap where it is seen that the lead is smaller: or runs would not end where it is.
+    ahead_by = np.maximum(ahead_by, np.minimum(told.least, seen + CLOSER * error)) + told.beyond
+    room = np.minimum(middle, 1 - middle)
+    ahead_by = np.minimum(ahead_by, 0.97 * room)
+    if told.least > 0:
+        # One stake that gains whatever the lead is: what it bets is small beside all rates that it is about.
+        ahead_by[0] = np.minimum(ahead_by[0], np.minimum(0.5 * room, differ))
     share = step / (led + step)
     leader, own = middle + ahead_by * share, middle - ahead_by * (1 - share)
     leader_rescue = (differ + ahead_by / 2) / (1 - own)

@@ -11,30 +11,29 @@ than b only removes a factor below 1. The product begins at (1 - theta^-lead)^(n
 and 0 if b was dropped: *b is the answer with at least the probability with which it begins*, and the lead is chosen so
 that this is 1 - delta or more. It does not matter how often one looks. The proof is in ``docs/told-difference.md``.
 
-*Told an absolute gap*, it is the race of :mod:`linkedbandits.policies.evidence_race`, with a sharper claim to refute:
-not that an arm is at least as good as the leader, but that it is better by the gap, as the best arm is.
+*Told an absolute gap*, the rule is that of :mod:`linkedbandits.policies.told_gap`: capital is bet against "this arm is
+better than that one by the gap", in equal parts on all other arms.
 
-Every run ends, also where the difference is smaller than told, unless successes never come, or always: told an odds
-ratio, the difference of two successes is a walk that leaves any interval.
+Every run ends, also where the difference is smaller than told; told an odds ratio, unless successes never come, or
+always: the difference of two successes is a walk that leaves any interval.
 """
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from math import ceil, expm1, isfinite, log, log1p, log10, sqrt
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from linkedbandits.assumptions import Assumption, ToldDifference, told_difference, told_odds_ratio
 from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Asks, Linkage, Ordered, Price
+from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status
-from linkedbandits.policies.evidence_race import RaceState
 from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policies.linked_elimination import LinkedElimination
+from linkedbandits.policies.told_gap import ToldGap, ToldGapState
 from linkedbandits.policy import AnyPolicy, Goal, LaneState, SeedArray, open_lanes
 
 SHARE_OF_LEAD = 0.02
@@ -55,7 +54,7 @@ class LeadState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedLead(InBatches[LeadState | RaceState]):
+class LinkedLead(InBatches[LeadState | ToldGapState]):
     """Find the best arm, told how far it is ahead at least; wrong with probability at most ``delta`` if that is true.
 
     Say exactly one of: ``odds_ratio``, by which the odds (mean over 1 - mean) of the best arm exceed those of every
@@ -74,7 +73,6 @@ class LinkedLead(InBatches[LeadState | RaceState]):
     lift: float | None = field(default=None, kw_only=True)
     gap: float | None = field(default=None, kw_only=True)
     parallel: int = field(default=1, kw_only=True, repr=False)
-    price: Price = field(default=Ordered.price, kw_only=True, repr=False, compare=False, metadata={"saved": False})
     k: InitVar[int] = field(default=1, kw_only=True)
 
     name: ClassVar[str] = "linked-lead"
@@ -131,28 +129,24 @@ class LinkedLead(InBatches[LeadState | RaceState]):
         told = told_odds_ratio(self._theta, instead) if self.gap is None else told_difference(self.gap, instead)
         return (*super().assumptions(linkage), told)
 
-    def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
-        """With the price that samples have under the linkage, and asking for at least ``parallel`` at a time."""
-        return replace(super().fitted_to(linkage, parallel), price=linkage.price)
-
-    def start(self, lanes: int, arms: int, seeds: SeedArray) -> LeadState | RaceState:
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> LeadState | ToldGapState:
         """Nothing was sampled yet."""
-        started: LeadState | RaceState = self._rule.start(lanes, arms, seeds)
+        started: LeadState | ToldGapState = self._rule.start(lanes, arms, seeds)
         return started
 
-    def request(self, state: LeadState | RaceState) -> Request:
+    def request(self, state: LeadState | ToldGapState) -> Request:
         """What the rule for the difference that was told asks for."""
         return self._rule.request(state)
 
-    def observe(self, state: LeadState | RaceState, counts: Counts) -> None:
+    def observe(self, state: LeadState | ToldGapState, counts: Counts) -> None:
         """Let that rule decide."""
         self._rule.observe(state, counts)
 
-    def log10_evidence(self, state: LeadState | RaceState) -> FloatArray | None:
+    def log10_evidence(self, state: LeadState | ToldGapState) -> FloatArray | None:
         """What speaks against "this arm is the best, by as much as was told"; at 1/delta an arm is dropped."""
         return self._rule.log10_evidence(state)
 
-    def contradicted(self, state: LeadState | RaceState, arm: IntArray) -> BoolArray:
+    def contradicted(self, state: LeadState | ToldGapState, arm: IntArray) -> BoolArray:
         """Is some arm closer to the one named than was told, by more than a few standard errors?
 
         A look at the data, and no part of the guarantee: where there is no contradiction, nothing is proved by that.
@@ -176,7 +170,7 @@ class LinkedLead(InBatches[LeadState | RaceState]):
     @cached_property
     def _rule(self) -> AnyPolicy:
         if self.gap is not None:
-            return RaceToldTheGap(self.delta, told=self.gap, parallel=self.parallel, price=self.price)
+            return ToldGap(self.delta, self.gap, parallel=self.parallel)
         return LeadInSuccesses(self.delta, self._theta, parallel=self.parallel)
 
     @property
@@ -258,12 +252,3 @@ class LeadInSuccesses(InBatches[LeadState]):
     def _behind(self, state: LeadState) -> IntArray:
         """How many successes each arm is behind the one that leads."""
         return np.asarray(state.successes.max(axis=1, keepdims=True) - state.successes)
-
-
-@dataclass(frozen=True)
-class RaceToldTheGap(LinkedElimination):
-    """The rule of those who are told a gap: the best arm is ahead of every other by at least ``told``."""
-
-    told: float = field(default=0.0, kw_only=True)
-
-    name: ClassVar[str] = "race-told-the-gap"
