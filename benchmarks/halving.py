@@ -10,6 +10,7 @@ from linkedbandits.scenarios import decreasing, increasing, one_sparse
 TRIALS = 20_000
 CASES = (
     ("one-sparse, n=10", one_sparse(10), (70, 100, 200, 400, 600)),
+    ("one-sparse, n=10, best fifth", one_sparse(10, best=4), (70, 100, 200)),
     ("one-sparse, n=10, best last", one_sparse(10, best=9), (100, 200, 400, 600)),
     ("one-sparse, n=50", one_sparse(50), (300, 600, 1000, 1500)),
     ("decreasing, n=10", decreasing(10), (6000, 10_000, 20_000, 40_000)),

@@ -193,7 +193,7 @@ class ToldGap(InBatches[ToldGapState]):
     def _set_step(self, state: ToldGapState, to_go: FloatArray) -> None:
         """How many rounds the next block has; the further all arms are from being dropped, the more."""
         rounds = state.rounds.astype(np.float64)
-        until_dropped = np.maximum(to_go, 0.0) / np.maximum(state.other, 1e-300)
+        until_dropped = np.maximum(to_go, 0.0) / np.maximum(state.other, 1e-30)
         wanted = np.maximum(FIRST_SUCCESSES, SHARE_TO_GO * until_dropped) / state.front
         wanted = np.clip(wanted, GROWTH * rounds, MOST_GROWTH * rounds)
         state.step = np.ceil(np.maximum(wanted, self.parallel / np.maximum(state.left, 1))).astype(np.int64)
