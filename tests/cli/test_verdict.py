@@ -81,7 +81,7 @@ def test_an_effort_that_is_used_up_is_no_verdict_with_a_guarantee(log):
 
 
 def test_told_what_difference_matters_and_contradicted_is_status_4(log):
-    path, told = log([0.5] * 6, 3000), ("--policy", "linked-lead:gap=0.3")
+    path, told = log([0.5] * 6, 3000), ("--delta", "1e-6", "--policy", "linked-lead:gap=0.3")
     data, status = data_of(path, *told)
     assert "What was seen speaks against: told difference." in run("verdict", path, *told).stdout
     assert data["verdict"]["contradicted"] == ["told difference"]

@@ -129,6 +129,31 @@ def test_what_is_bet_on_all_others_leaves_the_arm_itself_out(worth, raised):
     assert bets.log_total[0] == pytest.approx(log(sum(map(exp, worth))) + raised, abs=1e-9)
 
 
+@given(st.lists(st.floats(-2000, 0), min_size=2, max_size=6), st.floats(-500, 500))
+def test_what_is_bet_on_all_others_is_never_taken_for_more(worth, raised):
+    """However far apart they are: what is left out of a sum, or all of it, makes it smaller."""
+    logs = np.array([worth])
+    found = Bets.of(logs, np.array([raised])).log_on_others(np.arange(len(worth)))
+    for arm, log_on_others in enumerate(found):
+        assert log_on_others <= np.logaddexp.reduce(np.delete(logs[0], arm)) + raised + 1e-9
+
+
+@pytest.mark.parametrize(("means", "gap", "parallel"), [((0.95, 0.15), 0.8, 1000), ((0.69, 0.99, 0.69), 0.3, 5000)])
+def test_the_best_arm_stays_in_however_long_the_first_blocks_are(means, gap, parallel):
+    policy = ToldGap(0.1, gap, parallel=parallel)
+    state = policy.start(100, len(means), np.zeros(100, dtype=np.uint64))
+    rng = np.random.default_rng(1)
+    while not state.stopped.all():
+        needs = policy.request(state).samples
+        policy.observe(state, Counts(needs, rng.binomial(needs, means)))
+    assert (~state.still_in[:, np.argmax(means)]).sum() <= 20  # at most delta; above 20 of 100 has a chance of 0.1 %
+
+
+def test_more_successes_than_a_float_can_count_are_no_error():
+    runs = lb.simulate([1.0, 1.0], lb.LinkedLead(0.1, gap=1e-9), trials=3, seed=1)
+    assert not runs.confident.any()
+
+
 def test_an_arm_on_which_next_to_nothing_is_bet_is_left_out_of_the_sum():
     bets = Bets.of(np.array([[0.0, -30.0, -1.0]]), np.zeros(1))
     assert bets.on.tolist() == [1.0, 0.0, exp(-1.0)]

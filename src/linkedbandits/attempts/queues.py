@@ -10,7 +10,8 @@ are one test.
 
 What has been read so far includes *which* options the logger tried, but only as far as all outcomes before were read:
 a logger that stays with what worked tells by its choices what worked. So ``shares`` counts the attempts before the
-first one that was not read, and none behind it.
+first unread one of an option that is asked for, and none behind it. Samples before it of options that are not asked for
+are skipped: they count as read, and an option that is asked for again goes on behind them.
 """
 
 from __future__ import annotations

@@ -14,8 +14,9 @@ difference of their means. Capital is bet against "this rival is the best" on bo
 nonnegative supermartingale from 1, whichever leads and whatever depends on what; it reaches 1/delta with probability at
 most delta. No union over options or pairs is needed. The proofs are in ``docs/duels.md``.
 
-*Every run ends* where the best option is unique, or a gap is told, be it right or wrong: an option that was dropped may
-still lead, and takes part in duels again when what speaks against it has become too little for the plays since.
+*Every run ends* where the best option is unique: an option that was dropped may still lead, and takes part in duels
+again when what speaks against it has become too little for the plays since. Told a gap, right or wrong, runs end in
+ties as well; that is in part computed and not proved.
 """
 
 from __future__ import annotations

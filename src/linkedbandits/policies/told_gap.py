@@ -11,7 +11,7 @@ and the sum over all j takes one number for each arm instead of one for each pai
 on it as the better one goes to those that are left, in proportion to what is on them already.
 
 Bets are for a lead of the gap; of less, where the arms turn out to be closer: then every run ends, also where what was
-told is false. The proofs are in ``docs/told-difference.md``.
+told is false, but for gaps below what numbers can tell. The proofs are in ``docs/told-difference.md``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status
+from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, as_count
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.evidence import place_bets
@@ -196,7 +196,7 @@ class ToldGap(InBatches[ToldGapState]):
         until_dropped = np.maximum(to_go, 0.0) / np.maximum(state.other, 1e-30)
         wanted = np.maximum(FIRST_SUCCESSES, SHARE_TO_GO * until_dropped) / state.front
         wanted = np.clip(wanted, GROWTH * rounds, MOST_GROWTH * rounds)
-        state.step = np.ceil(np.maximum(wanted, self.parallel / np.maximum(state.left, 1))).astype(np.int64)
+        state.step = as_count(np.maximum(wanted, self.parallel / np.maximum(state.left, 1)))
 
     def _predicted(self, state: ToldGapState) -> tuple[FloatArray, FloatArray]:
         """The means to bet on, of the arm in front and of the others.
@@ -221,7 +221,8 @@ class ToldGap(InBatches[ToldGapState]):
         second = (among.max(axis=1) + pooled) / (rounds + 1)
         surely = front - second - BEYOND * np.sqrt(front_variance + second * (1 - second) / (rounds + 1))
         apart = np.maximum(np.clip(seen, 0.0, self.gap), surely)
-        front = (front * variance + (pooled + apart) * front_variance) / (variance + front_variance)
+        weights = np.maximum(variance + front_variance, 1e-300)  # 0 after more successes alone than a float can count
+        front = (front * variance + (pooled + apart) * front_variance) / weights
         margin = _MARGIN / (rounds + 1)
         front = np.clip(front, margin, 1 - np.maximum(margin, 1e-14))
         return front, np.maximum(front - apart, np.minimum(margin, front))
@@ -265,7 +266,9 @@ class Bets:
         lane = cells // (self.on.size // self.rest.size)
         rest = self.rest.take(lane)
         others = np.where(cells == self.leading.take(lane), rest, 1 + (rest - self.on.take(cells)))
-        return np.asarray(self.log_most.take(lane) + np.log(np.maximum(others, 1e-300)))
+        # Where there is nothing on the others but what was left out, that is taken to be nothing, and not a little.
+        logs = np.log(others, out=np.full(others.shape, _NOTHING), where=others > 0)
+        return np.asarray(self.log_most.take(lane) + logs)
 
     def log_raise(self, gone: IntArray) -> FloatArray:
         """By how much to raise the bets of a lane without these arms, so that they are no more than with them."""

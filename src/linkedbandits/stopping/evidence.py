@@ -143,7 +143,10 @@ def _close_on_line(
 
 
 def _below_one(p: FloatArray, slope: FloatArray | float, shift: float) -> FloatArray:
-    """The highest q_c with which both null values are kept below 1. There is still room for q_i above p_i."""
+    """The highest q_c with which both null values are kept below 1.
+
+    There is still room for q_i above p_i, but where p_i is within a millionth of 1 and the shift is less than that.
+    """
     room = np.minimum(np.minimum(1e-6, (1 - p) / 2), (1 - shift) / 2)
     return np.asarray(np.minimum(1 - 1e-6, (1 - shift - room) / slope))
 
