@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.attempt_rows import _numbered, _option_seen_before, _stable_order
+from linkedbandits.errors import InvalidAttempts
 
 COLUMNS = ["request", "option", "ok", "attempt", "ts"]
 
@@ -51,3 +53,37 @@ def test_rows_may_come_in_any_order_where_positions_and_times_tell_it(data):
         for name in ("request", "option", "success", "second", "time"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
         assert found.set_aside == ()
+
+
+def chains(requests, step=0):
+    """(request, option, ok, attempt, ts): every other request needs two attempts, ``step`` seconds apart."""
+    rows = []
+    for request in range(requests):
+        if request % 2:
+            rows.append((f"r{request}", "a", 0, 1, 10 * request))
+        rows.append((f"r{request}", "b", 1, 1 + request % 2, 10 * request + step * (request % 2)))
+    return rows
+
+
+@pytest.mark.parametrize("left_out", [{"position": ""}, {"position": "", "time": ""}])
+def test_newest_first_is_refused_where_nothing_but_lines_tells_the_order_of_attempts(left_out):
+    rows = chains(100)
+    in_order = Attempts.from_rows(rows, columns=COLUMNS, **left_out)
+    assert in_order.success[in_order.first].sum() == 50
+    with pytest.raises(InvalidAttempts, match=r"50 rows come after a success .*turn them round"):
+        Attempts.from_rows(rows[::-1], columns=COLUMNS, **left_out)
+
+
+@pytest.mark.parametrize(("step", "left_out"), [(1, {"position": ""}), (0, {})])
+def test_newest_first_is_read_where_times_or_positions_differ(step, left_out):
+    rows = chains(100, step)
+    found = Attempts.from_rows(rows[::-1], columns=COLUMNS, options=["a", "b"], **left_out)
+    expected = Attempts.from_rows(rows, columns=COLUMNS, options=["a", "b"], **left_out)
+    np.testing.assert_array_equal(found.option, expected.option)
+    np.testing.assert_array_equal(found.success, expected.success)
+
+
+def test_attempts_that_go_on_behind_a_success_by_their_times_are_set_aside():
+    rows = [row for number in range(50) for row in ((number, "a", 1, 10 * number), (number, "b", 0, 10 * number + 1))]
+    log = Attempts.from_rows(rows, columns=["request", "option", "ok", "ts"])
+    assert [(found.what, found.rows) for found in log.set_aside] == [("after a success", 50)]

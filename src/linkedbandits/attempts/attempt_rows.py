@@ -82,6 +82,11 @@ class _Rows:
     cost: Floats | None
     seconds: Floats | None
 
+    @property
+    def within(self) -> Floats | None:
+        """What says in which order the attempts of a request came; lines do where there is nothing, and in a tie."""
+        return self.time if self.position is None else self.position
+
     def in_order(self, order: IntArray) -> None:
         for name, column in vars(self).items():
             if column is not None:
@@ -117,16 +122,21 @@ def gather_attempts(
     kept = _kept(
         rows, starts, tally, outcomes.words, lambda wanted: lines.of(wanted if order is None else order[wanted])
     )
-    _refuse_what_is_not_in_order(tally, rows, starts.size)
     return _gathered(rows, starts, kept)
 
 
-def _refuse_what_is_not_in_order(tally: Tally, rows: _Rows, requests: int) -> None:
-    late = sum(found.rows for found in tally.all() if found.what == AFTER_SUCCESS[0])
-    if rows.position is None and rows.time is None and late > max(FEW_ROWS, MISLEADING * requests):
+def _refuse_what_is_not_in_order(rows: _Rows, late: IntArray, worked: IntArray) -> None:
+    """Rows behind a success by their line alone, as others of the request are at the same place or time, are the sign
+    of rows in another order than that of attempts: in one with the newest first a success comes before what failed."""
+    within = rows.within
+    if within is not None:
+        late = late[within[late] == within[worked[rows.request[late]]]]
+    if late.size > max(FEW_ROWS, MISLEADING * worked.size):
+        same = f" and have the same {'time' if rows.position is None else 'position'}" if within is not None else ""
         raise InvalidAttempts(
-            f"{late:,} rows come after a success of their request, so rows are not in the order of attempts; say which "
-            "column has the order with position= or time=, or sort them"
+            f"{late.size:,} rows come after a success of their request{same}, so rows are not in the order of "
+            "attempts; say which column has the order with position=... or time=..., or bring the rows into it: if the "
+            "newest come first, turn them round"
         )
 
 
@@ -176,7 +186,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
         lines.notice(noticed, INTERLEAVED, np.flatnonzero(rows.request < np.maximum.accumulate(rows.request)))
         order = _stable_order(rows.request)
         rows.in_order(order)
-    within = rows.time if rows.position is None else rows.position
+    within = rows.within
     if within is not None:
         within = np.where(np.isnan(within), -np.inf, within)
         behind = np.flatnonzero((within[1:] < within[:-1]) & (rows.request[1:] == rows.request[:-1])) + 1
@@ -272,7 +282,9 @@ def _kept(
     after = ranges(*_where((worked < spoiled) & (worked < ends - 1), worked + 1, ends))
     kept[after] = False
     kept[offered] = False
-    tally.add(*AFTER_SUCCESS, lines_of(after[~_is_untried(rows.outcome[after])]))
+    late = after[~_is_untried(rows.outcome[after])]
+    _refuse_what_is_not_in_order(rows, late, worked)
+    tally.add(*AFTER_SUCCESS, lines_of(late))
 
     behind = ranges(*_where((spoiled <= worked) & (spoiled < ends), spoiled, ends))
     kept[behind] = False
