@@ -10,7 +10,7 @@ from linkedbandits.attempts.cells import Labels
 from linkedbandits.attempts.columns import ColumnNames, layout_of
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
-from linkedbandits.attempts.sources import Batch, Source
+from linkedbandits.attempts.sources import TORN, Batch, Source
 from linkedbandits.errors import InvalidAttempts
 
 Progress = Callable[[int], None]
@@ -28,9 +28,10 @@ def gather(
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     seen = _Counted(source.batches(list(layout.names.values())))
-    noticed = Tally(source.tally.files)
+    noticed = source.noticed
     gathered = gather_rows(seen.batches(), layout, labels, source.tally, noticed, progress or (lambda rows: None))
     _refuse_unknown_outcomes(source.tally, seen.rows)
+    _refuse_torn_rows(source, seen.rows)
     _check_enough(source, seen.rows, gathered.request.size)
     return {
         **vars(gathered),
@@ -66,10 +67,24 @@ def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
         )
 
 
+def _refuse_torn_rows(source: Source, rows: int) -> None:
+    """Refuse a log with so many torn rows that they are no accident: one option may write a field too many."""
+    torn = _torn(source)
+    if torn > max(FEW_ROWS, MISLEADING * (rows + torn)):
+        found = next(each for each in source.tally.all() if each.what == TORN[0])
+        raise InvalidAttempts(
+            f"{torn:,} of {rows + torn:,} rows of {source.where} are torn, and if that depends on their option or "
+            f"their outcome, options look better or worse than they are; mend them, or leave them out. {found}"
+        )
+
+
+def _torn(source: Source) -> int:
+    return sum(found.rows for found in source.tally.all() if found.what == TORN[0])
+
+
 def _check_enough(source: Source, rows: int, attempts: int) -> None:
     """Refuse a log of which little is left: the columns are probably not what they were taken for."""
-    torn = sum(found.rows for found in source.tally.all() if found.what == "torn rows")
-    in_all = rows + torn
+    in_all = rows + _torn(source)
     if not in_all:
         raise InvalidAttempts(f"{source.where} has no rows; give one for each attempt, or one for each request")
     if 2 * source.tally.rows > in_all or not attempts:

@@ -24,7 +24,8 @@ def read_attempts(
     """Read a log of attempts: CSV, TSV or the like, JSON lines or Parquet, also with gzip or zstd around it.
 
     Several files are one log, in the order given: a request may begin in one and end in the next, and what is said of
-    lines names the file. Text is in UTF-8 or in UTF-16.
+    lines names the file. Text is in UTF-8 or in UTF-16; rows that are neither are read as Windows-1252, and
+    ``noticed`` says so.
 
     It has either a row for each attempt, with its request, its option and its outcome, and perhaps its position in the
     request, its time, cost and seconds; or a row for each request, with the options in the order in which they were

@@ -14,7 +14,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -40,8 +40,9 @@ LONGEST_ROW = 1 << 20
 KEYS_FROM = 1000
 """Lines of JSON that are asked for their keys."""
 
-TORN = ("torn rows", "a row needs as many fields as the header, in UTF-8, and quotes that are closed")
-NO_JSON = ("torn rows", "every line has to be a JSON object, in UTF-8")
+TORN = ("torn rows", "a row needs as many fields as the header, and quotes that are closed")
+NO_JSON = ("torn rows", "every line has to be a JSON object")
+NO_UTF8 = ("rows that are not in UTF-8", "they were read as Windows-1252; save the file in UTF-8 if names look wrong")
 SEPARATORS = ",\t;|"
 NEWLINE, RETURN, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
@@ -62,6 +63,9 @@ class Source(Protocol):
     where: str
     columns: tuple[str, ...]
     tally: Tally
+    """What is set aside."""
+    noticed: Tally
+    """What is used, and a reader should know of."""
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """The columns that are wanted, of all rows."""
@@ -109,9 +113,9 @@ class OneAfterAnother:
         self._sources = sources
         files = tuple(source.where for source in sources)
         self.where = f"{', '.join(files[:-1])} and {files[-1]}" if len(files) < 4 else f"{files[0]} to {files[-1]}"
-        self.tally = Tally(files)
+        self.tally, self.noticed = Tally(files), Tally(files)
         for number, source in enumerate(sources):
-            source.tally = self.tally.of_file(number)
+            source.tally, source.noticed = self.tally.of_file(number), self.noticed.of_file(number)
         self.columns = sources[0].columns
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
@@ -146,6 +150,7 @@ class SeparatedText:
     header_lines: int
     """Up to the end of the header."""
     tally: Tally = field(default_factory=Tally)
+    noticed: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, path: str | Path, where: str, separator: str | None) -> SeparatedText:
@@ -158,10 +163,7 @@ class SeparatedText:
                 lines += 1
                 if line.strip():
                     break
-        try:
-            header = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise CannotRead(f"cannot read {where}: its header is not in UTF-8 ({error}); save it in UTF-8") from error
+        header = decoded(line)
         by = separator or max(SEPARATORS, key=header.count)
         try:
             names = next(csv.reader([header.rstrip("\r\n")], delimiter=by))
@@ -188,11 +190,11 @@ class SeparatedText:
         is_header = rows.first_lines + lines_before < self.header_lines
         if is_header.any():
             rows = rows.without(is_header)
-        undecodable = rows.undecodable()
         torn = [rows.torn[rows.torn + lines_before >= self.header_lines]]
+        undecodable = rows.undecodable()
         if undecodable.any():
-            torn.append(rows.first_lines[undecodable])
-            rows = rows.without(undecodable)
+            self.noticed.add(*NO_UTF8, rows.first_lines[undecodable] + lines_before + 1)
+            rows = rows.decoded()
         positions = [self.columns.index(name) for name in wanted]
         cells, not_parsed = parsed(rows, self.separator, positions, len(self.columns))
         if not_parsed.any():
@@ -235,6 +237,12 @@ class Rows:
         kept = ~left_out
         return Rows(text, np.cumsum(sizes[kept]), self.first_lines[kept], self.torn, self.rest, self.lines_used)
 
+    def decoded(self) -> Rows:
+        """The same in UTF-8, row by row: a file may have been put together from files in different encodings."""
+        begins = np.concatenate([[0], self.ends[:-1]]).tolist()
+        texts = [decoded(self.text[a:b]).encode() for a, b in zip(begins, self.ends.tolist(), strict=True)]
+        return replace(self, text=b"".join(texts), ends=np.cumsum([len(text) for text in texts]))
+
     def undecodable(self) -> BoolArray:
         """Which rows are not UTF-8; most blocks are as a whole."""
         wrong = np.zeros(len(self.ends), dtype=np.bool_)
@@ -255,6 +263,20 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def decoded(text: bytes) -> str:
+    """As UTF-8, or else as Windows-1252, in which most text is that is not in UTF-8; what that lacks, as Latin-1.
+
+    >>> decoded("Zürich".encode()), decoded("Zürich".encode("cp1252")), decoded(b"\\x81")
+    ('Zürich', 'Zürich', '\\x81')
+    """
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return text.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return text.decode("latin-1")
 
 
 def cut_into_rows(block: bytes, separator: str, fields: int, *, at_end: bool = False) -> Rows:
@@ -384,6 +406,7 @@ class JsonLines:
     where: str
     columns: tuple[str, ...]
     tally: Tally = field(default_factory=Tally)
+    noticed: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, path: str | Path, where: str) -> JsonLines:
@@ -391,7 +414,7 @@ class JsonLines:
         keys: dict[str, None] = {}
         with read_errors(where), opened(path) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
-                keys.update(dict.fromkeys(_keys_of(_object_in(line) or {})))
+                keys.update(dict.fromkeys(_keys_of(_object_in(decoded(line)) or {})))
         return cls(path, where, tuple(keys))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
@@ -411,6 +434,11 @@ class JsonLines:
         import polars as pl
 
         schema = dict.fromkeys(wanted, pl.String)
+        if not _is_utf8(text):
+            lines = text.split(b"\n")
+            wrong = [place for place, line in enumerate(lines) if not _is_utf8(line)]
+            self.noticed.add(*NO_UTF8, np.array(wrong, dtype=np.int64) + lines_before + 1)
+            text = b"\n".join(decoded(line).encode() for line in lines)
         expected = text.count(b"\n") + (not text.endswith(b"\n")) if text else 0
         inside = any("." in name for name in wanted)  # of other objects: these are read one by one
         cells = None if inside else _json_cells(text, schema, expected)
@@ -446,7 +474,7 @@ def _json_cells(text: bytes, schema: dict[str, Any], rows: int) -> pl.DataFrame 
     return cells if len(cells) == rows else None
 
 
-def _object_in(line: bytes) -> dict[str, Any] | None:
+def _object_in(line: bytes | str) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
     except ValueError:
@@ -493,7 +521,7 @@ class Table:
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame, where: str) -> None:
         self.where = where
-        self.tally = Tally()
+        self.tally, self.noticed = Tally(), Tally()
         self._frame = frame.lazy()
         self._types = self._frame.collect_schema()
         self.columns = tuple(self._types.names())
