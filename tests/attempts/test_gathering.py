@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.sources import source_of
-from linkedbandits.errors import InvalidAttempts
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 
 def rows_with(good, bad):
@@ -32,3 +33,57 @@ def test_options_may_be_given_as_numbers():
     found = gather(source_of([(1, 7, 1), (2, 8, 0)], ["request", "option", "outcome"]), {}, [8, 7])
     assert found["options"] == ("8", "7")
     assert found["option"].tolist() == [1, 0]
+
+
+ATTEMPTS = [
+    *((number, "solid", "ok" if number % 5 else "503") for number in range(200)),
+    *((1000 + number, "cheap", "ok" if number % 2 else None) for number in range(200)),
+]
+"""Where cheap fails, it has no outcome."""
+
+
+def test_many_blank_outcomes_are_refused_until_the_user_says_what_they_are():
+    columns = ["request", "option", "status"]
+    with pytest.raises(InvalidAttempts, match=r"100 of 400 rows have no outcome in 'status'.*blank='failure'"):
+        Attempts.from_rows(ATTEMPTS, columns=columns)
+    rates = {}
+    for blank in ("failure", "success", "aside"):
+        log = Attempts.from_rows(ATTEMPTS, columns=columns, blank=blank)
+        rates[blank] = log.success[log.option == log.number_of("cheap")].mean()
+        assert sum(found.rows for found in log.set_aside) == (100 if blank == "aside" else 0)
+    assert rates == {"failure": 0.5, "success": 1.0, "aside": 1.0}
+
+
+def test_a_column_that_may_tell_what_a_blank_is_is_named():
+    rows = [(*row, None if row[2] else "timeout") for row in ATTEMPTS]
+    columns = ["request", "option", "status", "error"]
+    with pytest.raises(
+        InvalidAttempts, match=r"'status' and 'error'; say which with outcome=\.\.\., one that tells every"
+    ):
+        Attempts.from_rows(rows, columns=columns)
+    with pytest.raises(InvalidAttempts, match=r"without an outcome is \('error' may tell\)"):
+        Attempts.from_rows(rows, columns=columns, outcome="status")
+
+
+def test_a_blank_behind_a_success_stays_one_that_was_not_needed():
+    rows = [(1, "a", "ok"), (1, "b", None), (2, "b", None), (2, "a", "ok")]
+    log = Attempts.from_rows(rows, columns=["request", "option", "status"], blank="failure")
+    assert (log.option.tolist(), log.success.tolist()) == ([0, 1, 0], [True, False, True])
+    assert log.second.tolist() == [1, 0]
+    assert log.set_aside == ()
+
+
+def test_what_a_blank_is_in_lists_and_in_columns_of_errors():
+    tried = [("a, b", "502, -"), ("b, a", "200, -")]
+    log = Attempts.from_rows(tried, columns=["tried", "status"], blank="failure")
+    assert log.success.tolist() == [False, False, True]
+    errors = [(1, "a", None), (2, "a", "boom"), (3, "a", "-")]
+    log = Attempts.from_rows(errors, columns=["request", "option", "error"], blank="failure")
+    assert log.success.tolist() == [False, False, True]
+
+
+def test_words_for_blanks_that_mean_nothing():
+    with pytest.raises(InvalidParameter, match="blank='x' is unknown; choose failure, success, aside"):
+        Attempts.from_rows(ATTEMPTS, columns=["request", "option", "status"], blank="x")
+    with pytest.raises(InvalidParameter, match="says which option worked, with nothing for none; leave it out"):
+        Attempts.from_rows([("a>b", "a")], columns=["order", "hit"], blank="failure")

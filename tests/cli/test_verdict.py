@@ -123,6 +123,7 @@ def test_what_cannot_be_used_is_refused_in_a_line_with_the_remedy(tmp_path, text
         (("--costs", "cheap"), "--costs 'cheap' are no numbers; write --costs north=1,east=2.5"),
         (("--attempts", "duels", "--costs", "1,2,3"), "leave out the costs"),
         (("--outcome", "nothing"), "nothing"),
+        (("--blank", "bad"), "--blank 'bad' is unknown; choose failure, success, aside"),
         (("--go-on",), "--go-on is about --watch; give both, or leave it out"),
         (("--watch", "--every", "0"), "--every 0 is no time to wait; give seconds above 0"),
         (("--report", "no/such/folder/out.html"), "cannot be written"),

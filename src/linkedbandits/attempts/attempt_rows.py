@@ -7,7 +7,8 @@ What is set aside, and what that does to samples:
 - A row without an option, with a position or a time that cannot be read, or with an outcome that is not known (or
   missing while later ones are not) is set aside with all later attempts of its request: whether these came behind a
   failure is not known. The attempts before stay, whatever they did. Harmless if it is by accident; not if, say, an
-  unknown word is what one option calls its failures: then write a word for it that is known.
+  unknown word is what one option calls its failures: then write a word for it that is known. Nor if an option that
+  times out has no status: so many are refused, unless the user says what they are.
 - Where positions count from 0 or 1, a request is used up to the first gap: what was there is not known. The choice is
   by what is missing, not by what happened.
 - A dash is what web servers write where an attempt has no status. It is an outcome that is missing, also behind all
@@ -97,12 +98,12 @@ def gather_attempts(
     batches: Iterator[Batch],
     layout: Layout,
     labels: Labels,
+    outcomes: Outcomes,
     tally: Tally,
     noticed: Tally,
     progress: Callable[[int], None],
 ) -> Gathered:
     """Read all batches, and bring them into the order of the log."""
-    outcomes = Outcomes(layout["outcome"])
     parts, lines = Parts(), LineNumbers()
     seen = 0
     for batch in batches:
@@ -119,6 +120,8 @@ def gather_attempts(
     _refuse_scores(rows.outcome, layout["outcome"])
     order = _order_of(rows, noticed, lines)
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
+    if outcomes.blank is not None:
+        _fill_blanks(rows, outcomes.blank, starts.size)
     kept = _kept(
         rows, starts, tally, outcomes.words, lambda wanted: lines.of(wanted if order is None else order[wanted])
     )
@@ -297,6 +300,13 @@ def _kept(
     kept[again] = False
     tally.add(*TWICE, lines_of(again))
     return kept
+
+
+def _fill_blanks(rows: _Rows, means: int, requests: int) -> None:
+    """Give attempts without an outcome the one that they have by the user's word. Behind a success none was made."""
+    worked = _first_of_each(rows, np.flatnonzero(rows.outcome == SUCCESS), requests, rows.outcome.size)
+    blank = np.flatnonzero(_is_untried(rows.outcome))
+    rows.outcome[blank[blank < worked[rows.request[blank]]]] = means
 
 
 def _is_untried(outcome: npt.NDArray[np.int16]) -> BoolArray:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.outcomes import UNKNOWN, is_no_error, means_an_error, outcome_of
+from linkedbandits.attempts.outcomes import BLANK, FAILURE, SUCCESS, UNKNOWN, is_no_error, means_an_error, outcome_of
 from linkedbandits.errors import InvalidAttempts
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ MOST_WAYS = 3
 """To write a name, of those that are shown."""
 
 _BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
+
+Blank = Literal["failure", "success", "aside"]
+"""What an attempt without an outcome is: one that failed, one that worked, or nothing that can be used."""
+BLANKS: dict[Blank, int | None] = {"failure": FAILURE, "success": SUCCESS, "aside": None}
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,9 +124,12 @@ class Labels:
 class Outcomes:
     """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on."""
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: str, blank: Blank | None = None) -> None:
         self._of_errors = means_an_error(column)
         self._words: dict[str, int] = {}
+        self._may_be_blank = blank is not None
+        self.blank = None if blank is None else BLANKS[blank]
+        """The outcome of attempts without one, by the user's word; None if they have none."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -140,7 +147,8 @@ class Outcomes:
     def number(self, text: str | None) -> int:
         """That of one cell, or of one entry of a list."""
         if self._of_errors:
-            return int(is_no_error(text))
+            is_blank = self._may_be_blank and (text is None or not text.strip())
+            return BLANK if is_blank else int(is_no_error(text))
         outcome = outcome_of(text)
         if outcome != UNKNOWN:
             return outcome

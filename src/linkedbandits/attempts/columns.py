@@ -87,6 +87,11 @@ class Layout:
         return "outcome" in self or _plain(self["order"]) in _TRIED
 
     @property
+    def result(self) -> str:
+        """What says how it ended: the outcome, or which option worked."""
+        return "outcome" if "outcome" in self else "hit"
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """(meaning, column), to be shown."""
         return tuple(self.names.items())
@@ -163,9 +168,12 @@ def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | 
     if len(found) > 1 and meaning in UNIMPORTANT:
         return None
     if len(found) > 1:
+        which = f"{meaning}={found[0]!r}"
+        if meaning == "outcome":  # a status may be blank, or an error say nothing, where an attempt has failed
+            which = f"{meaning}=..., one that tells every failure from every success"
         raise InvalidAttempts(
             f"{where} has {len(found)} columns that could be the {meaning}: {' and '.join(map(repr, found))}; say "
-            f"which with {meaning}={found[0]!r}" + ("" if meaning in OF_AN_ATTEMPT else f', or {meaning}="" for none')
+            f"which with {which}" + ("" if meaning in OF_AN_ATTEMPT else f', or {meaning}="" for none')
         )
     return found[0] if found else None
 

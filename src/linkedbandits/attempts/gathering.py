@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
-from linkedbandits.attempts.cells import Labels
-from linkedbandits.attempts.columns import ColumnNames, layout_of
+from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes
+from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
+from linkedbandits.attempts.outcomes import means_an_error
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
 from linkedbandits.attempts.sources import TORN, Batch, Source
-from linkedbandits.errors import InvalidAttempts
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
+
+NO_OUTCOME = "no outcome"
 
 Progress = Callable[[int], None]
 """Told now and then how many rows have been read."""
@@ -22,15 +25,28 @@ def gather(
     columns: ColumnNames,
     options: Sequence[str] | None = None,
     progress: Progress | None = None,
+    blank: Blank | None = None,
 ) -> dict[str, Any]:
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
+    if blank is not None and blank not in BLANKS:
+        raise InvalidParameter(f"blank={blank!r} is unknown; choose {', '.join(BLANKS)}")
     layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where)
+    if blank is not None and layout.result != "outcome":
+        raise InvalidParameter(
+            f"blank={blank!r} is about outcomes, and {source.where} says which option worked, with nothing for none; "
+            "leave it out"
+        )
+    outcomes = Outcomes(layout[layout.result], blank)
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     seen = _Counted(source.batches(list(layout.names.values())))
     noticed = source.noticed
-    gathered = gather_rows(seen.batches(), layout, labels, source.tally, noticed, progress or (lambda rows: None))
+    gathered = gather_rows(
+        seen.batches(), layout, labels, outcomes, source.tally, noticed, progress or (lambda rows: None)
+    )
     _refuse_unknown_outcomes(source.tally, seen.rows)
+    if blank is None:
+        _refuse_blank_outcomes(source, layout, seen.rows)
     _refuse_torn_rows(source, seen.rows)
     _check_enough(source, seen.rows, gathered.request.size)
     return {
@@ -64,6 +80,19 @@ def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
         raise InvalidAttempts(
             f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them "
             "options look better or worse than they are; write success or failure, 1 or 0, or a status"
+        )
+
+
+def _refuse_blank_outcomes(source: Source, layout: Layout, rows: int) -> None:
+    """Refuse them likewise: an option that hangs may have no status where it fails."""
+    blank = sum(found.rows for found in source.tally.all() if found.what == NO_OUTCOME)
+    if blank > max(FEW_ROWS, MISLEADING * rows):
+        others = [name for name in source.columns if means_an_error(name) and name not in layout.names.values()]
+        beside = f" ({', '.join(map(repr, others))} may tell)" if others else ""
+        raise InvalidAttempts(
+            f"{blank:,} of {rows:,} rows have no outcome in {layout[layout.result]!r}, or come behind such a row, and if "
+            "these are failures of one option, without them it looks better than it is; say what an attempt without "
+            f"an outcome is{beside}: blank='failure', blank='success', or blank='aside' if it is by accident"
         )
 
 

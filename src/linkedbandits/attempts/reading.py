@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from linkedbandits.attempts.attempts import Attempts
+from linkedbandits.attempts.cells import Blank
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
 from linkedbandits.attempts.sources import source_in_all
@@ -18,6 +19,7 @@ def read_attempts(
     *,
     options: Sequence[str] | None = None,
     separator: str | None = None,
+    blank: Blank | None = None,
     progress: Progress | None = None,
     **columns: Unpack[ColumnNames],
 ) -> Attempts:
@@ -39,7 +41,9 @@ def read_attempts(
 
     An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
     (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
-    request are options that were offered and not tried; a dash is an attempt without an outcome.
+    request are options that were offered and not tried; a dash is an attempt without an outcome. ``blank`` says what an
+    attempt without an outcome is: ``"failure"``, ``"success"``, or ``"aside"`` to leave it out with what came
+    behind it. Unless it is given a few are left out, and more than one in a hundred rows refused.
 
     Requests come in the order of the times of their first attempts, or else of their first lines; the attempts of a
     request by position, or else by time, or else by line. So rows that are added to the end of a file change nothing of
@@ -66,4 +70,4 @@ def read_attempts(
     for each in paths:
         if not isinstance(each, str | Path):
             raise InvalidAttempts(f"{each!r} is no file; give a path, or a list of them, or rows to Attempts.from_rows")
-    return Attempts(**gather(source_in_all(paths, separator), columns, options, progress))
+    return Attempts(**gather(source_in_all(paths, separator), columns, options, progress, blank))

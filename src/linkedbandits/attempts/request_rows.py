@@ -171,13 +171,14 @@ def _play_of_tries(numbers: list[int], said: list[int], outcomes: Outcomes) -> P
     partly: dict[Rule, None] = {}
     worked = False
     second = MISSING
-    for place, (number, outcome) in enumerate(zip(numbers, said, strict=True)):
+    for place, (number, wrote) in enumerate(zip(numbers, said, strict=True)):
         if worked:
-            if outcome not in (BLANK, DASH):
+            if wrote not in (BLANK, DASH):
                 partly[AFTER_SUCCESS] = None
             elif place == 1:
                 second = number  # offered, and not needed
             continue
+        outcome = wrote if outcomes.blank is None or wrote not in (BLANK, DASH) else outcomes.blank
         if outcome == BLANK and places and all(later == BLANK for later in said[place:]):
             break  # offered, and not tried
         if number == MISSING or outcome not in (FAILURE, SUCCESS):
@@ -205,11 +206,11 @@ def _rule_for(outcome: int, outcomes: Outcomes) -> Rule:
 class _Plays:
     """The plays of a log by number; there are few in most, and many rows of each."""
 
-    def __init__(self, labels: Labels, layout: Layout) -> None:
+    def __init__(self, labels: Labels, layout: Layout, outcomes: Outcomes) -> None:
         self._labels = labels
-        self._result = "outcome" if "outcome" in layout else "hit"
+        self._result = layout.result
         self._tried = layout.has_what_was_tried
-        self._outcomes = Outcomes(layout[self._result])
+        self._outcomes = outcomes
         self._numbers: dict[tuple[str | None, str | None], int] = {}
         self.all: list[Play] = []
 
@@ -245,12 +246,13 @@ def gather_requests(
     batches: Iterator[Batch],
     layout: Layout,
     labels: Labels,
+    outcomes: Outcomes,
     tally: Tally,
     noticed: Tally,
     progress: Callable[[int], None],
 ) -> Gathered:
     """Read all batches; requests come by their time, or else by their line."""
-    plays = _Plays(labels, layout)
+    plays = _Plays(labels, layout, outcomes)
     parts, lines = Parts(), LineNumbers()
     listed = [meaning for meaning in ("cost", "seconds") if meaning in layout]
     for batch in batches:

@@ -45,7 +45,7 @@ PAUSE = 2.0
 
 GOES_ON = "The watch goes on, for alarms; Ctrl-C ends it."
 
-_PARAMETERS = "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|attempts"
+_PARAMETERS = "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|attempts"
 _AS_IN_PYTHON = re.compile(rf"\b({_PARAMETERS})=(?=['\"]|\.\.\.)")
 _COLUMNS = "Columns, where the guess is wrong"
 
@@ -142,6 +142,15 @@ def verdict(
         str | None,
         typer.Option(help="What is between fields; guessed.", rich_help_panel=_COLUMNS, show_default=False),
     ] = None,
+    blank: Annotated[
+        str | None,
+        typer.Option(
+            help="What an attempt without an outcome is: failure, success, or aside to leave it out. Unless given, "
+            "a few are left out, and many refused.",
+            rich_help_panel=_COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Which option is best, from a log of attempts.
 
@@ -166,7 +175,7 @@ def verdict(
     }
     names = None if options is None else [name.strip() for name in next(csv.reader([options]), [])]
     looking = _Looking(
-        reading={**columns, "options": names, "separator": separator},
+        reading={**columns, "options": names, "separator": separator, "blank": blank},
         given={meaning for meaning, column in columns.items() if column is not None},
         attempts=_checked_which(attempts),
         delta=delta,
