@@ -54,6 +54,17 @@ def test_outcomes_and_words_that_are_not_known():
     assert Outcomes("error").numbers(text(None, None)).tolist() == [SUCCESS, SUCCESS]
 
 
+def test_what_was_taken_for_a_success():
+    outcomes = Outcomes("error_count")
+    outcomes.numbers(text("0", "3", None, " 0 ", "1"))
+    assert outcomes.successes == ("0", "")
+    outcomes = Outcomes("status", "success")
+    outcomes.numbers(text("200", "503", "-", "201"))
+    assert outcomes.successes == ("200", "-", "201")
+    outcomes.numbers(text(*(f"ok{'!' * number}" for number in range(150))))
+    assert len(outcomes.successes) == 100
+
+
 def test_words_beyond_many_share_a_number():
     outcomes = Outcomes("status")
     numbers = outcomes.numbers(text(*(f"word {number}" for number in range(150))))

@@ -38,12 +38,19 @@ def test_nothing_is_blank():
     assert outcome_of(None) == outcome_of("") == outcome_of("  ") == BLANK
 
 
-@pytest.mark.parametrize("name", ["error", "Error Message", "exception", "failure_reason", "exit_code", "is_error"])
+WRONG = """error exception failure_reason exit_code is_error error_count num_errors n_errors failures error_flag fault
+declined rejected not_ok latency_error has_error errorCount numErrors errormsg haserror nerrors isNotOk notok
+upstream.error err is_timed_out http_error_code not_successful unsuccessful TimeoutError"""
+RIGHT = """status result outcome ok http_status state no_error error_free not_failed noerror notFailed success isok
+http.status_code without_errors merry mirror node_ok"""
+
+
+@pytest.mark.parametrize("name", [*WRONG.split(), "Error Message"])
 def test_columns_that_say_what_went_wrong(name):
     assert means_an_error(name)
 
 
-@pytest.mark.parametrize("name", ["status", "result", "outcome", "ok", "http_status", "state"])
+@pytest.mark.parametrize("name", RIGHT.split())
 def test_columns_that_say_how_it_went(name):
     assert not means_an_error(name)
 

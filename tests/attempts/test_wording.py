@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from linkedbandits.attempts.wording import (
     order_caveat,
     order_in_words,
     set_aside_in_words,
+    success_in_words,
     when_in_words,
 )
 from tests.support.logs import log_of
@@ -106,4 +108,14 @@ def test_how_much_evidence_an_alarm_has(log10, reached):
     alarm = Alarm("drift", "a", log10, 800.0, 3, 1234, Rate(1, 2), Rate(0, 2), "", "")
     assert noticed_in_words(alarm) == (
         f"Noticed at request 1,234; its evidence is {reached}, where 800 is enough for an alarm."
+    )
+
+
+def test_what_was_taken_for_a_success():
+    log = replace(Attempts.from_plays([(("a",), "a")]), columns=(("outcome", "code"),))
+    assert success_in_words(Attempts.from_plays([(("a",), "a")])) is None
+    assert success_in_words(log) == "Taken for a success in code: none of its values."
+    many = replace(log, taken_for_success=tuple(str(200 + number) for number in range(8)))
+    assert success_in_words(many) == (
+        "Taken for a success in code: '200', '201', '202', '203', '204', '205' and 2 more."
     )

@@ -204,6 +204,18 @@ def test_columns_can_be_named(tmp_path):
     assert "guessed" not in result.stdout
 
 
+def test_what_was_taken_for_a_success_is_said_everywhere(tmp_path):
+    """In a column that counts errors a zero is one."""
+    path, page = tmp_path / "log.csv", tmp_path / "out.html"
+    text = text_of(plays_of(*CLEAR)).replace("provider,status", "provider,error_count")
+    path.write_text(re.sub(",(ok|failed)$", lambda found: ",0" if found[1] == "ok" else ",1", text, flags=re.M))
+    arguments = (str(path), "--outcome", "error_count", "--report", str(page))
+    data, status = data_of(*arguments)
+    assert (status, data["verdict"]["arm"], data["taken_for_success"]) == (0, "a", ["0"])
+    assert "Taken for a success in error_count: '0'." in words(run("verdict", *arguments))
+    assert "Taken for a success in error_count: '0'." in page.read_text()
+
+
 def test_json_has_the_report_and_nothing_else(log):
     path = log(*CLEAR)
     data, status = data_of(path, "--delta", "0.01", "--alpha", "0.001")
@@ -404,7 +416,7 @@ def test_a_long_look_is_followed_by_a_longer_pause(tmp_path, monkeypatch, log):
     path = tmp_path / "attempts.csv"
     log(*CLOSE)
     ticks = iter(range(0, 1000, 5))
-    clock = Clock(lambda: write_log(path, *CLEAR))
+    clock = Clock(lambda: path.write_text(text_of(plays_of(*CLEAR), begin=10_000)))
     clock.monotonic = lambda: float(next(ticks))
     monkeypatch.setattr(module, "time", clock)
     assert run("verdict", str(path), "--watch", "--every", "7").returncode == 0

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.attempts.outcomes import BLANK, FAILURE, SUCCESS, UNKNOWN, is_no_error, means_an_error, outcome_of
+from linkedbandits.attempts.outcomes import (
+    BLANK,
+    DASH,
+    FAILURE,
+    SUCCESS,
+    UNKNOWN,
+    is_no_error,
+    means_an_error,
+    outcome_of,
+)
 from linkedbandits.errors import InvalidAttempts
 
 if TYPE_CHECKING:
@@ -127,6 +136,7 @@ class Outcomes:
     def __init__(self, column: str, blank: Blank | None = None) -> None:
         self._of_errors = means_an_error(column)
         self._words: dict[str, int] = {}
+        self._successes: dict[str, None] = {}
         self._may_be_blank = blank is not None
         self.blank = None if blank is None else BLANKS[blank]
         """The outcome of attempts without one, by the user's word; None if they have none."""
@@ -135,6 +145,11 @@ class Outcomes:
     def words(self) -> tuple[str, ...]:
         """Those that are not known; the last one stands for all others if there are very many."""
         return tuple(self._words)
+
+    @property
+    def successes(self) -> tuple[str, ...]:
+        """What was taken for a success, as it is written, in the order in which it turned up."""
+        return tuple(self._successes)
 
     def numbers(self, cells: pl.Series) -> npt.NDArray[np.int16]:
         """Those of a column."""
@@ -146,6 +161,13 @@ class Outcomes:
 
     def number(self, text: str | None) -> int:
         """That of one cell, or of one entry of a list."""
+        outcome = self._number(text)
+        is_success = outcome == SUCCESS or (outcome in (BLANK, DASH) and self.blank == SUCCESS)
+        if is_success and len(self._successes) < MOST_WORDS:
+            self._successes.setdefault((text or "").strip())
+        return outcome
+
+    def _number(self, text: str | None) -> int:
         if self._of_errors:
             is_blank = self._may_be_blank and (text is None or not text.strip())
             return BLANK if is_blank else int(is_no_error(text))

@@ -54,6 +54,7 @@ def gather(
         "options": labels.all,
         "set_aside": source.tally.all(),
         "columns": layout.pairs,
+        "taken_for_success": outcomes.successes,
         "noticed": (*map(str, noticed.all()), *labels.noticed()),
     }
 
@@ -90,8 +91,8 @@ def _refuse_blank_outcomes(source: Source, layout: Layout, rows: int) -> None:
         others = [name for name in source.columns if means_an_error(name) and name not in layout.names.values()]
         beside = f" ({', '.join(map(repr, others))} may tell)" if others else ""
         raise InvalidAttempts(
-            f"{blank:,} of {rows:,} rows have no outcome in {layout[layout.result]!r}, or come behind such a row, and if "
-            "these are failures of one option, without them it looks better than it is; say what an attempt without "
+            f"{blank:,} of {rows:,} rows have no outcome in {layout[layout.result]!r}, or come behind such a row, and "
+            "if these are failures of one option, without them it looks better than it is; say what an attempt without "
             f"an outcome is{beside}: blank='failure', blank='success', or blank='aside' if it is by accident"
         )
 

@@ -45,8 +45,9 @@ class AttemptLog:
     follows a success, and no option is tried twice on a request. ``second[r]`` is the option that was offered second on
     request ``r``, also where the first one worked, or -1 where none was or it is not known. ``time[r]`` is when a
     request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
-    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for, and
-    ``noticed`` what a reader should know besides: rows that were put into order, options with nearly the same name.
+    that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for,
+    ``taken_for_success`` which outcomes were, "" if nothing was one, and ``noticed`` what a reader should know besides:
+    rows that were put into order, options with nearly the same name.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -66,6 +67,7 @@ class AttemptLog:
     seconds: npt.NDArray[np.float64] | None = None
     columns: tuple[tuple[str, str], ...] = ()
     noticed: tuple[str, ...] = ()
+    taken_for_success: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):

@@ -35,20 +35,43 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 _NO_PUNCTUATION = re.compile(r"[\W_]+")
 _ENDS_LIKE_A_FAILURE = ("error", "exception", "timeout", "timedout", "failure", "failed")
 
-_NAMES_OF_ERRORS = _words(
-    "error err errors exception errormessage errormsg errortype errorclass errorcode exceptiontype exceptionmessage "
-    "exceptionclass failure failurereason failed iserror haserror isfailure timedout timeout exitcode returncode "
-    "exitstatus errno failurecode failuremessage declinereason declinecode"
+_CAMEL = re.compile("([a-z0-9])([A-Z])")
+_BETWEEN_WORDS = re.compile(r"[\W\d_]+")
+_BEGINS_LIKE_ERRORS = ("error", "exception", "failure", "failed")
+_ENDS_LIKE_ERRORS = (*_BEGINS_LIKE_ERRORS, "errors", "exceptions", "failures")
+
+_WRONG = _words(
+    "error errors err errs errno exception exceptions fail fails failed failing failure failures fault faults faulty "
+    "decline declined declines reject rejected rejects rejection rejections refused refusal denied denial crash "
+    "crashed timeout timeouts timedout unsuccessful incomplete unavailable unreachable bounced dropped aborted"
 )
+_RIGHT = _words("ok okay success successful succeeded valid approved accepted passed worked complete completed healthy")
+_NOT = _words("no not non without free")
+_TURNED_ROUND = re.compile(rf"(?:is|was)?(?:no|not|non)({'|'.join(sorted(_WRONG | _RIGHT))})")
+_OTHER_NAMES_OF_ERRORS = ("exitcode", "returncode", "exitstatus", "timedout")
 
 
 def means_an_error(column: str) -> bool:
     """Does a column of this name say what went wrong, so that nothing in it, or a zero, is a success?
 
-    >>> means_an_error("Error_Message"), means_an_error("exit code"), means_an_error("status")
-    (True, True, False)
+    It goes by the words in the name, also where nothing is between them.
+
+    >>> [means_an_error(name) for name in ("Error_Message", "exit code", "numErrors", "not_ok", "haserror")]
+    [True, True, True, True, True]
+    >>> [means_an_error(name) for name in ("status", "error_free", "not_failed", "noerror")]
+    [False, False, False, False]
     """
-    return _NO_PUNCTUATION.sub("", column.lower()) in _NAMES_OF_ERRORS
+    letters = _NO_PUNCTUATION.sub("", column.lower())
+    if letters.endswith(_OTHER_NAMES_OF_ERRORS):
+        return True
+    turned = _TURNED_ROUND.fullmatch(letters)
+    if turned:
+        return turned[1] in _RIGHT
+    words = _BETWEEN_WORDS.split(_CAMEL.sub(r"\1 \2", column).lower())
+    is_turned = not _NOT.isdisjoint(words)
+    if not _WRONG.isdisjoint(words) or letters.startswith(_BEGINS_LIKE_ERRORS) or letters.endswith(_ENDS_LIKE_ERRORS):
+        return not is_turned
+    return is_turned and not _RIGHT.isdisjoint(words)
 
 
 def is_no_error(text: str | None) -> bool:

@@ -30,6 +30,7 @@ from linkedbandits.attempts.wording import (
     order_in_words,
     samples_called,
     set_aside_in_words,
+    success_in_words,
     when_in_words,
 )
 from linkedbandits.version import __version__
@@ -240,6 +241,9 @@ def _order(report: Report) -> Markup:
 def _reading(report: Report) -> Markup:
     log = report.log
     parts = [_table(("meaning", "column"), log.columns, words=2)] if log.columns else []
+    success = success_in_words(log)
+    if success is not None:
+        parts.append(_p(success))
     found = [set_aside_in_words(each) for each in log.set_aside]
     aside = [_p("Set aside:"), _list(found)] if found else [_p("Nothing was set aside.")]
     return _section("What was read", *parts, *aside)

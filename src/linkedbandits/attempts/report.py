@@ -143,6 +143,7 @@ class Report:
             ],
             "set_aside": [asdict(each) for each in self.log.set_aside],
             "noticed": list(self.log.noticed),
+            "taken_for_success": list(self.log.taken_for_success),
             "course": [[requests, evidence.tolist()] for requests, evidence in self.course],
         }
 

@@ -17,6 +17,8 @@ from linkedbandits.attempts.set_aside import SetAside
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
 """Times before that are no dates, but count from something else."""
 
+SUCCESSES_SHOWN = 6
+
 READ: dict[Which, str] = {
     "first": "the first attempt of each request, which is a sample of its option's mean whatever depends on what",
     "duels": "the first two options of each request, as they were offered; that holds whatever depends on what",
@@ -120,6 +122,23 @@ def set_aside_in_words(found: SetAside) -> str:
     )
     where += " and so on" if found.rows > len(found.lines) else ""
     return f"{found.what}: {rows}, {where}; {found.rule}"
+
+
+def success_in_words(log: AttemptLog) -> str | None:
+    """What was taken for a success; None where the log has no outcomes to take for one.
+
+    >>> from dataclasses import replace
+    >>> log = AttemptLog.from_plays([(("a",), "a")])
+    >>> log = replace(log, columns=(("outcome", "error"),), taken_for_success=("", "0"))
+    >>> success_in_words(log)
+    "Taken for a success in error: nothing at all, '0'."
+    """
+    column = dict(log.columns).get("outcome")
+    if column is None:
+        return None
+    words = [repr(word) if word else "nothing at all" for word in log.taken_for_success]
+    more = f" and {len(words) - SUCCESSES_SHOWN} more" if len(words) > SUCCESSES_SHOWN else ""
+    return f"Taken for a success in {column}: {', '.join(words[:SUCCESSES_SHOWN]) or 'none of its values'}{more}."
 
 
 def noticed_in_words(alarm: Alarm) -> str:

@@ -23,6 +23,7 @@ from linkedbandits.attempts.wording import (
     order_in_words,
     samples_called,
     set_aside_in_words,
+    success_in_words,
     when_in_words,
 )
 from linkedbandits.cli import formatting
@@ -80,6 +81,9 @@ def _print_reading(console: Console, log: AttemptLog, read: WhatWasRead) -> None
     ):
         if pairs:
             console.print(f"{said}: {', '.join(f'{meaning} is {column}' for meaning, column in pairs)}.")
+    success = success_in_words(log)
+    if success is not None:
+        console.print(success)
     if log.set_aside:
         console.print("Set aside:")
         _print_lines(console, [f"{set_aside_in_words(each)}." for each in log.set_aside])
