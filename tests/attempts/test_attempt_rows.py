@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts
-from linkedbandits.attempts.attempt_rows import _numbered, _option_seen_before, _stable_order
+from linkedbandits.attempts.attempt_rows import NOT_TRIED, _numbered, _option_seen_before, _stable_order
+from linkedbandits.attempts.gathering import gather
+from linkedbandits.attempts.sources import source_of
 from linkedbandits.errors import InvalidAttempts
 
 COLUMNS = ["request", "option", "ok", "attempt", "ts"]
@@ -87,3 +89,48 @@ def test_attempts_that_go_on_behind_a_success_by_their_times_are_set_aside():
     rows = [row for number in range(50) for row in ((number, "a", 1, 10 * number), (number, "b", 0, 10 * number + 1))]
     log = Attempts.from_rows(rows, columns=["request", "option", "ok", "ts"])
     assert [(found.what, found.rows) for found in log.set_aside] == [("after a success", 50)]
+
+
+CELLS = st.tuples(
+    st.sampled_from(["1", "2", "3", ""]),
+    st.sampled_from(["a", "b", "c", "x", ""]),
+    st.sampled_from(["ok", "ok", "failed", "failed", "", "-", "hm"]),
+    st.sampled_from(["1", "2", "3", "?"]),
+    st.sampled_from(["10", "20", "30", "soon"]),
+)
+
+
+@given(
+    st.lists(CELLS, max_size=12),
+    st.sampled_from([{}, {"position": ""}, {"position": "", "time": ""}]),
+    st.sampled_from([None, "failure", "success", "aside"]),
+    st.sampled_from([None, ["a", "b", "c"]]),
+)
+def test_every_row_is_on_record_or_set_aside_or_stated(rows, left_out, blank, options):
+    """With enough good ones that nothing is refused."""
+    good = [(f"g{number}", "a", "ok", "1", "40") for number in range(60)]
+    source = source_of([*rows, *good], COLUMNS)
+    found = gather(source, left_out, options, blank=blank)
+    stated = sum(each.rows for each in source.noticed.all() if each.what == NOT_TRIED[0])
+    assert found["request"].size + sum(each.rows for each in found["set_aside"]) + stated == found["rows"]
+    assert found["rows"] == len(rows) + len(good)
+
+
+def test_a_blank_behind_the_last_attempt_is_stated():
+    log = Attempts.from_rows([(1, "a", 0), (1, "b", None), (2, "b", 1)], columns=["request", "option", "ok"])
+    assert log.noticed == (
+        "rows without an outcome behind the attempts of their request: 1 row, first in line 2; they are taken for "
+        "options that were offered and not tried",
+    )
+
+
+def test_an_option_of_rows_that_are_set_aside_alone_is_none():
+    rows = [(1, "x", "hm"), (2, "a", "ok"), (3, "b", "failed"), (3, "a", "ok"), (4, "b", "ok"), (4, "c", None)]
+    columns = ["request", "option", "status"]
+    log = Attempts.from_rows(rows, columns=columns)
+    assert log.options == ("a", "b", "c")
+    assert (log.option.tolist(), log.second.tolist()) == ([0, 1, 0, 1], [-1, 0, 2])
+    assert any(said.startswith("'x': in rows that are set aside alone, and no option here") for said in log.noticed)
+    given = Attempts.from_rows(rows, columns=columns, options=["x", "a", "b", "c"])
+    assert given.options == ("x", "a", "b", "c")
+    assert given.option.tolist() == [1, 2, 1, 2]

@@ -157,3 +157,11 @@ def test_requests_that_were_put_where_their_times_belong_are_counted():
     assert Attempts.from_rows(rows).noticed == (
         "requests behind later ones: 2 rows, first in line 3; they were put where their times belong",
     )
+
+
+def test_an_option_of_what_is_set_aside_alone_is_none():
+    rows = [("z, a", "502, 200, 200"), ("a, y", "200, 200"), ("b, a", "502, 200"), ("b, c", "200, -")]
+    log = Attempts.from_rows(rows, columns=["upstream_addr", "upstream_status"])
+    assert log.options == ("a", "b", "c")
+    assert (log.option.tolist(), log.second.tolist()) == ([0, 1, 0, 1], [-1, 0, 2])
+    assert Attempts.from_rows([("a>b>c", "a"), ("a>x", "z")], columns=["order", "hit"]).options == ("a", "b", "c")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.attempts import Attempts
+from linkedbandits.attempts import Attempts, read_attempts
 from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_of
 from linkedbandits.errors import InvalidAttempts, MissingExtra
 
@@ -169,3 +169,12 @@ def test_a_quote_is_not_waited_for_for_ever(monkeypatch):
     assert found.rest == b""
     assert len(found.ends) == 4
     assert cut_into_rows(b'1,"a,x\n2,b,y\n', ",", 3).rest == b'1,"a,x\n2,b,y\n'
+
+
+def test_a_header_that_comes_again_is_no_row(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text('request,option,ok\n1,a,1\nrequest,option,ok\n2,option,0\n"request", option,ok\n3,a,1\n')
+    log = read_attempts(path)
+    assert log.options == ("a", "option")
+    assert (log.requests, log.rows, log.set_aside) == (3, 5, ())
+    assert log.noticed[0].startswith("lines with the header again: 2 rows, first in line 3;")

@@ -19,7 +19,7 @@ What is set aside, and what that does to samples:
   choice goes by the option alone.
 
 Rows with a blank outcome behind all attempts of a request, or behind a success, are options that were offered and not
-tried. They are not set aside, and say which option would have been second where the first one worked.
+tried. They are counted, but not set aside, and say which option would have been second where the first one worked.
 """
 
 from __future__ import annotations
@@ -58,6 +58,10 @@ CAUSES = {
     ),
     NO_OUTCOME: ("no outcome", LATER),
 }
+NOT_TRIED = (
+    "rows without an outcome behind the attempts of their request",
+    "they are taken for options that were offered and not tried",
+)
 INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
 OUT_OF_PLACE = ("rows in another order than their {}s", "the {}s say in which order options were tried")
 OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
@@ -122,9 +126,12 @@ def gather_attempts(
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
     if outcomes.blank is not None:
         _fill_blanks(rows, outcomes.blank, starts.size)
-    kept = _kept(
+    kept, not_tried = _kept(
         rows, starts, tally, outcomes.words, lambda wanted: lines.of(wanted if order is None else order[wanted])
     )
+    lines.notice(noticed, NOT_TRIED, not_tried if order is None else order[not_tried])
+    labels.put_on_record(np.unique(rows.option[kept]).tolist())
+    labels.put_on_record(np.unique(rows.option[not_tried]).tolist())
     return _gathered(rows, starts, kept)
 
 
@@ -203,7 +210,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
     if rows.time is not None:
         starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
-        if (np.diff(came) < 0).any():
+        if (came[1:] < came[:-1]).any():
             late = starts[came < np.maximum.accumulate(came)]
             lines.notice(noticed, OUT_OF_TIME, late if order is None else order[late])
             by_time = np.argsort(came, kind="stable")
@@ -271,8 +278,8 @@ def _stable_order(numbers: Numbers) -> IntArray:
 
 def _kept(
     rows: _Rows, starts: IntArray, tally: Tally, words: tuple[str, ...], lines_of: Callable[[IntArray], IntArray]
-) -> BoolArray:
-    """Which rows are attempts that are used."""
+) -> tuple[BoolArray, IntArray]:
+    """Which rows are attempts that are used, and which were not tried. All others are in the tally."""
     size = rows.request.size
     ends = np.append(starts[1:], size)
     kept = np.ones(size, dtype=np.bool_)
@@ -285,12 +292,15 @@ def _kept(
     after = ranges(*_where((worked < spoiled) & (worked < ends - 1), worked + 1, ends))
     kept[after] = False
     kept[offered] = False
+    not_tried = np.zeros(size, dtype=np.bool_)
+    not_tried[offered] = True
+    not_tried[after] = _is_untried(rows.outcome[after])
     late = after[~_is_untried(rows.outcome[after])]
     _refuse_what_is_not_in_order(rows, late, worked)
     tally.add(*AFTER_SUCCESS, lines_of(late))
 
     behind = ranges(*_where((spoiled <= worked) & (spoiled < ends), spoiled, ends))
-    kept[behind] = False
+    kept[behind] = not_tried[behind] = False
     why = cause[spoiled[rows.request[behind]]]
     for number, said in CAUSES.items():
         tally.add(*said, lines_of(behind[why == number]))
@@ -299,7 +309,7 @@ def _kept(
     again = _tried_before(rows, kept)
     kept[again] = False
     tally.add(*TWICE, lines_of(again))
-    return kept
+    return kept, np.flatnonzero(not_tried)
 
 
 def _fill_blanks(rows: _Rows, means: int, requests: int) -> None:

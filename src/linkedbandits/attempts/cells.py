@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -66,6 +66,8 @@ class Labels:
         self._complete = given is not None
         self._known = {label: number for number, label in enumerate(given or ())}
         self._written: dict[str, set[str]] = {}
+        self._on_record: set[int] = set()
+        self._left_out: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -93,6 +95,22 @@ class Labels:
             self._written.setdefault(label.strip(), set()).add(label)
         return _replaced(cells, distinct, numbers, MISSING)
 
+    def put_on_record(self, numbers: Iterable[int]) -> None:
+        """Options of rows that are used; numbers below 0 are none."""
+        self._on_record.update(number for number in numbers if number >= 0)
+
+    def leave_out_others(self) -> npt.NDArray[np.int32] | None:
+        """Forget those of rows that are set aside alone, unless options were given; the new number of each, if any."""
+        if self._complete or len(self._on_record) == len(self._known):
+            return None
+        number_of = np.full(len(self._known) + 1, MISSING, dtype=np.int32)  # the last one is for MISSING itself
+        kept = sorted(self._on_record)
+        number_of[kept] = np.arange(len(kept), dtype=np.int32)
+        self._left_out = tuple(label for label, number in self._known.items() if number not in self._on_record)
+        labels = self.all
+        self._known = {labels[old]: new for new, old in enumerate(kept)}
+        return number_of
+
     def noticed(self) -> tuple[str, ...]:
         """Names that are nearly the same: those that differ in blanks around them are one option, all others are not.
 
@@ -103,6 +121,13 @@ class Labels:
         "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one"
         """
         said = []
+        if self._left_out:
+            shown = ", ".join(map(repr, self._left_out[:MOST_WAYS]))
+            more = len(self._left_out) - MOST_WAYS
+            said.append(
+                f"{shown}{f' and {more:,} more' if more > 0 else ''}: in rows that are set aside alone, and no option "
+                "here; give options= to have all"
+            )
         for label in self._known:
             ways = sorted(self._written.get(label, ()), key=len)
             if len(ways) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
@@ -11,7 +12,7 @@ from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.outcomes import means_an_error
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
-from linkedbandits.attempts.sources import TORN, Batch, Source
+from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, Source
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 NO_OUTCOME = "no outcome"
@@ -49,8 +50,13 @@ def gather(
         _refuse_blank_outcomes(source, layout, seen.rows)
     _refuse_torn_rows(source, seen.rows)
     _check_enough(source, seen.rows, gathered.request.size)
+    number_of = labels.leave_out_others()
+    if number_of is not None:
+        gathered = replace(gathered, option=number_of[gathered.option], second=number_of[gathered.second])
+    again = sum(found.rows for found in noticed.all() if found.what == HEADER_AGAIN[0])
     return {
         **vars(gathered),
+        "rows": seen.rows + _torn(source) + again,
         "options": labels.all,
         "set_aside": source.tally.all(),
         "columns": layout.pairs,

@@ -47,7 +47,8 @@ class AttemptLog:
     request came, in seconds; ``cost[a]`` what an attempt has cost, ``seconds[a]`` how long it took, not a number where
     that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for,
     ``taken_for_success`` which outcomes were, "" if nothing was one, and ``noticed`` what a reader should know besides:
-    rows that were put into order, options with nearly the same name.
+    rows that were put into order, options with nearly the same name. ``rows`` are all rows that it was read from: with
+    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried or as a header.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -68,6 +69,7 @@ class AttemptLog:
     columns: tuple[tuple[str, str], ...] = ()
     noticed: tuple[str, ...] = ()
     taken_for_success: tuple[str, ...] = ()
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,6 +92,8 @@ class Play:
     written: int = 0
     partly: tuple[Rule, ...] = ()
     why_not: Rule | None = None
+    offered: tuple[int, ...] = field(default=(), compare=False)
+    """Options that the row has on record, tried or not."""
 
 
 def order_of(text: str) -> tuple[str, ...]:
@@ -139,7 +141,7 @@ def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
         return Play(why_not=HIT_IS_A_FLAG if outcome_of(hit) in (SUCCESS, FAILURE) else HIT_NOT_IN_ORDER)
     places = tuple(written.index(name) for name in names[: len(tried)])
     count = len(written) if hit not in names else places[-1] + 1
-    return Play(tuple(tried), hit in names, second, places, count, partly)
+    return Play(tuple(tried), hit in names, second, places, count, partly, offered=tuple(offered))
 
 
 def play_of_what_was_tried(order: str | None, outcome: str | None, labels: Labels, outcomes: Outcomes) -> Play:
@@ -171,16 +173,19 @@ def _play_of_tries(numbers: list[int], said: list[int], outcomes: Outcomes) -> P
     partly: dict[Rule, None] = {}
     worked = False
     second = MISSING
+    offered: list[int] = []
     for place, (number, wrote) in enumerate(zip(numbers, said, strict=True)):
         if worked:
             if wrote not in (BLANK, DASH):
                 partly[AFTER_SUCCESS] = None
-            elif place == 1:
-                second = number  # offered, and not needed
+            else:
+                offered.append(number)  # and not needed
+                second = number if place == 1 else second
             continue
         outcome = wrote if outcomes.blank is None or wrote not in (BLANK, DASH) else outcomes.blank
         if outcome == BLANK and places and all(later == BLANK for later in said[place:]):
-            break  # offered, and not tried
+            offered += numbers[place:]  # and not tried
+            break
         if number == MISSING or outcome not in (FAILURE, SUCCESS):
             partly[NO_OPTION if number == MISSING else _rule_for(outcome, outcomes)] = None
             break
@@ -193,7 +198,15 @@ def _play_of_tries(numbers: list[int], said: list[int], outcomes: Outcomes) -> P
     if not places:
         return Play(why_not=rules[0])
     tried = tuple(numbers[place] for place in places)
-    return Play(tried, worked, tried[1] if len(tried) > 1 else second, tuple(places), len(numbers), rules)
+    return Play(
+        tried,
+        worked,
+        tried[1] if len(tried) > 1 else second,
+        tuple(places),
+        len(numbers),
+        rules,
+        offered=(*tried, *offered),
+    )
 
 
 def _rule_for(outcome: int, outcomes: Outcomes) -> Rule:
@@ -282,6 +295,8 @@ def gather_requests(
     if time is not None:
         lines.notice(noticed, OUT_OF_TIME, rows[time[rows] < np.maximum.accumulate(time[rows])])
         rows = rows[np.argsort(time[rows], kind="stable")]
+    for number in np.unique(play[rows]).tolist():
+        labels.put_on_record(plays.all[number].offered)
     beside = {
         meaning: _of_each_attempt(
             parts.take(meaning),

@@ -43,6 +43,7 @@ KEYS_FROM = 1000
 TORN = ("torn rows", "a row needs as many fields as the header, and quotes that are closed")
 NO_JSON = ("torn rows", "every line has to be a JSON object")
 NO_UTF8 = ("rows that are not in UTF-8", "they were read as Windows-1252; save the file in UTF-8 if names look wrong")
+HEADER_AGAIN = ("lines with the header again", "they are no attempts, but where files were put together")
 SEPARATORS = ",\t;|"
 NEWLINE, RETURN, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
@@ -201,9 +202,22 @@ class SeparatedText:
             torn.append(rows.first_lines[not_parsed])
         self.tally.add(*TORN, np.concatenate(torn) + lines_before + 1)
         lines = rows.first_lines[~not_parsed] + lines_before + 1
+        cells.columns = list(wanted)
+        again = _is_header(cells)
+        if again.any():
+            self.noticed.add(*HEADER_AGAIN, lines[again])
+            cells, lines = cells.filter(~again), lines[~again]
         if lines.size:
-            cells.columns = list(wanted)
             yield Batch(cells, lines)
+
+
+def _is_header(cells: pl.DataFrame) -> BoolArray:
+    """Which rows have the names of the columns in them, and nothing else."""
+    found = np.ones(len(cells), dtype=np.bool_)
+    for name in cells.columns:
+        if found.any():  # one column is enough to look at in nearly all blocks
+            found &= (cells[name].str.strip_chars(' "') == name).fill_null(False).to_numpy()
+    return found
 
 
 def _lines_of(file: IO[bytes]) -> Iterator[bytes]:

@@ -411,32 +411,28 @@ def _read(files: list[_File], reading: dict[str, Any], bar: bool) -> tuple[Attem
     """The log, and how many rows were looked at."""
     from linkedbandits.attempts import read_attempts
 
-    rows = 0
     paths = [file.path for file in files]
     if not bar:
-
-        def count(seen: int) -> None:
-            nonlocal rows
-            rows = seen
-
-        return read_attempts(paths, **reading, progress=count), rows
+        log = read_attempts(paths, **reading)
+        return log, log.rows or 0
     guesses = [about_how_many_rows(path) for path in paths]
     guess = None if None in guesses else sum(each or 0 for each in guesses)
+    shown = 0
     with progress_bar(guess, "rows" if guess is None else None) as advance:  # a guess is shown in percent
 
         def show(seen: int) -> None:
-            nonlocal rows
-            advance(f"reading {files[0].name}{'...' if len(files) > 1 else ''}", seen - rows)
-            rows = seen
+            nonlocal shown
+            advance(f"reading {files[0].name}{'...' if len(files) > 1 else ''}", seen - shown)
+            shown = seen
 
         log = read_attempts(paths, **reading, progress=show)
     if not any(file.name == STANDARD_INPUT for file in files):
-        return log, rows
+        return log, log.rows or 0
     aside = tuple(
         replace(each, files=tuple(_in_the_users_words(file, files) for file in each.files)) for each in log.set_aside
     )
     noticed = tuple(_in_the_users_words(said, files) for said in log.noticed)
-    return replace(log, set_aside=aside, noticed=noticed), rows
+    return replace(log, set_aside=aside, noticed=noticed), log.rows or 0
 
 
 def about_how_many_rows(path: Path) -> int | None:
