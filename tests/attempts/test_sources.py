@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts
-from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_of
+from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_in_all, source_of
 from linkedbandits.errors import InvalidAttempts, MissingExtra
 
 ROWS = [(1, "a", False), (1, "b", True), (2, "b", True)]
@@ -169,3 +169,13 @@ def test_a_quote_is_not_waited_for_for_ever(monkeypatch):
     assert found.rest == b""
     assert len(found.ends) == 4
     assert cut_into_rows(b'1,"a,x\n2,b,y\n', ",", 3).rest == b'1,"a,x\n2,b,y\n'
+
+
+def test_columns_with_nothing_in_them_are_known(tmp_path):
+    text, lines, table = tmp_path / "log.csv", tmp_path / "log.jsonl", tmp_path / "log.parquet"
+    text.write_text("a,b,c\n1,,x\n2, ,\n3,torn\n")
+    lines.write_text('{"a": 1, "in": {"b": null}}\n{"a": null, "in": {"b": null, "c": "x"}}\n')
+    pl.DataFrame({"a": [1, None], "b": pl.Series([None, None], dtype=pl.String)}).write_parquet(table)
+    assert [source_in(path).blank for path in (text, lines, table)] == [{"b"}, {"in.b"}, {"b"}]
+    assert source_in_all([text, lines]).blank == set()
+    assert source_of([{"a": 1, "b": None}]).blank == {"b"}

@@ -190,7 +190,7 @@ def _order_of(rows: _Rows, noticed: Tally, lines: LineNumbers) -> IntArray | Non
     if rows.time is not None:
         starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
         came = np.nan_to_num(rows.time[starts], nan=-np.inf)
-        if (np.diff(came) < 0).any():
+        if (came[1:] < came[:-1]).any():
             late = starts[came < np.maximum.accumulate(came)]
             lines.notice(noticed, OUT_OF_TIME, late if order is None else order[late])
             by_time = np.argsort(came, kind="stable")

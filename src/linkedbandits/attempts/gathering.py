@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any, cast
 
+import numpy as np
+
 from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
-from linkedbandits.attempts.cells import Labels
-from linkedbandits.attempts.columns import ColumnNames, layout_of
+from linkedbandits.attempts.cells import Labels, times, trimmed
+from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
 from linkedbandits.attempts.sources import Batch, Source
@@ -15,6 +19,9 @@ from linkedbandits.errors import InvalidAttempts
 
 Progress = Callable[[int], None]
 """Told now and then how many rows have been read."""
+
+TIMES = "2024-05-01 13:30:00, 2024-05-01T13:30:00Z, 20240501T133000Z, 01/May/2024:13:30:00 +0000, or seconds since 1970"
+"""Ways to write a time that can be read."""
 
 
 def gather(
@@ -24,10 +31,11 @@ def gather(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
-    layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where)
+    layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where, source.blank)
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
-    seen = _Counted(source.batches(list(layout.names.values())))
+    rows, layout, left_out = _with_times_that_can_be_read(source.batches(list(layout.names.values())), layout)
+    seen = _Counted(rows)
     noticed = Tally(source.tally.files)
     gathered = gather_rows(seen.batches(), layout, labels, source.tally, noticed, progress or (lambda rows: None))
     _refuse_unknown_outcomes(source.tally, seen.rows)
@@ -37,8 +45,38 @@ def gather(
         "options": labels.all,
         "set_aside": source.tally.all(),
         "columns": layout.pairs,
-        "noticed": (*map(str, noticed.all()), *labels.noticed()),
+        "noticed": (*left_out, *map(str, noticed.all()), *labels.noticed()),
     }
+
+
+def _with_times_that_can_be_read(
+    batches: Iterator[Batch], layout: Layout
+) -> tuple[Iterator[Batch], Layout, tuple[str, ...]]:
+    """The batches, the layout without a column of times that was guessed and is none, and what is to be said of that.
+
+    Rows can be in order without times, so a guess is not worth a log. Which column it is was the user's word where it
+    is given: then nothing else is done in its place.
+    """
+    first = next(batches, None)
+    if first is None:
+        return batches, layout, ()
+    batches = chain([first], batches)
+    if "time" not in layout:
+        return batches, layout, ()
+    cells = trimmed(first.cells, {"time": layout["time"]})["time"]
+    unread = np.isnan(times(cells))
+    if 2 * np.count_nonzero(unread) <= len(cells):
+        return batches, layout, ()
+    wrong = cells[int(np.flatnonzero(unread)[0])]
+    said = f"most of {layout['time']!r} cannot be read as times, such as {'a blank' if wrong is None else repr(wrong)}"
+    if "time" in layout.given:
+        raise InvalidAttempts(f'{said}; write times as {TIMES}, or leave them out with time=""')
+    names = {meaning: name for meaning, name in layout.names.items() if meaning != "time"}
+    return (
+        batches,
+        replace(layout, names=names),
+        (f"{said}; it is not used, and requests are in the order of the file",),
+    )
 
 
 class _Counted:

@@ -45,10 +45,15 @@ _NAMES_OF_ERRORS = _words(
 def means_an_error(column: str) -> bool:
     """Does a column of this name say what went wrong, so that nothing in it, or a zero, is a success?
 
+    Of one inside of another, as in a JSON object, the last part of the name says it.
+
     >>> means_an_error("Error_Message"), means_an_error("exit code"), means_an_error("status")
     (True, True, False)
+    >>> means_an_error("result.error")
+    True
     """
-    return _NO_PUNCTUATION.sub("", column.lower()) in _NAMES_OF_ERRORS
+    ways = (column, column.rpartition(".")[2])
+    return any(_NO_PUNCTUATION.sub("", name.lower()) in _NAMES_OF_ERRORS for name in ways)
 
 
 def is_no_error(text: str | None) -> bool:

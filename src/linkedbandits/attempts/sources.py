@@ -38,7 +38,7 @@ BATCH = 1 << 19
 LONGEST_ROW = 1 << 20
 """Bytes after which a quote that was opened will not be closed any more."""
 KEYS_FROM = 1000
-"""Lines of JSON that are asked for their keys."""
+"""Lines of JSON that are asked for their keys, and rows of any file for columns with nothing in them."""
 
 TORN = ("torn rows", "a row needs as many fields as the header, in UTF-8, and quotes that are closed")
 NO_JSON = ("torn rows", "every line has to be a JSON object, in UTF-8")
@@ -61,6 +61,8 @@ class Source(Protocol):
 
     where: str
     columns: tuple[str, ...]
+    blank: frozenset[str]
+    """Columns with nothing in them in the first rows."""
     tally: Tally
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
@@ -113,6 +115,7 @@ class OneAfterAnother:
         for number, source in enumerate(sources):
             source.tally = self.tally.of_file(number)
         self.columns = sources[0].columns
+        self.blank = frozenset.intersection(*(source.blank for source in sources))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Of each source in its turn; the lines of a file are told from those of others as a tally does it."""
@@ -145,6 +148,7 @@ class SeparatedText:
     columns: tuple[str, ...]
     header_lines: int
     """Up to the end of the header."""
+    blank: frozenset[str] = frozenset()
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
@@ -158,6 +162,7 @@ class SeparatedText:
                 lines += 1
                 if line.strip():
                     break
+            begin = [row.decode("utf-8", "replace") for row in islice(_lines_of(file), KEYS_FROM)]
         try:
             header = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -169,7 +174,8 @@ class SeparatedText:
             raise CannotRead(
                 f"cannot read the header of {where}: {error}; end lines with a line feed, with: tr '\\r' '\\n'"
             ) from error
-        return cls(path, where, by, tuple(name.strip() for name in names), lines)
+        columns = tuple(name.strip() for name in names)
+        return cls(path, where, by, columns, lines, _blank_in(begin, by, columns))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block; what a row needs of the next block waits for it."""
@@ -202,6 +208,15 @@ class SeparatedText:
         if lines.size:
             cells.columns = list(wanted)
             yield Batch(cells, lines)
+
+
+def _blank_in(lines: Sequence[str], separator: str, columns: tuple[str, ...]) -> frozenset[str]:
+    """Columns that have nothing in these lines, of which some may be torn."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=separator) if len(row) == len(columns)]
+    except csv.Error:
+        return frozenset()
+    return frozenset(name for place, name in enumerate(columns) if rows and not any(row[place].strip() for row in rows))
 
 
 def _lines_of(file: IO[bytes]) -> Iterator[bytes]:
@@ -383,16 +398,19 @@ class JsonLines:
     path: str | Path
     where: str
     columns: tuple[str, ...]
+    blank: frozenset[str] = frozenset()
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, path: str | Path, where: str) -> JsonLines:
         """Look at the keys of the first lines; a key that a line does not have is blank there."""
-        keys: dict[str, None] = {}
+        filled: dict[str, bool] = {}
         with read_errors(where), opened(path) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
-                keys.update(dict.fromkeys(_keys_of(_object_in(line) or {})))
-        return cls(path, where, tuple(keys))
+                found = _object_in(line) or {}
+                for key in _keys_of(found):
+                    filled[key] = filled.get(key, False) or _value_in(found, key) not in (None, "")
+        return cls(path, where, tuple(filled), frozenset(key for key, is_filled in filled.items() if not is_filled))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block, each up to its last whole line."""
@@ -497,6 +515,7 @@ class Table:
         self._frame = frame.lazy()
         self._types = self._frame.collect_schema()
         self.columns = tuple(self._types.names())
+        self.blank = _blank_columns(self._frame)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Some rows at a time."""
@@ -514,6 +533,16 @@ class Table:
             begin += BATCH
             if len(cells) < BATCH:
                 return
+
+
+def _blank_columns(frame: pl.LazyFrame) -> frozenset[str]:
+    import polars as pl
+
+    try:
+        begin = frame.head(KEYS_FROM).collect()
+    except pl.exceptions.PolarsError:  # it is said of the rows, where they are read
+        return frozenset()
+    return frozenset(column.name for column in begin if len(begin) and column.null_count() == len(begin))
 
 
 def as_text(name: str, kind: pl.DataType) -> pl.Expr:
