@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import linkedbandits as lb
 from linkedbandits.cli import verdict as module
 from linkedbandits.cli.verdict import about_how_many_rows, read_costs
 from linkedbandits.errors import InvalidParameter
-from tests.support.command_line import COMMAND, environment, refusal, run
+from tests.support.command_line import COMMAND, environment, refusal, run, run_in_its_own_process
 from tests.support.logs import HOSTILE, plays_of, text_of, write_log
 from tests.support.processes import catches
 from tools.waiting import SECONDS, killed_in_the_end, until
@@ -169,6 +170,17 @@ def test_standard_input(log, monkeypatch, tmp_path):
     Input.buffer = io.BytesIO(b"x,y\n1,2\n")
     assert refusal("verdict", "-").startswith("standard input has no column")
     assert "standard input is none" in refusal("verdict", "-", "--watch")
+
+
+def test_a_pipe_is_read_like_standard_input(log, tmp_path):
+    path, pipe = log(*CLEAR), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["cp", path, str(pipe)])
+    with killed_in_the_end(writer):
+        result = run_in_its_own_process("verdict", str(pipe))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == run("verdict", path).stdout.replace(f"{path}: ", f"{pipe}: ")
+    assert "--watch follows a file, and" in refusal("verdict", str(pipe), "--watch")
 
 
 def test_several_files_are_one_log(tmp_path, monkeypatch):

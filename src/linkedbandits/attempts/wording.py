@@ -43,9 +43,9 @@ ALWAYS_NEEDED = (
 def evidence_in_words(estimate: LogEstimate, report: Report) -> str:
     """What speaks against an option, in a word or a number."""
     if report.verdict is not None and estimate.option in (report.verdict.arm, *report.verdict.top):
-        return "best"
+        return "best" if report.proved else "answer"
     if not estimate.still_in:
-        return "out"
+        return "out" if report.verdict is None or report.proved else "dropped"
     if estimate.log10_evidence is None:
         return ""
     if estimate.log10_evidence < -2:

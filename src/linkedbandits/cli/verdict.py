@@ -388,6 +388,8 @@ def _as_a_file(file: str) -> Iterator[_File]:
         if file == "-":
             shutil.copyfileobj(sys.stdin.buffer, kept)
         else:
+            from linkedbandits.attempts.opening import read_errors
+
             with read_errors(file), path.open("rb") as pipe:
                 shutil.copyfileobj(pipe, kept)
         kept.flush()

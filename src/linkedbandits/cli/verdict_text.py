@@ -54,8 +54,6 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
     console.print(report.sentence, style="bold")
     if report.verdict is not None and report.verdict.contradicted:
         console.print(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.", style="bold red")
-    if report.verdict is not None and report.verdict.status != "confident":
-        console.print("The policy stopped without its guarantee.")
     _print_missing(console, report)
     _print_order(console, report)
     against = objections(report)
