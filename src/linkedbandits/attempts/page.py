@@ -202,8 +202,8 @@ def _alarm(report: Report, alarm: Alarm, class_: str) -> Markup:
 
 def _missing(report: Report) -> Markup:
     if report.verdict is not None and not report.proved:
-        said = "A guarantee: the policy stopped without one, and more of the log does not add it. Leave the policy out, or "
-        return _section("What is missing", _p(said + "choose one that is told delta."))
+        said = "A guarantee: the policy stopped without one, and a longer log does not add it."
+        return _section("What is missing", _p(f"{said} Leave the policy out, or choose one that is told delta."))
     if report.verdict is not None:
         said = "Nothing. On a longer log the verdict is the same."
         return _section("What is missing", _p(said + (" But see the alarms." if objections(report) else "")))
