@@ -7,6 +7,7 @@ import io
 import json
 import random
 from contextlib import closing
+from itertools import takewhile
 
 import polars as pl
 import pytest
@@ -234,6 +235,9 @@ def test_an_exported_log_says_what_is_no_arm(store):
         (["east", None], None, "other"),
         (["east"], "east", None),
     ]
+    orders = [(tuple(takewhile(lambda arm: arm is not None, each["arms"])), each["hit"]) for each in found]
+    again = lb.Attempts.from_plays([(order, hit if hit in order else None) for order, hit in orders if order])
+    assert again.plays() == [(("east",), None), (("east",), "east")]
     table = pl.read_parquet(io.BytesIO(journal_parquet(store, record.id)))
     assert table["arms"].to_list() == ['[null, "east"]', '["east", null]', '["east"]']
 
