@@ -64,7 +64,7 @@ def test_a_verdict_that_an_alarm_speaks_against_is_status_4_with_the_remedy(log)
     assert (result.returncode, result.stderr) == (4, "")
     assert "Alarm Since" not in result.stdout
     assert "works less often" in words(result)
-    assert "Use the part of the log since then" in words(result)
+    assert "Use the part of the log behind the request at which it was noticed" in words(result)
 
 
 def test_options_that_fail_together_are_no_matter_unless_all_attempts_are_read(log):
@@ -387,7 +387,9 @@ def test_an_alarm_is_told_when_it_comes_up_and_the_end_is_status_4(tmp_path, wat
     result = watched(path, text_of(plays[150:], begin=150, header=False), more, arguments=report)
     assert result.returncode == 4
     events, _, report = result.stdout.partition("\n\n")
-    assert re.search(r"^Alarm, after [\d,]+ requests: Since request [\d,]+ 'a' works less often", events, re.MULTILINE)
+    assert re.search(
+        r"^Alarm, after [\d,]+ requests: Since request [\d,]+ \([^)]+ UTC\) 'a' works less often", events, re.MULTILINE
+    )
     assert "b works most often" in report
     assert "decided, but with an alarm" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
@@ -407,7 +409,7 @@ def test_a_watch_may_go_on_for_alarms_and_ends_with_ctrl_c(tmp_path, watched):
     )
     said, _, after = result.stdout.partition("The watch goes on, for alarms; Ctrl-C ends it.\n")
     assert said.count("a works most often") == 1
-    assert re.match(r"Alarm, after 1,500 requests: Since request \d+ 'a' works less often", after)
+    assert re.match(r"Alarm, after 1,500 requests: Since request \d+ \([^)]+ UTC\) 'a' works less often", after)
     assert "There is a verdict" not in after
 
 
@@ -472,3 +474,14 @@ def test_the_page_does_not_take_the_place_of_the_log(tmp_path):
 def test_what_cannot_be_read_leaves_no_page(tmp_path):
     refusal("verdict", str(tmp_path / "nowhere.csv"), "--report", str(tmp_path / "page.html"))
     assert not (tmp_path / "page.html").exists()
+
+
+def test_since_reads_from_a_request_or_a_time_on(log):
+    path = log(*CLEAR)
+    whole, _ = data_of(path)
+    part, status = data_of(path, "--since", "300")
+    assert (part["requests"], status) == (600, 0)
+    assert part["noticed"][0].startswith("Read from request 300 on, of 900")
+    assert whole["requests"] == 900
+    assert "no requests since 900" in refusal("verdict", path, "--since", "900")
+    assert "neither a number of a request nor a time" in refusal("verdict", path, "--since", "yesterday")

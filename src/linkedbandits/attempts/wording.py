@@ -7,15 +7,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.alarms import EARLIEST, Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.report import LogEstimate, Report, in_words
 from linkedbandits.attempts.set_aside import SetAside
-
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
-"""Times before that are no dates, but count from something else."""
 
 READ: dict[Which, str] = {
     "first": "the first attempt of each request, which is a sample of its option's mean whatever depends on what",

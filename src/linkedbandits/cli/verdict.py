@@ -101,6 +101,14 @@ def verdict(
     alpha: Annotated[
         float, typer.Option(help="The probability of any alarm, ever, if there is no reason for one.")
     ] = 0.01,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="Read from there on: a time, 2024-05-01T13:30:00Z, or the number of a request. Chosen by what "
+            "happened, it takes the guarantee away; behind the request at which an alarm was noticed it does not.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with pictures: out.html", show_default=False)
     ] = None,
@@ -175,6 +183,7 @@ def verdict(
         policy=policy,
         costs=costs,
         alpha=alpha,
+        since=since,
         page=report,
         as_json=as_json,
     )
@@ -245,6 +254,7 @@ class _Looking:
     policy: str | None
     costs: str | None
     alpha: float
+    since: str | None
     page: Path | None
     as_json: bool
 
@@ -273,6 +283,8 @@ class _Looking:
 
     def judge(self, log: Attempts, name: str, rows: int) -> _Look:
         """What a log says."""
+        if self.since is not None:
+            log = log.since(self.since)
         report = log.verdict(
             self._policy(),
             delta=self.delta,
