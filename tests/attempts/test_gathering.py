@@ -65,3 +65,8 @@ def test_a_few_times_that_are_none_cost_their_rows_alone():
 def test_a_column_of_times_that_was_named_has_to_be_one():
     with pytest.raises(InvalidAttempts, match=r"such as '1/5/24'; write times as 2024-05-01 .*, or .* with time=\"\""):
         gather(source_of(timed("1/5/24", "1/5/24"), TIMED), {"time": "time"})
+
+
+def test_unknown_outcomes_that_are_too_many_are_named_with_their_lines():
+    with pytest.raises(InvalidAttempts, match=r"21 of 121 rows .*unknown outcome 'hm', first in line 101\)"):
+        gather(source_of(rows_with(100, 21), ["request", "option", "outcome"]), {})

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_in_all, source_of
-from linkedbandits.errors import InvalidAttempts, MissingExtra
+from linkedbandits.errors import CannotRead, InvalidAttempts, MissingExtra
 
 ROWS = [(1, "a", False), (1, "b", True), (2, "b", True)]
 NAMES = ["request", "option", "ok"]
@@ -179,3 +179,11 @@ def test_columns_with_nothing_in_them_are_known(tmp_path):
     assert [source_in(path).blank for path in (text, lines, table)] == [{"b"}, {"in.b"}, {"b"}]
     assert source_in_all([text, lines]).blank == set()
     assert source_of([{"a": 1, "b": None}]).blank == {"b"}
+
+
+def test_binary_files_are_called_that(tmp_path):
+    path = tmp_path / "log"
+    for content in (b"\x1c" * 100, b"a,b\n\0"):
+        path.write_bytes(content)
+        with pytest.raises(CannotRead, match="which is binary and no text"):
+            source_in(path)

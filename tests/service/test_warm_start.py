@@ -143,6 +143,13 @@ def test_options_that_are_no_arms_are_left_out_if_so_asked(service):
     assert answer.json()["log"]["samples"] == 1
 
 
+@pytest.mark.parametrize("about", [{"log_attempts": "all"}, {"log_others": "ignore"}, {"log_independent": True}])
+def test_what_is_said_of_a_log_that_is_not_there_is_refused(service, about):
+    answer = service.http.post("/v1/experiments", json=body(log=None, **about))
+    assert answer.status_code == 422
+    assert f"{next(iter(about))} is about a log, and there is none" in answer.text
+
+
 def test_a_log_that_is_too_large_is_refused_with_a_remedy(service):
     made = [(ARMS, None)] * (LARGEST_BODY // 20)
     with Client(service.url) as client, pytest.raises(lb.RequestTooLarge, match="or the last part of a log"):

@@ -14,7 +14,7 @@ from linkedbandits.attempts.cells import Labels, times, trimmed
 from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
-from linkedbandits.attempts.sources import Batch, Source
+from linkedbandits.attempts.sources import Batch, JsonLines, Source
 from linkedbandits.errors import InvalidAttempts
 
 Progress = Callable[[int], None]
@@ -31,7 +31,7 @@ def gather(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
-    layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where, source.blank)
+    layout = _layout_of(source, columns)
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     rows, layout, left_out = _with_times_that_can_be_read(source.batches(list(layout.names.values())), layout)
@@ -47,6 +47,19 @@ def gather(
         "columns": layout.pairs,
         "noticed": (*left_out, *map(str, noticed.all()), *labels.noticed()),
     }
+
+
+def _layout_of(source: Source, columns: ColumnNames) -> Layout:
+    """Which column is which; where that cannot be seen, and rows have attempts inside of them, how to get them out."""
+    try:
+        return layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where, source.blank)
+    except InvalidAttempts as error:
+        if not isinstance(source, JsonLines) or source.objects_in is None:
+            raise
+        raise InvalidAttempts(
+            f"{error}. Each row has a list of objects in {source.objects_in!r}: write a line for each of them, with: "
+            f"jq -c '.{source.objects_in}[] + del(.{source.objects_in})'"
+        ) from error
 
 
 def _with_times_that_can_be_read(
@@ -97,7 +110,7 @@ def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
     strange = [found for found in tally.all() if "unknown outcome" in found.what]
     unknown = sum(found.rows for found in strange)
     if unknown > max(FEW_ROWS, MISLEADING * rows):
-        words = "; ".join(found.what for found in strange)
+        words = "; ".join(f"{found.what}, first in line {found.lines[0]:,}" for found in strange)
         raise InvalidAttempts(
             f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them "
             "options look better or worse than they are; write success or failure, 1 or 0, or a status"

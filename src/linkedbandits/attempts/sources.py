@@ -43,6 +43,8 @@ KEYS_FROM = 1000
 TORN = ("torn rows", "a row needs as many fields as the header, in UTF-8, and quotes that are closed")
 NO_JSON = ("torn rows", "every line has to be a JSON object, in UTF-8")
 SEPARATORS = ",\t;|"
+NO_TEXT = bytes(sorted(set(range(32)) - set(b"\t\n\v\f\r\x1b")))
+"""Bytes that text has next to none of."""
 NEWLINE, RETURN, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
 Bytes = npt.NDArray[np.uint8]
@@ -84,10 +86,10 @@ def source_in(path: str | Path, separator: str | None = None) -> Source:
     start = start.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not start:
         raise InvalidAttempts(f"{where} is empty; give a header, and a row for each attempt or each request")
-    if b"\0" in start:
+    if b"\0" in start or 100 * (len(start) - len(start.translate(None, NO_TEXT))) > len(start):
         raise CannotRead(
-            f"cannot read {where}, which is no text in UTF-8 or UTF-16; give CSV, TSV, JSON lines or Parquet, or "
-            "one of them with gzip around it"
+            f"cannot read {where}, which is binary and no text in UTF-8 or UTF-16; give CSV, TSV, JSON lines or "
+            "Parquet, or one of them with gzip around it"
         )
     if start[:1] == b"[":
         raise CannotRead(f"cannot read {where}, one JSON value; write an object a line, with: jq -c '.[]'")
@@ -399,18 +401,25 @@ class JsonLines:
     where: str
     columns: tuple[str, ...]
     blank: frozenset[str] = frozenset()
+    objects_in: str | None = None
+    """A key of the objects that has a list of objects in it."""
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, path: str | Path, where: str) -> JsonLines:
         """Look at the keys of the first lines; a key that a line does not have is blank there."""
         filled: dict[str, bool] = {}
+        objects_in = None
         with read_errors(where), opened(path) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
                 found = _object_in(line) or {}
                 for key in _keys_of(found):
-                    filled[key] = filled.get(key, False) or _value_in(found, key) not in (None, "")
-        return cls(path, where, tuple(filled), frozenset(key for key, is_filled in filled.items() if not is_filled))
+                    value = _value_in(found, key)
+                    filled[key] = filled.get(key, False) or value not in (None, "")
+                    if isinstance(value, list) and value and isinstance(value[0], dict):
+                        objects_in = key
+        blank = frozenset(key for key, is_filled in filled.items() if not is_filled)
+        return cls(path, where, tuple(filled), blank, objects_in)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block, each up to its last whole line."""
