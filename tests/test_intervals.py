@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from linkedbandits.intervals import anytime_interval, share_interval
+from linkedbandits.intervals import anytime_interval, anytime_intervals, share_interval
 
 
 @pytest.mark.parametrize(("count", "total"), [(0, 10), (1, 10), (5, 10), (10, 10), (3, 1000), (999, 1000)])
@@ -61,3 +61,13 @@ def test_limits_are_where_the_likelihood_is_a_twentieth_of_its_average(successes
             average = betaln(successes + 1, samples - successes + 1)
             assert average - likelihood == pytest.approx(math.log(20), rel=2e-3)
     assert low <= successes / samples <= high
+
+
+def test_many_limits_at_once_are_those_of_each():
+    samples = np.array([0, 1, 7, 7, 7, 10**9, 10**9])
+    successes = np.array([0, 1, 0, 3, 7, 1, 10**9 - 1])
+    low, high = anytime_intervals(successes, samples)
+    each = [anytime_interval(int(won), int(seen)) for won, seen in zip(successes, samples, strict=True)]
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == each
+    assert low[5] == pytest.approx(1 - high[6], rel=1e-6)
+    assert (low <= high).all()

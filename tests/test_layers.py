@@ -17,9 +17,9 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 LAYERS = {
     "linkedbandits": (
-        "errors version signals intervals",
+        "errors version signals",
         "model workers assumptions extras",
-        "checks streams",
+        "checks streams intervals",
         "scenarios world stopping",
         "linkage joint_worlds",
         "policy runs",

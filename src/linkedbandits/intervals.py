@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+
+FARTHEST = 700.0
+"""Logarithm of odds beyond which a mean is 0 or 1 in a float."""
+HALVINGS = 64
+"""Of an interval of such logarithms, until it is as short as it gets in a float."""
+
 
 def share_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Two-sided limits for a probability, from ``count`` of ``total``, never too narrow (Clopper and Pearson).
@@ -33,18 +42,38 @@ def anytime_interval(successes: int, samples: int, confidence: float = 0.95) -> 
     >>> anytime_interval(0, 0)
     (0.0, 1.0)
     """
-    from scipy.optimize import brentq  # take long to load, and a simulation does without
-    from scipy.special import betaln, xlog1py, xlogy
+    low, high = anytime_intervals(np.array([successes]), np.array([samples]), confidence)
+    return float(low[0]), float(high[0])
 
-    if samples == 0:
-        return 0.0, 1.0
+
+def anytime_intervals(
+    successes: IntArray, samples: IntArray, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """The same for many means at once; everything is possible for one without samples.
+
+    >>> low, high = anytime_intervals(np.array([0, 50]), np.array([0, 100]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.345], [1.0, 0.655])
+    """
+    from scipy.special import betaln  # takes long to load, and a simulation does without
+
     failures = samples - successes
-    average = float(betaln(successes + 1, failures + 1))
+    average = betaln(successes + 1.0, failures + 1.0) + math.log(1 - confidence)
 
-    def beyond(mean: float) -> float:
-        return average - float(xlogy(successes, mean) + xlog1py(failures, -mean)) + math.log(1 - confidence)
+    def beyond(logit: FloatArray) -> BoolArray:
+        """Is the likelihood so small there?"""
+        likelihood = -successes * np.logaddexp(0.0, -logit) - failures * np.logaddexp(0.0, logit)
+        return np.asarray(likelihood < average)
 
-    seen = successes / samples
-    low = 0.0 if successes == 0 else float(brentq(beyond, 1e-300, seen, xtol=1e-300))
-    high = 1.0 if failures == 0 else float(brentq(beyond, seen, 1 - 1e-16, xtol=1e-300))
-    return low, high
+    with np.errstate(divide="ignore"):
+        odds = np.log(np.where(samples > 0, successes, 1)) - np.log(np.where(samples > 0, failures, 1))
+    limits = []
+    for end in (-FARTHEST, FARTHEST):
+        outside, inside = np.full(samples.shape, end), np.clip(odds, -FARTHEST, FARTHEST)
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            is_beyond = beyond(middle)
+            outside, inside = np.where(is_beyond, middle, outside), np.where(is_beyond, inside, middle)
+        limits.append(1 / (1 + np.exp(-outside)))
+    low, high = limits
+    return np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 
 from linkedbandits.attempts import Attempts
-from linkedbandits.attempts.alarms import REMEDIES, Rate, level, offsets, unchecked, watch
+from linkedbandits.attempts.alarms import REMEDIES, Rate, level, numbered, offsets, unchecked, watch
 from linkedbandits.attempts.courses import KINDS, courses
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.joint_worlds import SharedDifficulty
@@ -112,8 +112,16 @@ def test_a_drop_is_told_in_plain_words():
     assert alarm.before.successes + alarm.after.successes == log.success[log.first][first].sum()
     expected = f"Since request {alarm.since:,} 'stripe' works less often: {alarm.after.mean:.2f} instead of "
     assert alarm.sentence == f"{expected}{alarm.before.mean:.2f}."
-    assert "part of the log since" in alarm.remedy
+    assert "part of the log behind the request at which it was noticed" in alarm.remedy
     assert str(alarm) == f"{alarm.sentence} {alarm.remedy}"
+
+
+def test_a_request_has_its_time_where_the_log_has_times():
+    log = log_with((MEANS, 3))
+    assert numbered(log, 2) == "2"
+    assert numbered(replace(log, time=np.arange(3.0)), 2) == "2"
+    dated = replace(log, time=1714521600.0 + np.arange(3))
+    assert numbered(dated, 2) == "2 (2024-05-01 00:00:02 UTC)"
 
 
 def test_dependence_is_told_in_plain_words():

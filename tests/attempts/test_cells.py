@@ -101,6 +101,11 @@ def test_times_without_seconds_and_of_web_servers():
     np.testing.assert_allclose(found, expected)
 
 
+def test_times_in_the_compact_form_of_iso_8601():
+    cells = pl.Series(["20240501T000002Z", "20240501T020002.5+0200", "20240501T000002", "20240501 000002"])
+    assert times(cells).tolist() == [1714521602.0, 1714521602.5, 1714521602.0, 1714521602.0]
+
+
 def test_a_time_does_not_depend_on_those_beside_it():
     cells = ["2024-05-17", "17/May/2024:12:30:15 +0200", "2024/05/17", "12", "1715941815250", "2024-05-17T10:00:00Z"]
     alone = [times(text(cell))[0] for cell in cells]

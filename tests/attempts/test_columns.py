@@ -135,3 +135,11 @@ def test_an_id_is_the_request_and_what_does_not_matter_is_left_out_where_two_cou
         "outcome": "status",
         "time": "time_local",
     }
+
+
+def test_a_column_with_nothing_in_it_is_not_the_option_unless_it_is_given():
+    columns = ["request", "provider", "model", "ok"]
+    assert layout_of(columns, {}, "log", {"model"})["option"] == "provider"
+    assert layout_of(columns, {"option": "model"}, "log", {"model"})["option"] == "model"
+    with pytest.raises(InvalidAttempts, match="2 columns that could be the option"):
+        layout_of(columns, {}, "log", {"ok"})

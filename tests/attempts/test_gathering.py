@@ -87,3 +87,41 @@ def test_words_for_blanks_that_mean_nothing():
         Attempts.from_rows(ATTEMPTS, columns=["request", "option", "status"], blank="x")
     with pytest.raises(InvalidParameter, match="says which option worked, with nothing for none; leave it out"):
         Attempts.from_rows([("a>b", "a")], columns=["order", "hit"], blank="failure")
+
+
+TIMED = ["request", "option", "outcome", "time"]
+
+
+def timed(*times):
+    return [(number, "ab"[number % 2], 1, time) for number, time in enumerate(times)]
+
+
+@pytest.mark.parametrize("wrong", ["01/05/2024 00:00:02", "May 01 00:00:02", "01.05.2024 00:00:02", None])
+@pytest.mark.filterwarnings("error")
+def test_a_guessed_column_of_times_that_are_none_is_left_out_and_said(wrong):
+    found = gather(source_of(timed("2024-05-01 00:00", wrong, wrong), TIMED), {})
+    assert found["request"].size == 3
+    assert found["time"] is None
+    assert "time" not in dict(found["columns"])
+    shown = "a blank" if wrong is None else repr(wrong)
+    assert found["noticed"] == (
+        f"most of 'time' cannot be read as times, such as {shown}; it is not used, and requests are in the order of "
+        "the file",
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_few_times_that_are_none_cost_their_rows_alone():
+    found = gather(source_of(timed("2024-05-01 00:00", "2024-05-01 00:01", "soon", "soon"), TIMED), {})
+    assert found["request"].size == 2
+    assert found["time"].tolist() == [1714521600.0, 1714521660.0]
+
+
+def test_a_column_of_times_that_was_named_has_to_be_one():
+    with pytest.raises(InvalidAttempts, match=r"such as '1/5/24'; write times as 2024-05-01 .*, or .* with time=\"\""):
+        gather(source_of(timed("1/5/24", "1/5/24"), TIMED), {"time": "time"})
+
+
+def test_unknown_outcomes_that_are_too_many_are_named_with_their_lines():
+    with pytest.raises(InvalidAttempts, match=r"21 of 121 rows .*unknown outcome 'hm', first in line 101\)"):
+        gather(source_of(rows_with(100, 21), ["request", "option", "outcome"]), {})

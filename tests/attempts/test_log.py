@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,3 +129,44 @@ def test_an_option_is_found_by_its_name():
 def test_what_is_no_list_of_plays_is_refused_with_a_remedy(plays, said):
     with pytest.raises(InvalidAttempts, match=said):
         Attempts.from_plays(plays)
+
+
+def timed():
+    log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None), (("b",), "b")])
+    times = 1714521600.0 + 60 * np.arange(4)
+    return replace(log, time=times, cost=np.arange(6.0))
+
+
+@pytest.mark.parametrize(
+    "begin", [2, "2", "2024-05-01T00:01:30Z", "2024-05-01 00:02", 1714521700, datetime(2024, 5, 1, 0, 2, tzinfo=UTC)]
+)
+def test_a_log_is_read_from_a_request_or_a_time_on(begin):
+    later = timed().since(begin)
+    assert later.plays() == timed().plays()[2:]
+    assert later.cost.tolist() == [3.0, 4.0, 5.0]
+    assert later.time.tolist() == [1714521720.0, 1714521780.0]
+    assert later.noticed == ("Read from request 2 on, of 4; from there on they are numbered anew, from 0",)
+
+
+def test_the_whole_log_is_as_it_was():
+    log = timed()
+    assert log.since(0) is log
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (4, "no requests since 4; it has 4"),
+        ("2025-01-01", "no requests since 2025-01-01"),
+        ("soon", "neither a number of a request nor a time"),
+        (-1, "no number of a request"),
+        (1.5, "no number of a request"),
+        (float("nan"), "neither"),
+        (True, "neither"),
+    ],
+)
+def test_a_beginning_that_is_none_is_refused(begin, said):
+    with pytest.raises(InvalidAttempts, match=said):
+        timed().since(begin)
+    with pytest.raises(InvalidAttempts, match="has no times"):
+        replace(timed(), time=None).since("2024-05-01")

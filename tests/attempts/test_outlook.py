@@ -47,6 +47,21 @@ def test_where_options_tie_no_end_may_be_in_sight():
     assert "No end is in sight" in report.sentence
 
 
+def test_options_that_always_work_tie_however_many_samples_each_has():
+    plays = [((option,), option) for option, times in (("a", 982), ("b", 1019), ("c", 999)) for _ in range(times)]
+    report = lb.Attempts.from_plays(plays).verdict()
+    assert [(each.option, each.samples) for each in report.missing] == [("a", None), ("b", None), ("c", None)]
+    assert report.sentence.endswith(
+        "a, b and c lead together. No end is in sight: the best options are too close together."
+    )
+
+
+def test_where_no_end_is_in_sight_the_options_that_tie_are_missing():
+    plays = [((option,), option) for option in "ab"] * 200 + [(("c",), "c"), (("c",), None)] * 100 + [(("d",), None)]
+    report = lb.Attempts.from_plays(plays).verdict()
+    assert [(each.option, each.samples) for each in report.missing] == [("a", None), ("b", None)]
+
+
 def test_times_of_the_log_say_how_long_it_takes():
     log = made([0.5, 0.45], 100, 3)
     timed = lb.Attempts(log.options, log.request, log.option, log.success, log.second, np.arange(100) * 60.0)

@@ -188,3 +188,11 @@ def test_every_shape_of_log_makes_a_page(log, which):
     page = page_of(log.verdict(attempts=which), MADE)
     assert {"h1", "svg"} <= names_of(page)
     assert "nan" not in words_of(page).split()
+
+
+def test_an_answer_without_a_guarantee_is_not_called_a_verdict():
+    page = words_of(page_of(log_of([0.9, 0.5, 0.3], 900).verdict(lb.UniformSampling(samples=50)), MADE))
+    assert "the answer of the policy, without a guarantee" in page
+    assert "A guarantee: the policy stopped without one" in page
+    assert "The answer is from the first attempt" in page
+    assert "decided" not in page

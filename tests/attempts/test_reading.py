@@ -729,3 +729,21 @@ def test_what_nginx_writes(read):
     assert log.seconds.tolist() == [0.1, 0.2, 0.3, 0.5, 0.4]
     assert aside(log) == {"no order": (1, (4,))}
     assert dict(log.columns)["outcome"] == "upstream_status"
+
+
+def test_an_error_inside_of_an_object_is_read_like_any_other(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        '{"id": "1", "up": {"provider": "a", "model": null}, "result": {"error": "Timeout"}}\n'
+        '{"id": "1", "up": {"provider": "b", "model": null}, "result": {"error": null}}\n'
+    )
+    log = read_attempts(path, request="id")
+    assert log.columns == (("request", "id"), ("option", "up.provider"), ("outcome", "result.error"))
+    assert log.success.tolist() == [False, True]
+
+
+def test_lists_of_objects_get_a_hint_how_to_flatten_them(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"id": 1, "attempts": [{"provider": "a", "ok": true}]}\n')
+    with pytest.raises(InvalidAttempts, match=r"list of objects in 'attempts': .* jq -c '.attempts\[\] \+ del"):
+        read_attempts(path)

@@ -214,3 +214,15 @@ def test_the_two_tests_share_delta(costs, monkeypatch):
     shuffled([0.5, 0.6], 40, seed=1).verdict(delta=0.04, costs=costs)
     assert len(spent) == (1 if costs else 2)
     assert sum(spent) == pytest.approx(0.04)
+
+
+def test_an_answer_without_a_guarantee_is_called_that():
+    log = lb.Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a")] * 200)
+    report = log.verdict(lb.UniformSampling(samples=50))
+    assert not report.proved
+    assert report.sentence == (
+        "a is the answer of the policy, without a guarantee (it stopped after 100 of 400 requests)."
+    )
+    assert report.order.settled == 0
+    assert report.to_json()["sentence"] == report.sentence
+    assert log.verdict().proved

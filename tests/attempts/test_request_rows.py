@@ -78,6 +78,7 @@ def test_options_are_numbered_as_they_turn_up_in_the_rows():
         ("a, b", "502, 200", Play((0, 1), True, 1, (0, 1), 2)),
         ("a, b", "502, 504", Play((0, 1), False, 1, (0, 1), 2)),
         ("a", "503 Service Unavailable, again", Play((0,), False, -1, (0,), 1)),
+        ("a", "502, 200", Play(why_not=OTHER_LENGTH)),
         ("a", "[200]", Play((0,), True, -1, (0,), 1)),
         ("a, b", "true", Play((0, 1), True, 1, (0, 1), 2)),
         ("a, b", "timed out", Play((0, 1), False, 1, (0, 1), 2)),

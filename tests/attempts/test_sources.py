@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts, read_attempts
-from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_of
-from linkedbandits.errors import InvalidAttempts, MissingExtra
+from linkedbandits.attempts.sources import cut_into_rows, parsed, source_in, source_in_all, source_of
+from linkedbandits.errors import CannotRead, InvalidAttempts, MissingExtra
 
 ROWS = [(1, "a", False), (1, "b", True), (2, "b", True)]
 NAMES = ["request", "option", "ok"]
@@ -178,3 +178,21 @@ def test_a_header_that_comes_again_is_no_row(tmp_path):
     assert log.options == ("a", "option")
     assert (log.requests, log.rows, log.set_aside) == (3, 5, ())
     assert log.noticed[0].startswith("lines with the header again: 2 rows, first in line 3;")
+
+
+def test_columns_with_nothing_in_them_are_known(tmp_path):
+    text, lines, table = tmp_path / "log.csv", tmp_path / "log.jsonl", tmp_path / "log.parquet"
+    text.write_text("a,b,c\n1,,x\n2, ,\n3,torn\n")
+    lines.write_text('{"a": 1, "in": {"b": null}}\n{"a": null, "in": {"b": null, "c": "x"}}\n')
+    pl.DataFrame({"a": [1, None], "b": pl.Series([None, None], dtype=pl.String)}).write_parquet(table)
+    assert [source_in(path).blank for path in (text, lines, table)] == [{"b"}, {"in.b"}, {"b"}]
+    assert source_in_all([text, lines]).blank == set()
+    assert source_of([{"a": 1, "b": None}]).blank == {"b"}
+
+
+def test_binary_files_are_called_that(tmp_path):
+    path = tmp_path / "log"
+    for content in (b"\x1c" * 100, b"a,b\n\0"):
+        path.write_bytes(content)
+        with pytest.raises(CannotRead, match="which is binary and no text"):
+            source_in(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import linkedbandits as lb
 from linkedbandits.cli import verdict as module
 from linkedbandits.cli.verdict import about_how_many_rows, read_costs
 from linkedbandits.errors import InvalidParameter
-from tests.support.command_line import COMMAND, environment, refusal, run
+from tests.support.command_line import COMMAND, environment, refusal, run, run_in_its_own_process
 from tests.support.logs import HOSTILE, plays_of, text_of, write_log
 from tests.support.processes import catches
 from tools.waiting import SECONDS, killed_in_the_end, until
@@ -63,7 +64,7 @@ def test_a_verdict_that_an_alarm_speaks_against_is_status_4_with_the_remedy(log)
     assert (result.returncode, result.stderr) == (4, "")
     assert "Alarm Since" not in result.stdout
     assert "works less often" in words(result)
-    assert "Use the part of the log since then" in words(result)
+    assert "Use the part of the log behind the request at which it was noticed" in words(result)
 
 
 def test_options_that_fail_together_are_no_matter_unless_all_attempts_are_read(log):
@@ -170,6 +171,17 @@ def test_standard_input(log, monkeypatch, tmp_path):
     Input.buffer = io.BytesIO(b"x,y\n1,2\n")
     assert refusal("verdict", "-").startswith("standard input has no column")
     assert "standard input is none" in refusal("verdict", "-", "--watch")
+
+
+def test_a_pipe_is_read_like_standard_input(log, tmp_path):
+    path, pipe = log(*CLEAR), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["cp", path, str(pipe)])
+    with killed_in_the_end(writer):
+        result = run_in_its_own_process("verdict", str(pipe))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == run("verdict", path).stdout.replace(f"{path}: ", f"{pipe}: ")
+    assert "--watch follows a file, and" in refusal("verdict", str(pipe), "--watch")
 
 
 def test_several_files_are_one_log(tmp_path, monkeypatch):
@@ -388,7 +400,9 @@ def test_an_alarm_is_told_when_it_comes_up_and_the_end_is_status_4(tmp_path, wat
     result = watched(path, text_of(plays[150:], begin=150, header=False), more, arguments=report)
     assert result.returncode == 4
     events, _, report = result.stdout.partition("\n\n")
-    assert re.search(r"^Alarm, after [\d,]+ requests: Since request [\d,]+ 'a' works less often", events, re.MULTILINE)
+    assert re.search(
+        r"^Alarm, after [\d,]+ requests: Since request [\d,]+ \([^)]+ UTC\) 'a' works less often", events, re.MULTILINE
+    )
     assert "b works most often" in report
     assert "decided, but with an alarm" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
@@ -408,7 +422,7 @@ def test_a_watch_may_go_on_for_alarms_and_ends_with_ctrl_c(tmp_path, watched):
     )
     said, _, after = result.stdout.partition("The watch goes on, for alarms; Ctrl-C ends it.\n")
     assert said.count("a works most often") == 1
-    assert re.match(r"Alarm, after 1,500 requests: Since request \d+ 'a' works less often", after)
+    assert re.match(r"Alarm, after 1,500 requests: Since request \d+ \([^)]+ UTC\) 'a' works less often", after)
     assert "There is a verdict" not in after
 
 
@@ -473,3 +487,14 @@ def test_the_page_does_not_take_the_place_of_the_log(tmp_path):
 def test_what_cannot_be_read_leaves_no_page(tmp_path):
     refusal("verdict", str(tmp_path / "nowhere.csv"), "--report", str(tmp_path / "page.html"))
     assert not (tmp_path / "page.html").exists()
+
+
+def test_since_reads_from_a_request_or_a_time_on(log):
+    path = log(*CLEAR)
+    whole, _ = data_of(path)
+    part, status = data_of(path, "--since", "300")
+    assert (part["requests"], status) == (600, 0)
+    assert part["noticed"][0].startswith("Read from request 300 on, of 900")
+    assert whole["requests"] == 900
+    assert "no requests since 900" in refusal("verdict", path, "--since", "900")
+    assert "neither a number of a request nor a time" in refusal("verdict", path, "--since", "yesterday")

@@ -6,20 +6,19 @@ import dataclasses
 import math
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.intervals import share_interval
+from linkedbandits.intervals import anytime_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.policy import Goal
 from linkedbandits.service.http.sent import GoalView
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
-from linkedbandits.service.view import history_rows, read_standing, share_limits, summary_of, upgrade_sentence, view_of
+from linkedbandits.service.view import history_rows, read_standing, summary_of, upgrade_sentence, view_of
 
 ARMS = ("north", "east", "south")
 
@@ -67,7 +66,7 @@ def test_where_arms_may_fail_together_a_view_has_first_tries_with_their_limits()
     for samples, successes, low, high in zip(
         arms["samples"], arms["successes"], arms["low"], arms["high"], strict=True
     ):
-        assert (low, high) == pytest.approx(share_interval(successes, samples, 0.95), abs=1e-9)
+        assert (low, high) == anytime_interval(successes, samples)
     independent = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage="free")
     assert not view_of(read_standing(host(independent, linkage="free")), Outlook(None, None))["only_first_tries"]
 
@@ -142,17 +141,14 @@ def test_policies_without_evidence_have_none():
     assert view["goal"]["delta"] is None
 
 
-@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1, max_size=8))
-def test_limits_are_those_of_the_library_and_contain_the_mean(counts):
-    samples = np.array([max(pair) for pair in counts])
-    successes = np.array([min(pair) for pair in counts])
-    low, high = share_limits(samples, successes)
-    for index, (seen, won) in enumerate(zip(samples.tolist(), successes.tolist(), strict=True)):
-        if seen == 0:
-            assert (low[index], high[index]) == (0.0, 1.0)
-        else:
-            assert (low[index], high[index]) == pytest.approx(share_interval(won, seen), abs=1e-12)
-            assert low[index] <= won / seen <= high[index]
+def test_limits_are_those_that_hold_at_all_times_together():
+    exp = lb.Experiment(ARMS, lb.UniformSampling(samples=50))
+    for number, play in enumerate(exp.ask() for _ in range(40)):
+        exp.tell(play.id, None if number % 3 else play.arms[0])
+    arms = view_of(read_standing(host(exp)), Outlook())["arms"]
+    for index in range(len(ARMS)):
+        expected = anytime_interval(arms["successes"][index], arms["samples"][index])
+        assert (arms["low"][index], arms["high"][index]) == expected
 
 
 @given(st.integers(0, 300), st.integers(2, 50))

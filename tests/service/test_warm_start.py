@@ -7,6 +7,7 @@ import io
 import json
 import random
 from contextlib import closing
+from itertools import takewhile
 
 import polars as pl
 import pytest
@@ -142,6 +143,13 @@ def test_options_that_are_no_arms_are_left_out_if_so_asked(service):
     assert answer.json()["log"]["samples"] == 1
 
 
+@pytest.mark.parametrize("about", [{"log_attempts": "all"}, {"log_others": "ignore"}, {"log_independent": True}])
+def test_what_is_said_of_a_log_that_is_not_there_is_refused(service, about):
+    answer = service.http.post("/v1/experiments", json=body(log=None, **about))
+    assert answer.status_code == 422
+    assert f"{next(iter(about))} is about a log, and there is none" in answer.text
+
+
 def test_a_log_that_is_too_large_is_refused_with_a_remedy(service):
     made = [(ARMS, None)] * (LARGEST_BODY // 20)
     with Client(service.url) as client, pytest.raises(lb.RequestTooLarge, match="or the last part of a log"):
@@ -234,6 +242,9 @@ def test_an_exported_log_says_what_is_no_arm(store):
         (["east", None], None, "other"),
         (["east"], "east", None),
     ]
+    orders = [(tuple(takewhile(lambda arm: arm is not None, each["arms"])), each["hit"]) for each in found]
+    again = lb.Attempts.from_plays([(order, hit if hit in order else None) for order, hit in orders if order])
+    assert again.plays() == [(("east",), None), (("east",), "east")]
     table = pl.read_parquet(io.BytesIO(journal_parquet(store, record.id)))
     assert table["arms"].to_list() == ['[null, "east"]', '["east", null]', '["east"]']
 

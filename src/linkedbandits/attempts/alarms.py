@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -38,8 +39,8 @@ from linkedbandits.checks import check_probability
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 REMEDIES: dict[Kind, str] = {
-    "drift": "Use the part of the log since then, or a window that is short enough for means to stay; "
-    "a verdict from all of it is about no time in particular.",
+    "drift": "Use the part of the log behind the request at which it was noticed, or a window that "
+    "is short enough for means to stay; a verdict from all of it is about no time in particular.",
     "dependence": "Read first attempts only, or duels, which hold whatever depends on what; "
     "all attempts together are no samples of a mean here.",
     "position": "Look for what changes with the place in a chain: time-outs that shrink, retries, warm caches, "
@@ -49,6 +50,8 @@ REMEDIES: dict[Kind, str] = {
 }
 """What to do about an alarm."""
 
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
+"""Times before that are no dates, but count from something else."""
 MOST_DIGITS = 9
 SURELY_ENOUGH = 2000
 """With as many attempts of the one kind and the other, evidence can reach any level that is in use."""
@@ -153,6 +156,17 @@ def _described(log: AttemptLog, course: Course, needed: float, noticed: int) -> 
     )
 
 
+def numbered(log: AttemptLog, request: int) -> str:
+    """The number of a request, and its time where the log has that."""
+    at = float("nan") if log.time is None else float(log.time[request])
+    if not at >= EARLIEST:
+        return f"{request:,}"
+    try:
+        return f"{request:,} ({datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC)"
+    except (OverflowError, ValueError, OSError):
+        return f"{request:,}"
+
+
 def _rate(success: BoolArray) -> Rate:
     return Rate(int(success.sum()), int(success.size))
 
@@ -176,9 +190,11 @@ def _drift(option: OfOption) -> _Description:
     start = earlier[-1] if earlier else 0
     before, after = _rate(success[start:last]), _rate(success[last:])
     now, then = _both(after, before)
-    sentence = f"Since request {since:,} {_name(option)} works {_how(before, after)}: {now} instead of {then}"
+    begin = numbered(option.log, since)
+    sentence = f"Since request {begin} {_name(option)} works {_how(before, after)}: {now} instead of {then}"
     if earlier:
-        sentence += f"; it had changed before, at request {' and '.join(f'{request[cut]:,}' for cut in earlier)}"
+        places = " and ".join(numbered(option.log, int(request[cut])) for cut in earlier)
+        sentence += f"; it had changed before, at request {places}"
     return _Description(since, before, after, sentence + ".")
 
 

@@ -47,6 +47,7 @@ _TIME_FORMATS = (
     "%Y-%m-%d %H:%M",
     "%d/%b/%Y:%H:%M:%S %z",
     "%Y%m%d %H%M%S",
+    "%Y%m%d %H%M%S%.f%:z",
 )
 
 
@@ -268,8 +269,8 @@ def times(cells: pl.Series) -> Floats:
             numbers[large] = 0
     if not np.isnan(seconds).any():
         return seconds
-    text = cells.str.replace(r"^(\d{4}.\d\d.\d\d)T", "$1 ").str.replace(r"\s*(?:Z|UTC)$", "+00:00")
-    text = text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d):?(\d\d)$", "$1:$2")
+    text = cells.str.replace(r"^(\d{4}.\d\d.\d\d|\d{8})T", "$1 ").str.replace(r"\s*(?:Z|UTC)$", "+00:00")
+    text = text.str.replace(r"((?::\d\d|\d{6})(?:\.\d+)?[+-]\d\d):?(\d\d)$", "$1:$2")
     text = text.str.replace(r"^(\d{4})/(\d\d)/(\d\d)", "$1-$2-$3")
     text = pl.select(pl.when(text.str.len_chars() == 10).then(text + " 00:00").otherwise(text)).to_series()
     for form in _TIME_FORMATS:

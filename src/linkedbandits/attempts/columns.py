@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -101,10 +101,13 @@ UNIMPORTANT = ("cost", "seconds")
 """What no verdict depends on: of several columns that could be it none is taken, unless one is given."""
 
 
-def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: str) -> Layout:
+def layout_of(
+    columns: Sequence[str], given: Mapping[str, str | None], where: str, blank: Collection[str] = ()
+) -> Layout:
     """The layout of a log with these columns.
 
-    ``given`` names the column for a meaning; "" says that there is none, and None that it is to be guessed.
+    ``given`` names the column for a meaning; "" says that there is none, and None that it is to be guessed. Of the
+    ``blank`` ones none is the option, unless it is given.
 
     >>> layout_of(["Trace-ID", "Provider", "http_status", "note"], {}, "log.csv").names
     {'request': 'Trace-ID', 'option': 'Provider', 'outcome': 'http_status'}
@@ -123,7 +126,8 @@ def layout_of(columns: Sequence[str], given: Mapping[str, str | None], where: st
     taken = {name for meaning in (*needed, *beside) if (name := given.get(meaning))}
     names = {}
     for meaning in (*needed, *beside):
-        name = _column_for(meaning, [column for column in columns if column not in taken], given, where)
+        left_out = {*taken, *(blank if meaning == "option" else ())}
+        name = _column_for(meaning, [column for column in columns if column not in left_out], given, where)
         if name is not None:
             names[meaning] = name
             taken.add(name)

@@ -44,6 +44,6 @@ def standing(report: Report) -> Literal["decided", "doubted", "unproved", "not y
     """
     if report.verdict is None:
         return "not yet"
-    if report.verdict.status != "confident":
+    if not report.proved:
         return "unproved"
     return "doubted" if objections(report) or report.verdict.contradicted else "decided"

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, cast
 
+import numpy as np
+
 from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
-from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes
+from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes, times, trimmed
 from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.outcomes import means_an_error
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import Tally
-from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, Source
+from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, JsonLines, Source
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 NO_OUTCOME = "no outcome"
 
 Progress = Callable[[int], None]
 """Told now and then how many rows have been read."""
+
+TIMES = "2024-05-01 13:30:00, 2024-05-01T13:30:00Z, 20240501T133000Z, 01/May/2024:13:30:00 +0000, or seconds since 1970"
+"""Ways to write a time that can be read."""
 
 
 def gather(
@@ -31,7 +37,7 @@ def gather(
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
     if blank is not None and blank not in BLANKS:
         raise InvalidParameter(f"blank={blank!r} is unknown; choose {', '.join(BLANKS)}")
-    layout = layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where)
+    layout = _layout_of(source, columns)
     if blank is not None and layout.result != "outcome":
         raise InvalidParameter(
             f"blank={blank!r} is about outcomes, and {source.where} says which option worked, with nothing for none; "
@@ -40,7 +46,8 @@ def gather(
     outcomes = Outcomes(layout[layout.result], blank)
     labels = Labels(source.where, None if options is None else tuple(map(str, options)))
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
-    seen = _Counted(source.batches(list(layout.names.values())))
+    rows, layout, left_out = _with_times_that_can_be_read(source.batches(list(layout.names.values())), layout)
+    seen = _Counted(rows)
     noticed = source.noticed
     gathered = gather_rows(
         seen.batches(), layout, labels, outcomes, source.tally, noticed, progress or (lambda rows: None)
@@ -61,8 +68,51 @@ def gather(
         "set_aside": source.tally.all(),
         "columns": layout.pairs,
         "taken_for_success": outcomes.successes,
-        "noticed": (*map(str, noticed.all()), *labels.noticed()),
+        "noticed": (*left_out, *map(str, noticed.all()), *labels.noticed()),
     }
+
+
+def _layout_of(source: Source, columns: ColumnNames) -> Layout:
+    """Which column is which; where that cannot be seen, and rows have attempts inside of them, how to get them out."""
+    try:
+        return layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where, source.blank)
+    except InvalidAttempts as error:
+        if not isinstance(source, JsonLines) or source.objects_in is None:
+            raise
+        raise InvalidAttempts(
+            f"{error}. Each row has a list of objects in {source.objects_in!r}: write a line for each of them, with: "
+            f"jq -c '.{source.objects_in}[] + del(.{source.objects_in})'"
+        ) from error
+
+
+def _with_times_that_can_be_read(
+    batches: Iterator[Batch], layout: Layout
+) -> tuple[Iterator[Batch], Layout, tuple[str, ...]]:
+    """The batches, the layout without a column of times that was guessed and is none, and what is to be said of that.
+
+    Rows can be in order without times, so a guess is not worth a log. Which column it is was the user's word where it
+    is given: then nothing else is done in its place.
+    """
+    first = next(batches, None)
+    if first is None:
+        return batches, layout, ()
+    batches = chain([first], batches)
+    if "time" not in layout:
+        return batches, layout, ()
+    cells = trimmed(first.cells, {"time": layout["time"]})["time"]
+    unread = np.isnan(times(cells))
+    if 2 * np.count_nonzero(unread) <= len(cells):
+        return batches, layout, ()
+    wrong = cells[int(np.flatnonzero(unread)[0])]
+    said = f"most of {layout['time']!r} cannot be read as times, such as {'a blank' if wrong is None else repr(wrong)}"
+    if "time" in layout.given:
+        raise InvalidAttempts(f'{said}; write times as {TIMES}, or leave them out with time=""')
+    names = {meaning: name for meaning, name in layout.names.items() if meaning != "time"}
+    return (
+        batches,
+        replace(layout, names=names),
+        (f"{said}; it is not used, and requests are in the order of the file",),
+    )
 
 
 class _Counted:
@@ -83,7 +133,7 @@ def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
     strange = [found for found in tally.all() if "unknown outcome" in found.what]
     unknown = sum(found.rows for found in strange)
     if unknown > max(FEW_ROWS, MISLEADING * rows):
-        words = "; ".join(found.what for found in strange)
+        words = "; ".join(f"{found.what}, first in line {found.lines[0]:,}" for found in strange)
         raise InvalidAttempts(
             f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them "
             "options look better or worse than they are; write success or failure, 1 or 0, or a status"

@@ -13,7 +13,8 @@ In each case the choice of what to try must have used the past alone, and nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, Self, TypeGuard
@@ -32,6 +33,8 @@ Numbers = npt.NDArray[np.int32]
 """Of requests and options: half the memory, for logs are long."""
 
 NOT_OFFERED = -1
+FIRST_TIME = 1e8
+"""Numbers from here on are seconds, in 1973, and no requests: a log of as many does not fit into memory."""
 STRAY = 0.01
 """The share of requests that may differ from an order that is called fixed."""
 
@@ -151,6 +154,56 @@ class AttemptLog:
             found.append((tuple(self.options[number] for number in ([*tried, behind] if unseen else tried)), hit))
         return found
 
+    def since(self, begin: int | float | str | datetime) -> Self:
+        """The log from a request or a time on: a number of a request (0 is the first), or a time as logs have them.
+
+        Numbers from 100,000,000 on are seconds since 1970. Whoever chooses the beginning by what happened chooses
+        outcomes, and a verdict on the rest has no guarantee: choose it by what is known from elsewhere, or behind the
+        request at which an alarm was noticed.
+
+        >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
+        >>> log.since(1)
+        AttemptLog(4 attempts of 2 options on 2 requests)
+        """
+        first = self._request_at(begin)
+        if first >= self.requests:
+            raise InvalidAttempts(
+                f"the log has no requests since {begin}; it has {self.requests:,}, give an earlier one"
+            )
+        if first == 0:
+            return self
+        start = int(self.first[first])
+        noticed = f"Read from request {first:,} on, of {self.requests:,}; from there on they are numbered anew, from 0"
+        return replace(
+            self,
+            request=self.request[start:] - np.int32(first),
+            option=self.option[start:],
+            success=self.success[start:],
+            second=None if self.second is None else self.second[first:],
+            time=None if self.time is None else self.time[first:],
+            cost=None if self.cost is None else self.cost[start:],
+            seconds=None if self.seconds is None else self.seconds[start:],
+            noticed=(noticed, *self.noticed),
+        )
+
+    def _request_at(self, begin: int | float | str | datetime) -> int:
+        """The first request at a time or later, or with a number."""
+        seconds = _seconds_of(begin)
+        if seconds is None:
+            raise InvalidAttempts(
+                f"{begin!r} is neither a number of a request nor a time, such as 2024-05-01T13:30:00Z"
+            )
+        if seconds < FIRST_TIME and not isinstance(begin, datetime):
+            if seconds < 0 or seconds != int(seconds):
+                raise InvalidAttempts(f"{begin!r} is no number of a request; the first is 0")
+            return int(seconds)
+        if self.time is None:
+            raise InvalidAttempts(
+                f"the log has no times, so {begin!r} has no place in it; give the number of a request"
+            )
+        later = np.flatnonzero(self.time >= seconds)
+        return int(later[0]) if later.size else self.requests
+
     @property
     def requests(self) -> int:
         """How many there are."""
@@ -207,6 +260,24 @@ class AttemptLog:
             raise UnknownName(
                 f"{option!r} is no option of this log; choose one of {', '.join(map(str, self.options))}"
             ) from None
+
+
+def _seconds_of(begin: object) -> float | None:
+    """A time in seconds since 1970, or a number as it is; None for what is neither."""
+    if isinstance(begin, datetime):
+        return (begin if begin.tzinfo else begin.replace(tzinfo=UTC)).timestamp()
+    if isinstance(begin, bool) or not isinstance(begin, str | int | float):
+        return None
+    try:
+        number = float(begin)
+        return number if np.isfinite(number) else None
+    except ValueError:
+        pass
+    try:
+        found = datetime.fromisoformat(str(begin))
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _pairs_of(plays: Iterable[object]) -> Iterator[tuple[Sequence[Label], Label | None]]:

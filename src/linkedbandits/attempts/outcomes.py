@@ -54,13 +54,17 @@ _OTHER_NAMES_OF_ERRORS = ("exitcode", "returncode", "exitstatus", "timedout")
 def means_an_error(column: str) -> bool:
     """Does a column of this name say what went wrong, so that nothing in it, or a zero, is a success?
 
-    It goes by the words in the name, also where nothing is between them.
+    It goes by the words in the name, also where nothing is between them. Of one inside of another, as in a JSON object,
+    the last part of the name says it.
 
     >>> [means_an_error(name) for name in ("Error_Message", "exit code", "numErrors", "not_ok", "haserror")]
     [True, True, True, True, True]
     >>> [means_an_error(name) for name in ("status", "error_free", "not_failed", "noerror")]
     [False, False, False, False]
+    >>> means_an_error("result.error"), means_an_error("error.ok")
+    (True, False)
     """
+    column = column.rpartition(".")[2] or column
     letters = _NO_PUNCTUATION.sub("", column.lower())
     if letters.endswith(_OTHER_NAMES_OF_ERRORS):
         return True

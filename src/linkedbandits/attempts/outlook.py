@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.attempts.deciding import Reading
-from linkedbandits.model import Counts, FloatArray, IntArray, Label, Needs, Tuples
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Label, Needs, Tuples
 from linkedbandits.policy import AnyPolicy, LaneState
 
 LANES = 16
@@ -52,16 +52,26 @@ def outlook(
     if reading.stopped:
         return ()
     needed = _needed(policy, reading.state, means)
+    close = _too_close(means / (policy.goal.costs or 1.0), policy.goal.k)
     found = []
     for option, label in enumerate(options):
         lacks = int(reading.lacking[option])
         more = None if needed is None else max(math.ceil(needed[option] - left[option]), lacks)
-        if more == 0 or (more is None and lacks == 0):
+        if more == 0 or (more is None and not close[option] and (lacks == 0 or rates[option] > 0)):
             continue
         requests = math.inf if more is None or rates[option] == 0 else more / float(rates[option])
         seconds = None if seconds_a_request is None else requests * seconds_a_request
         found.append(Missing(label, more, requests, seconds))
     return tuple(found)
+
+
+def _too_close(worth: FloatArray, k: int) -> BoolArray:
+    """Which options cannot be told apart, where no end is in sight: the k-th best, the one behind it, and their equals.
+
+    >>> _too_close(np.array([0.3, 0.9, 0.8, 0.8]), 1).tolist()
+    [False, True, True, True]
+    """
+    return np.isin(worth, np.sort(worth)[::-1][k - 1 : k + 1])
 
 
 def _needed(policy: AnyPolicy, now: LaneState, means: FloatArray) -> FloatArray | None:

@@ -202,6 +202,9 @@ def _alarm(report: Report, alarm: Alarm, class_: str) -> Markup:
 
 
 def _missing(report: Report) -> Markup:
+    if report.verdict is not None and not report.proved:
+        said = "A guarantee: the policy stopped without one, and a longer log does not add it."
+        return _section("What is missing", _p(f"{said} Leave the policy out, or choose one that is told delta."))
     if report.verdict is not None:
         said = "Nothing. On a longer log the verdict is the same."
         return _section("What is missing", _p(said + (" But see the alarms." if objections(report) else "")))
@@ -251,7 +254,10 @@ def _reading(report: Report) -> Markup:
 
 def _assumed(report: Report) -> Markup:
     notes = [note for note in report.notes if not note.startswith("Set aside: ")]
-    assumed = [f"The verdict is from {READ[report.attempts]}.", *ALWAYS_NEEDED]
+    assumed = [
+        f"The {'verdict' if report.verdict is None or report.proved else 'answer'} is from {READ[report.attempts]}.",
+        *ALWAYS_NEEDED,
+    ]
     if report.verdict is not None and report.verdict.contradicted:
         assumed.append(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.")
     return _section("What is assumed", _list(assumed), *([tag("h2", text("Notes")), _list(notes)] if notes else []))

@@ -44,7 +44,7 @@ def estimates_picture(report: Report) -> Markup:
     shown = by_mean(report.estimates)[:MOST_OPTIONS]
     along = _share_scale(min(each.low for each in shown), max(each.high for each in shown))
     never = "not tried" if report.attempts == "all" else "never tried first"
-    best = None if report.verdict is None else report.verdict.arm
+    best = report.verdict.arm if report.verdict is not None and report.proved else None
     parts = []
     for row, each in enumerate(shown):
         top = 6 + row * 36

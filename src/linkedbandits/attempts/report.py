@@ -35,6 +35,8 @@ from linkedbandits.policy import AnyPolicy, Goal, check_is_policy
 
 CONFIDENCE = 0.95
 """Of the limits of each estimate, at all times together."""
+MOST_NAMED = 4
+"""Of options that lead together, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,23 @@ class Report:
     costs: tuple[float, ...] = ()
 
     @property
+    def proved(self) -> bool:
+        """Is there a verdict, with the guarantee of its policy?"""
+        return self.verdict is not None and self.verdict.status == "confident"
+
+    @property
     def sentence(self) -> str:
         """The answer in plain words."""
         what = "has most successes per cost" if self.costs else "works most often"
         if self.verdict is not None:
+            several = self.verdict.top
+            named = f"{', '.join(map(str, several[:-1]))} and {several[-1]}" if several else str(self.verdict.arm)
+            if not self.proved:
+                return (
+                    f"{named} {'are' if several else 'is'} the answer of the policy, without a guarantee (it stopped "
+                    f"after {self.verdict.plays:,} of {self.log.requests:,} requests)."
+                )
             if self.goal.k > 1:
-                named = f"{', '.join(map(str, self.verdict.top[:-1]))} and {self.verdict.top[-1]}"
                 found = f"{named} are the {self.goal.k} that work most often"
             elif self.goal.tolerance:
                 found = f"{self.verdict.arm} is within {self.goal.tolerance:g} of what works most often"
@@ -104,8 +117,12 @@ class Report:
             return f"{found}{sure}{if_so} ({after})."
         costs = self.costs or (1.0,) * len(self.estimates)
         worth = {each.option: (each.mean or 0.0) / cost for each, cost in zip(self.estimates, costs, strict=True)}
-        leads = max(self.estimates, key=lambda each: (worth[each.option], each.samples), default=None)
-        lead = "" if leads is None or leads.mean is None else f" {leads.option} leads with {leads.mean:.3g}."
+        most = max(worth.values(), default=0.0)
+        ahead = [each for each in self.estimates if each.mean is not None and worth[each.option] == most]
+        lead = f" {ahead[0].option} leads with {ahead[0].mean:.3g}." if ahead else ""
+        if len(ahead) > 1:
+            few = ", ".join(str(each.option) for each in ahead[:-1]) + f" and {ahead[-1].option}"
+            lead = f" {few if len(ahead) <= MOST_NAMED else f'{len(ahead):,} options'} lead together."
         return f"Not yet: the log does not decide which option {what}.{lead}{self._how_long()}"
 
     def _how_long(self) -> str:
@@ -195,7 +212,13 @@ def report_on(
     alarms = watch(log, alpha)
     off = offsets(log) if any(alarm.kind == "dependence" for alarm in alarms) else ()
     forecast = outlook(
-        reading, _as_it_goes_on(reading.policy, rates), means, log.options, left, rates, _seconds_a_request(log)
+        reading,
+        _as_it_goes_on(reading.policy, rates),
+        _alike(estimates),
+        log.options,
+        left,
+        rates,
+        _seconds_a_request(log),
     )
     goal = reading.policy.goal
     return Report(
@@ -291,10 +314,11 @@ def _sooner(
 
 
 def _settled_first(verdict: Verdict | None, goal: Goal, costs: FloatArray) -> Label | None:
-    """The option that a verdict gives the first place of an order to, if it does."""
+    """The option that a verdict with a guarantee gives the first place of an order to, if it does."""
     one_best = goal.k == 1 and not goal.tolerance and not goal.neighbours
     by_cost = bool(goal.costs) or bool((costs == costs[0]).all())
-    return verdict.arm if verdict is not None and one_best and by_cost else None
+    proved = verdict is not None and verdict.status == "confident"
+    return verdict.arm if verdict is not None and proved and one_best and by_cost else None
 
 
 def _offset_in_words(offset: Offset) -> str:
@@ -337,6 +361,18 @@ def _as_it_goes_on(policy: AnyPolicy, rates: FloatArray) -> AnyPolicy:
         known = np.where(rates > 0, rates, rates[rates > 0].min(initial=1.0))  # what was never tried has no rate
         return policy.with_shares(known / known.sum())
     return policy
+
+
+def _alike(estimates: Sequence[LogEstimate]) -> FloatArray:
+    """Means to go on with: the same for options that work equally often so far, however many samples they have.
+
+    Half a success and half a failure are added to what they have together, so that no chance is 0 or 1.
+    """
+    together: dict[float | None, tuple[int, int]] = {}
+    for each in estimates:
+        successes, samples = together.get(each.mean, (0, 0))
+        together[each.mean] = (successes + each.successes, samples + each.samples)
+    return np.array([(together[each.mean][0] + 0.5) / (together[each.mean][1] + 1.0) for each in estimates])
 
 
 def _seconds_a_request(log: AttemptLog) -> float | None:

@@ -150,8 +150,8 @@ def play_of_what_was_tried(order: str | None, outcome: str | None, labels: Label
     if not any(name not in NOTHING for name in names):
         return Play(why_not=NO_ORDER)
     entries = _entries(outcome or "")
-    if len(names) == 1 and len(entries) > 1:  # such as "503 Service Unavailable, again"
-        entries = (outcome or "",)
+    if len(names) == 1 and len(entries) > 1 and any(outcome_of(entry) == UNKNOWN for entry in entries):
+        entries = (outcome or "",)  # such as "503 Service Unavailable, again"
     said = [outcomes.number(entry or None) for entry in entries]
     if len(said) == 1:
         said = [FAILURE] * (len(names) - 1) + said

@@ -38,13 +38,15 @@ BATCH = 1 << 19
 LONGEST_ROW = 1 << 20
 """Bytes after which a quote that was opened will not be closed any more."""
 KEYS_FROM = 1000
-"""Lines of JSON that are asked for their keys."""
+"""Lines of JSON that are asked for their keys, and rows of any file for columns with nothing in them."""
 
 TORN = ("torn rows", "a row needs as many fields as the header, and quotes that are closed")
 NO_JSON = ("torn rows", "every line has to be a JSON object")
 NO_UTF8 = ("rows that are not in UTF-8", "they were read as Windows-1252; save the file in UTF-8 if names look wrong")
 HEADER_AGAIN = ("lines with the header again", "they are no attempts, but where files were put together")
 SEPARATORS = ",\t;|"
+NO_TEXT = bytes(sorted(set(range(32)) - set(b"\t\n\v\f\r\x1b")))
+"""Bytes that text has next to none of."""
 NEWLINE, RETURN, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
 Bytes = npt.NDArray[np.uint8]
@@ -63,6 +65,8 @@ class Source(Protocol):
 
     where: str
     columns: tuple[str, ...]
+    blank: frozenset[str]
+    """Columns with nothing in them in the first rows."""
     tally: Tally
     """What is set aside."""
     noticed: Tally
@@ -87,10 +91,10 @@ def source_in(path: str | Path, separator: str | None = None) -> Source:
     start = start.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not start:
         raise InvalidAttempts(f"{where} is empty; give a header, and a row for each attempt or each request")
-    if b"\0" in start:
+    if b"\0" in start or 100 * (len(start) - len(start.translate(None, NO_TEXT))) > len(start):
         raise CannotRead(
-            f"cannot read {where}, which is no text in UTF-8 or UTF-16; give CSV, TSV, JSON lines or Parquet, or "
-            "one of them with gzip around it"
+            f"cannot read {where}, which is binary and no text in UTF-8 or UTF-16; give CSV, TSV, JSON lines or "
+            "Parquet, or one of them with gzip around it"
         )
     if start[:1] == b"[":
         raise CannotRead(f"cannot read {where}, one JSON value; write an object a line, with: jq -c '.[]'")
@@ -118,6 +122,7 @@ class OneAfterAnother:
         for number, source in enumerate(sources):
             source.tally, source.noticed = self.tally.of_file(number), self.noticed.of_file(number)
         self.columns = sources[0].columns
+        self.blank = frozenset.intersection(*(source.blank for source in sources))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Of each source in its turn; the lines of a file are told from those of others as a tally does it."""
@@ -150,6 +155,7 @@ class SeparatedText:
     columns: tuple[str, ...]
     header_lines: int
     """Up to the end of the header."""
+    blank: frozenset[str] = frozenset()
     tally: Tally = field(default_factory=Tally)
     noticed: Tally = field(default_factory=Tally)
 
@@ -164,6 +170,7 @@ class SeparatedText:
                 lines += 1
                 if line.strip():
                     break
+            begin = [decoded(row) for row in islice(_lines_of(file), KEYS_FROM)]
         header = decoded(line)
         by = separator or max(SEPARATORS, key=header.count)
         try:
@@ -172,7 +179,8 @@ class SeparatedText:
             raise CannotRead(
                 f"cannot read the header of {where}: {error}; end lines with a line feed, with: tr '\\r' '\\n'"
             ) from error
-        return cls(path, where, by, tuple(name.strip() for name in names), lines)
+        columns = tuple(name.strip() for name in names)
+        return cls(path, where, by, columns, lines, _blank_in(begin, by, columns))
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block; what a row needs of the next block waits for it."""
@@ -218,6 +226,15 @@ def _is_header(cells: pl.DataFrame) -> BoolArray:
         if found.any():  # one column is enough to look at in nearly all blocks
             found &= (cells[name].str.strip_chars(' "') == name).fill_null(False).to_numpy()
     return found
+
+
+def _blank_in(lines: Sequence[str], separator: str, columns: tuple[str, ...]) -> frozenset[str]:
+    """Columns that have nothing in these lines, of which some may be torn."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=separator) if len(row) == len(columns)]
+    except csv.Error:
+        return frozenset()
+    return frozenset(name for place, name in enumerate(columns) if rows and not any(row[place].strip() for row in rows))
 
 
 def _lines_of(file: IO[bytes]) -> Iterator[bytes]:
@@ -419,17 +436,27 @@ class JsonLines:
     path: str | Path
     where: str
     columns: tuple[str, ...]
+    blank: frozenset[str] = frozenset()
+    objects_in: str | None = None
+    """A key of the objects that has a list of objects in it."""
     tally: Tally = field(default_factory=Tally)
     noticed: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(cls, path: str | Path, where: str) -> JsonLines:
         """Look at the keys of the first lines; a key that a line does not have is blank there."""
-        keys: dict[str, None] = {}
+        filled: dict[str, bool] = {}
+        objects_in = None
         with read_errors(where), opened(path) as file:
             for line in islice(_lines_of(file), KEYS_FROM):
-                keys.update(dict.fromkeys(_keys_of(_object_in(decoded(line)) or {})))
-        return cls(path, where, tuple(keys))
+                found = _object_in(decoded(line)) or {}
+                for key in _keys_of(found):
+                    value = _value_in(found, key)
+                    filled[key] = filled.get(key, False) or value not in (None, "")
+                    if isinstance(value, list) and value and isinstance(value[0], dict):
+                        objects_in = key
+        blank = frozenset(key for key, is_filled in filled.items() if not is_filled)
+        return cls(path, where, tuple(filled), blank, objects_in)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Block by block, each up to its last whole line."""
@@ -539,6 +566,7 @@ class Table:
         self._frame = frame.lazy()
         self._types = self._frame.collect_schema()
         self.columns = tuple(self._types.names())
+        self.blank = _blank_columns(self._frame)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[Batch]:
         """Some rows at a time."""
@@ -556,6 +584,16 @@ class Table:
             begin += BATCH
             if len(cells) < BATCH:
                 return
+
+
+def _blank_columns(frame: pl.LazyFrame) -> frozenset[str]:
+    import polars as pl
+
+    try:
+        begin = frame.head(KEYS_FROM).collect()
+    except pl.exceptions.PolarsError:  # it is said of the rows, where they are read
+        return frozenset()
+    return frozenset(column.name for column in begin if len(begin) and column.null_count() == len(begin))
 
 
 def as_text(name: str, kind: pl.DataType) -> pl.Expr:

@@ -7,15 +7,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.alarms import EARLIEST, Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.report import LogEstimate, Report, in_words
 from linkedbandits.attempts.set_aside import SetAside
-
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
-"""Times before that are no dates, but count from something else."""
 
 SUCCESSES_SHOWN = 6
 
@@ -45,9 +42,9 @@ ALWAYS_NEEDED = (
 def evidence_in_words(estimate: LogEstimate, report: Report) -> str:
     """What speaks against an option, in a word or a number."""
     if report.verdict is not None and estimate.option in (report.verdict.arm, *report.verdict.top):
-        return "best"
+        return "best" if report.proved else "answer"
     if not estimate.still_in:
-        return "out"
+        return "out" if report.verdict is None or report.proved else "dropped"
     if estimate.log10_evidence is None:
         return ""
     if estimate.log10_evidence < -2:

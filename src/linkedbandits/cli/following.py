@@ -179,6 +179,10 @@ def _of_the_verdict(before: Report | None, now: Report, after: str) -> Iterator[
     """A verdict stays as a log grows, but for rows that come late and options that are new."""
     decided = None if before is None or before.verdict is None else before.verdict.arm
     if now.verdict is not None and decided is None:
-        yield Event("verdict", now.log.requests, f"There is a verdict, {after}.")
+        yield Event(
+            "verdict",
+            now.log.requests,
+            f"There is {'a verdict' if now.proved else 'an answer without a guarantee'}, {after}.",
+        )
     elif decided is not None and (now.verdict is None or now.verdict.arm != decided):
         yield Event("verdict", now.log.requests, f"The verdict is another one, {after}: {now.sentence}")

@@ -60,7 +60,8 @@ def verdict(
         typer.Argument(
             metavar="FILE...",
             help="The log: CSV, TSV, JSON lines or Parquet, a row for each attempt or one for each request; also with "
-            "gzip or zstd around it. Several files are one log, in the order given. - reads standard input.",
+            "gzip or zstd around it. Several files are one log, in the order given. - reads standard input; a pipe "
+            "is read to its end.",
             show_default=False,
         ),
     ],
@@ -100,6 +101,14 @@ def verdict(
     alpha: Annotated[
         float, typer.Option(help="The probability of any alarm, ever, if there is no reason for one.")
     ] = 0.01,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="Read from there on: a time, 2024-05-01T13:30:00Z, or the number of a request. Chosen by what "
+            "happened, it takes the guarantee away; behind the request at which an alarm was noticed it does not.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with pictures: out.html", show_default=False)
     ] = None,
@@ -183,6 +192,7 @@ def verdict(
         policy=policy,
         costs=costs,
         alpha=alpha,
+        since=since,
         page=report,
         as_json=as_json,
     )
@@ -195,6 +205,8 @@ def verdict(
             raise InvalidParameter(f"--watch follows one file, and {len(files)} were given; name the one that grows")
         if files[0] == "-":
             raise InvalidParameter("--watch follows a file, and standard input is none; name one, or leave --watch out")
+        if Path(files[0]).exists() and not Path(files[0]).is_file():
+            raise InvalidParameter(f"--watch follows a file, and {files[0]} is none; name one, or leave --watch out")
         if not (math.isfinite(every) and every > 0):
             raise InvalidParameter(f"--every {every:g} is no time to wait; give seconds above 0")
         with what_is_kept("the log stays as it is, and the same command looks at it again"):
@@ -251,6 +263,7 @@ class _Looking:
     policy: str | None
     costs: str | None
     alpha: float
+    since: str | None
     page: Path | None
     as_json: bool
 
@@ -279,6 +292,8 @@ class _Looking:
 
     def judge(self, log: Attempts, name: str, rows: int) -> _Look:
         """What a log says."""
+        if self.since is not None:
+            log = log.since(self.since)
         report = log.verdict(
             self._policy(),
             delta=self.delta,
@@ -381,14 +396,25 @@ class _File(NamedTuple):
 
 @contextmanager
 def _as_a_file(file: str) -> Iterator[_File]:
-    """A log as a file, and its name for people; standard input is kept in one for as long as it is read."""
-    if file != "-":
-        yield _File(Path(file), file)
+    """A log as a file, and its name for people.
+
+    A log is read from its beginning more than once, which standard input and pipes do not allow: what comes from them
+    is kept in a file for as long as it is read.
+    """
+    path = Path(file)
+    if file != "-" and (path.is_file() or path.is_dir() or not path.exists()):
+        yield _File(path, file)
         return
     with tempfile.NamedTemporaryFile(prefix="linkedbandits-") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
+        if file == "-":
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        else:
+            from linkedbandits.attempts.opening import read_errors
+
+            with read_errors(file), path.open("rb") as pipe:
+                shutil.copyfileobj(pipe, kept)
         kept.flush()
-        yield _File(Path(kept.name), STANDARD_INPUT)
+        yield _File(Path(kept.name), STANDARD_INPUT if file == "-" else file)
 
 
 @contextmanager
@@ -426,7 +452,7 @@ def _read(files: list[_File], reading: dict[str, Any], bar: bool) -> tuple[Attem
             shown = seen
 
         log = read_attempts(paths, **reading, progress=show)
-    if not any(file.name == STANDARD_INPUT for file in files):
+    if all(file.name == str(file.path) for file in files):
         return log, log.rows or 0
     aside = tuple(
         replace(each, files=tuple(_in_the_users_words(file, files) for file in each.files)) for each in log.set_aside

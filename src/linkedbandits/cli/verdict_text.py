@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.alarms import Alarm, numbered
 from linkedbandits.attempts.concerning import objections, speaks_against
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
@@ -55,14 +55,12 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
     console.print(report.sentence, style="bold")
     if report.verdict is not None and report.verdict.contradicted:
         console.print(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.", style="bold red")
-    if report.verdict is not None and report.verdict.status != "confident":
-        console.print("The policy stopped without its guarantee.")
     _print_missing(console, report)
     _print_order(console, report)
     against = objections(report)
-    _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, remedies=True)
+    _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, report.log, remedies=True)
     others = [alarm for alarm in report.alarms if not speaks_against(alarm, report.attempts)]
-    _print_alarms(console, NO_MATTER_SAID[report.attempts], others, remedies=False)
+    _print_alarms(console, NO_MATTER_SAID[report.attempts], others, report.log, remedies=False)
     notes = [note for note in report.notes if not note.startswith("Set aside: ")]
     if notes:
         _heading(console, "Notes")
@@ -140,18 +138,26 @@ def _print_order(console: Console, report: Report) -> None:
     )
 
 
-def _print_alarms(console: Console, heading: str, alarms: Sequence[Alarm], remedies: bool) -> None:
+def _print_alarms(console: Console, heading: str, alarms: Sequence[Alarm], log: AttemptLog, remedies: bool) -> None:
     """Those with the same remedy together."""
     if not alarms:
         return
     _heading(console, heading, style="bold red" if remedies else "")
     by_remedy: dict[str, list[str]] = {}
     for alarm in alarms:
-        by_remedy.setdefault(alarm.remedy, []).append(alarm.sentence)
+        by_remedy.setdefault(alarm.remedy, []).append(alarm.sentence + _since_then(alarm, log))
     for remedy, sentences in by_remedy.items():
         _print_lines(console, sentences)
         if remedies:
             console.print(Padding(remedy, (0, 0, 0, 2)))
+
+
+def _since_then(alarm: Alarm, log: AttemptLog) -> str:
+    """How to read what came after a change was noticed."""
+    if alarm.kind != "drift":
+        return ""
+    said = f" Noticed at request {numbered(log, alarm.noticed)}"
+    return said + (f": --since {alarm.noticed + 1} reads on." if alarm.noticed + 1 < log.requests else ".")
 
 
 def _heading(console: Console, said: str, style: str = "bold") -> None:

@@ -198,7 +198,7 @@ class WarmStart:
         )
 
     def plays(self, labels: Sequence[Label]) -> Iterator[LoggedPlay]:
-        """Every request of the log, as :meth:`linkedbandits.Attempts.from_plays` takes them."""
+        """Every request of the log, as :meth:`linkedbandits.Attempts.from_plays` takes those without a None."""
         starts = np.flatnonzero(self.opens).tolist()
         option, success = self.option.tolist(), self.success.tolist()
         second = [NO_ARM] * len(starts) if self.second is None else self.second.tolist()

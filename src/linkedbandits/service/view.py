@@ -13,13 +13,13 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.wording import noticed_in_words
+from linkedbandits.intervals import anytime_intervals
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Estimate, FromLog, Upgrade, WarmStart
-from linkedbandits.model import FloatArray, IntArray, Verdict
+from linkedbandits.model import Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.alarms import NOT_LOOKED_YET, Found
@@ -196,7 +196,7 @@ def _from_log(standing: Standing) -> dict[str, Any] | None:
 def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[str, Any]:
     samples = np.array([estimate.samples for estimate in estimates])
     successes = np.array([estimate.successes for estimate in estimates])
-    low, high = share_limits(samples, successes)
+    low, high = anytime_intervals(successes, samples)
     return {
         "label": [estimate.arm for estimate in estimates],
         "samples": samples.tolist(),
@@ -207,21 +207,6 @@ def _arms(estimates: Sequence[Estimate], evidence: list[float] | None) -> dict[s
         "still_in": [estimate.still_in for estimate in estimates],
         "log10_evidence": None if evidence is None else [value if math.isfinite(value) else None for value in evidence],
     }
-
-
-def share_limits(samples: IntArray, successes: IntArray) -> tuple[FloatArray, FloatArray]:
-    """95 % limits for every arm (Clopper and Pearson); everything is possible for one without samples.
-
-    >>> low, high = share_limits(np.array([0, 10]), np.array([0, 10]))
-    >>> low.round(3).tolist(), high.tolist()
-    ([0.0, 0.692], [1.0, 1.0])
-    """
-    failures = samples - successes
-    low, high = np.zeros(samples.shape), np.ones(samples.shape)
-    won, lost = successes > 0, failures > 0
-    low[won] = betaincinv(successes[won], failures[won] + 1, 0.025)
-    high[lost] = betaincinv(successes[lost] + 1, failures[lost], 0.975)
-    return low, high
 
 
 def history_rows(points: Sequence[HistoryPoint], head: int, most: int = MOST_HISTORY) -> list[tuple[int, float, int]]:

@@ -42,7 +42,7 @@ def test_an_alarm_is_shown_and_announced_and_before_it_there_is_nothing(service,
     )
     expect(picture.locator("text.threshold")).to_have_text("since request 500")
     assert picture.bounding_box()["width"] > 300
-    expect(first).to_contain_text("Use the part of the log since then")
+    expect(first).to_contain_text("Use the part of the log behind the request at which it was noticed")
     expect(page.locator("#announcements")).to_contain_text(f"Alarm: Since request 500 '{STRANGE}' works less often")
     assert page.locator("img[src=x]").count() == 0
 

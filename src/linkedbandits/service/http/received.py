@@ -5,9 +5,9 @@ Text may not hold control characters: PostgreSQL cannot store a NUL, and people 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.http.limits import (
@@ -130,6 +130,13 @@ class NewExperiment(Received):
         description="Your word that options are independent, for all attempts of a log in one order, which cannot show "
         "it.",
     )
+
+    @model_validator(mode="after")
+    def _says_nothing_of_a_log_that_is_not_there(self) -> Self:
+        about = sorted(self.model_fields_set & {"log_attempts", "log_others", "log_independent"})
+        if self.log is None and about:
+            raise ValueError(f"{about[0]} is about a log, and there is none; give log as well, or leave it out")
+        return self
 
 
 class AskRequest(Received):

@@ -182,7 +182,7 @@ class Recommendation(BaseModel):
 
 
 class ArmsView(BaseModel):
-    """The arms in order, a list a column. Limits are 95 % (Clopper and Pearson), for a time fixed in advance.
+    """The arms in order, a list a column. Limits are 95 %, each at all times together.
 
     Samples, and what follows from them, are those of `only_first_tries`.
     """
