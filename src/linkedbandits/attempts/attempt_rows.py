@@ -210,8 +210,8 @@ def _checked_costs(cost: Floats, layout: Layout, noticed: Tally) -> Floats | Non
     unknown = without == cost.size
     if "cost" in layout.given and (unknown or bad > max(FEW_ROWS, MISLEADING * cost.size)):
         raise InvalidAttempts(
-            f"{layout['cost']!r} was given as cost, and {without:,} of {cost.size:,} rows have no number of at least 0 in "
-            'it; write numbers alone, without a currency, or leave it out with cost=""'
+            f"{layout['cost']!r} was given as cost, and {without:,} of {cost.size:,} rows have no number of at least 0 "
+            'in it; write numbers alone, without a currency, or leave it out with cost=""'
         )
     return None if unknown else cost
 
