@@ -22,7 +22,8 @@ WRITTEN = "http://127.0.0.1:8000"
 
 
 def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+    """Those that stand by themselves; what is inside of a list goes with the text around it, and is tested apart."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
 
 
 def shell(script, service, folder, **variables):
@@ -60,9 +61,9 @@ def test_the_python_of_the_page_finds_the_arm(service, capsys):
 
 def test_the_commands_of_the_page_exist():
     named = set(re.findall(r"(?:^|`)linkedbandits ((?:token )?[a-z-]+)", PAGE, flags=re.MULTILINE)) - {"serve"}
-    assert named == {"token create", "token list", "token revoke", "demo-traffic"}
+    assert named == {"token create", "token list", "token revoke", "demo-traffic", "verdict"}
     group = typer.main.get_command(application())
-    commands = [group.commands[name] for name in ("serve", "demo-traffic")] + [
+    commands = [group.commands[name] for name in ("serve", "demo-traffic", "verdict")] + [
         *group.commands["token"].commands.values()
     ]
     there = {
