@@ -34,7 +34,7 @@ from linkedbandits.attempts.arrays import Floats, Gathered, LineNumbers, Numbers
 from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, costs, figures, times, trimmed
 from linkedbandits.attempts.columns import Layout, seconds_in_one
 from linkedbandits.attempts.outcomes import BLANK, DASH, FRACTION, SUCCESS, UNKNOWN
-from linkedbandits.attempts.set_aside import Tally
+from linkedbandits.attempts.set_aside import OUT_OF_TIME, WITHOUT_OUTCOME, Tally
 from linkedbandits.attempts.sources import Batch
 from linkedbandits.errors import InvalidAttempts
 from linkedbandits.model import BoolArray, IntArray
@@ -56,7 +56,7 @@ CAUSES = {
         "its position says that earlier attempts are missing, so it and later ones are not used "
         '(position="" if the column counts something else)',
     ),
-    NO_OUTCOME: ("no outcome", LATER),
+    NO_OUTCOME: (WITHOUT_OUTCOME, LATER),
 }
 NOT_TRIED = (
     "rows without an outcome behind the attempts of their request",
@@ -69,7 +69,6 @@ BAD_COST = (
 NO_COST = ("attempts without a cost", BAD_COST[1])
 INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
 OUT_OF_PLACE = ("rows in another order than their {}s", "the {}s say in which order options were tried")
-OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
 FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01

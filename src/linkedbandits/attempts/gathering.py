@@ -14,11 +14,9 @@ from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes, times,
 from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.outcomes import means_an_error
 from linkedbandits.attempts.request_rows import gather_requests
-from linkedbandits.attempts.set_aside import Tally
+from linkedbandits.attempts.set_aside import WITHOUT_OUTCOME, Tally
 from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, JsonLines, Source
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
-
-NO_OUTCOME = "no outcome"
 
 Progress = Callable[[int], None]
 """Told now and then how many rows have been read."""
@@ -142,7 +140,7 @@ def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
 
 def _refuse_blank_outcomes(source: Source, layout: Layout, rows: int) -> None:
     """Refuse them likewise: an option that hangs may have no status where it fails."""
-    blank = sum(found.rows for found in source.tally.all() if found.what == NO_OUTCOME)
+    blank = sum(found.rows for found in source.tally.all() if found.what == WITHOUT_OUTCOME)
     if blank > max(FEW_ROWS, MISLEADING * rows):
         others = [name for name in source.columns if means_an_error(name) and name not in layout.names.values()]
         beside = f" ({', '.join(map(repr, others))} may tell)" if others else ""

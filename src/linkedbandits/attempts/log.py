@@ -155,7 +155,7 @@ class AttemptLog:
         return found
 
     def since(self, begin: int | float | str | datetime) -> Self:
-        """The log from a request or a time on: a number of a request (0 is the first), or a time as logs have them.
+        """The log from a request or a time on: a number of a request (0 is the first), or a time in ISO 8601.
 
         Numbers from 100,000,000 on are seconds since 1970. Whoever chooses the beginning by what happened chooses
         outcomes, and a verdict on the rest has no guarantee: choose it by what is known from elsewhere, or behind the

@@ -40,7 +40,7 @@ from linkedbandits.attempts.cells import (
 )
 from linkedbandits.attempts.columns import Layout, seconds_in_one
 from linkedbandits.attempts.outcomes import BLANK, DASH, FAILURE, FRACTION, SUCCESS, UNKNOWN, outcome_of
-from linkedbandits.attempts.set_aside import Tally
+from linkedbandits.attempts.set_aside import OUT_OF_TIME, WITHOUT_OUTCOME, Tally
 from linkedbandits.attempts.sources import Batch
 from linkedbandits.errors import InvalidAttempts
 from linkedbandits.model import IntArray
@@ -60,10 +60,9 @@ TWICE = ("an option twice in an order", "only its first place counts")
 OTHER_LENGTH = ("outcomes that are not as many as the options", "the row is not used; give one for each, or one in all")
 AFTER_SUCCESS = ("after a success", "attempts after a success of their request are not used; what came before is")
 LATER = "it and what was tried after it on this request are not used"
-NO_OUTCOME = ("no outcome", LATER)
+NO_OUTCOME = (WITHOUT_OUTCOME, LATER)
 A_SCORE = ("an outcome that is a score", LATER)
 NO_OPTION = ("no option", LATER)
-OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
 NO_TIME = ("a time that cannot be read", "the row is not used, for it has no place in the log")
 NO_HIT = frozenset({"", "-", "none", "null", "nan", "na", "n/a", "nil", "no", "false", "nobody", "nothing", "failed"})
 

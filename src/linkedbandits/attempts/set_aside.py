@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from linkedbandits.model import IntArray
 
+WITHOUT_OUTCOME = "no outcome"
+"""What rows are that have none; too many of them are refused."""
+OUT_OF_TIME = ("requests behind later ones", "they were put where their times belong")
 LINES_SHOWN = 5
 A_FILE = 1 << 40
 """Lines are numbered through all files of a log, this far apart: no file has so many."""

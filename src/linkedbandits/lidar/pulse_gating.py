@@ -19,12 +19,13 @@ from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.gating import best_gate, outlook
 from linkedbandits.lidar.returns import Floats, few_at_a_time
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
-from linkedbandits.model import Counts, Status
+from linkedbandits.model import Counts
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray, open_lanes
 
 
 @dataclass(frozen=True, kw_only=True)
-class PulseGating(GatePolicy[GateState]):
+class PulseGating(WithGuarantee, GatePolicy[GateState]):
     """Find the depth of a return to within ``tolerance`` bins; wrong with probability at most ``delta``.
 
     The answer is the depth that :meth:`ReturnModel.estimate` gives for the counts, and ``arm`` is the bin it lies in;
@@ -55,16 +56,6 @@ class PulseGating(GatePolicy[GateState]):
         check_positive("tolerance", self.tolerance)
         if self.delta is not None:
             check_probability("delta", self.delta)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee, or not by itself."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:

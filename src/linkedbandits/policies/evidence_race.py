@@ -48,11 +48,12 @@ import numpy.typing as npt
 from linkedbandits.checks import check_costs_of_arms
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, Price
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Status, per_cost
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, per_cost
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.prediction import PRIOR, predict
 from linkedbandits.policies.stakes import MANY_ARMS, at_odds_ratios, shares_of_capital
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.evidence import entering, grow, place_bets, reserve
 
@@ -114,7 +115,7 @@ class RaceState(LaneState):
     near_refuted: BoolArray
 
 
-class EvidenceRace(InBatches[RaceState]):
+class EvidenceRace(WithGuarantee, InBatches[RaceState]):
     """A policy but for its allocation of samples; see the module's text.
 
     It looks for the one best arm and has no tolerance, unless a policy has parameters for that.
@@ -127,16 +128,6 @@ class EvidenceRace(InBatches[RaceState]):
     costs: Sequence[float] = ()
     """What a try of each arm costs, if the arm with most successes per cost is looked for; for k = 1, nothing else."""
     price: Price
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:

@@ -30,8 +30,9 @@ import numpy as np
 from linkedbandits.assumptions import Assumption, ToldDifference, told_difference
 from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Tuples
 from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.duels import DuelBets, place_duel_bets
 from linkedbandits.stopping.evidence import grow
@@ -115,7 +116,7 @@ class LinkedDuelsState(DuelsState):
 
 
 @dataclass(frozen=True)
-class LinkedDuels(InBatches[LinkedDuelsState]):
+class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
     """Find the option that succeeds most often, whatever depends on what; wrong with probability at most ``delta``.
 
     Requests have to be independent of each other and alike; within a request the options may fail together, or take
@@ -151,16 +152,6 @@ class LinkedDuels(InBatches[LinkedDuelsState]):
         check_delta(self.delta)
         if self.gap is not None:
             check_positive("gap", self.gap, most=1.0)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved; with a gap, if that is right."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:

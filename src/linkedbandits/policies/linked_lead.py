@@ -31,9 +31,10 @@ from linkedbandits.assumptions import Assumption, ToldDifference, told_differenc
 from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.told_gap import ToldGap, ToldGapState
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import AnyPolicy, Goal, LaneState, SeedArray, open_lanes
 
 SHARE_OF_LEAD = 0.02
@@ -54,7 +55,7 @@ class LeadState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedLead(InBatches[LeadState | ToldGapState]):
+class LinkedLead(WithGuarantee, InBatches[LeadState | ToldGapState]):
     """Find the best arm, told how far it is ahead at least; wrong with probability at most ``delta`` if that is true.
 
     Say exactly one of: ``odds_ratio``, by which the odds (mean over 1 - mean) of the best arm exceed those of every
@@ -102,16 +103,6 @@ class LinkedLead(InBatches[LeadState | ToldGapState]):
                 raise InvalidParameter(
                     f"gap={self.gap!r} is not below 1, and no two means are further apart; give less"
                 )
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved, if the best arm is as far ahead as was told."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:
@@ -180,7 +171,7 @@ class LinkedLead(InBatches[LeadState | ToldGapState]):
 
 
 @dataclass(frozen=True)
-class LeadInSuccesses(InBatches[LeadState]):
+class LeadInSuccesses(WithGuarantee, InBatches[LeadState]):
     """The rule of those who are told an odds ratio ``theta``: what is some successes behind is out."""
 
     delta: float
@@ -189,16 +180,6 @@ class LeadInSuccesses(InBatches[LeadState]):
 
     name: ClassVar[str] = "lead-in-successes"
     asks: ClassVar[Asks] = "needs"
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved."""
-        return self.delta
 
     def lead(self, arms: int) -> int:
         """How many successes another arm has to be ahead, for an arm to be dropped.

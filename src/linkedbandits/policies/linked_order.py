@@ -26,7 +26,7 @@ from linkedbandits.assumptions import Assumption
 from linkedbandits.checks import check_delta, check_positive, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Status, Tuples
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Tuples
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.linked_duels import (
     DuelsState,
@@ -39,6 +39,7 @@ from linkedbandits.policies.linked_duels import (
     times_asked,
     wealth,
 )
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
 from linkedbandits.stopping.duels import DuelBets
 
@@ -71,7 +72,7 @@ class LinkedOrderState(DuelsState):
 
 
 @dataclass(frozen=True)
-class LinkedOrder(InBatches[LinkedOrderState]):
+class LinkedOrder(WithGuarantee, InBatches[LinkedOrderState]):
     """Find the first ``places`` of the greedy order: each option the best on the requests that all before it fail on.
 
     The verdict's ``top`` is that order, and its ``settled`` says which places are decided. With ``places`` equal to the
@@ -112,16 +113,6 @@ class LinkedOrder(InBatches[LinkedOrderState]):
         check_delta(self.delta / self.places)
         if self.gap is not None:
             check_positive("gap", self.gap, most=1.0)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved, for all places together."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:

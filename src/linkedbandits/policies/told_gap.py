@@ -23,8 +23,9 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, as_count
+from linkedbandits.model import Counts, FloatArray, IntArray, Needs, as_count
 from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.evidence import place_bets
 
@@ -85,7 +86,7 @@ class ToldGapState(LaneState):
 
 
 @dataclass(frozen=True)
-class ToldGap(InBatches[ToldGapState]):
+class ToldGap(WithGuarantee, InBatches[ToldGapState]):
     """Find the best arm, which is ahead of every other by at least ``gap``."""
 
     delta: float
@@ -94,16 +95,6 @@ class ToldGap(InBatches[ToldGapState]):
 
     name: ClassVar[str] = "told-gap"
     asks: ClassVar[Asks] = "needs"
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops with its guarantee."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, proved."""
-        return self.delta
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ToldGapState:
         """A sample of every arm, or as many as are to be out, without a bet."""
