@@ -27,7 +27,7 @@ LAYERS = {
         "policies bounds",
         "figures attempts",
         "live",
-        "lidar study service",
+        "chain lidar study service",
         "testing __init__",
         "cli",
         "__main__",
@@ -55,6 +55,13 @@ LAYERS = {
         "requests saving warm_start",
         "run",
         "experiment",
+        "__init__",
+    ),
+    "linkedbandits.chain": (
+        "attempting backlog forks home losses orders results troubles",
+        "lookout tally watching",
+        "in_memory",
+        "chain",
         "__init__",
     ),
     "linkedbandits.service": (

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from linkedbandits import bounds, scenarios
     from linkedbandits.attempts import Attempts, read_attempts
+    from linkedbandits.chain import Chain
     from linkedbandits.errors import (
         AccessDenied,
+        AttemptTimedOut,
         CannotRead,
         CannotWrite,
+        ChainFailed,
         ConflictingTell,
         DamagedResults,
         DamagedSave,
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
         UnknownExperiment,
         UnknownName,
         UnknownPlay,
+        ValueRejected,
     )
     from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
     from linkedbandits.linkage import next_play
@@ -77,13 +81,14 @@ else:
     # Names are fetched when they are first used: a command listens to Ctrl-C before numpy and all else is read.
     _HOMES = {
         "linkedbandits.attempts": "Attempts read_attempts",
+        "linkedbandits.chain": "Chain",
         "linkedbandits.errors": (
-            "AccessDenied CannotRead CannotWrite ConflictingTell DamagedResults DamagedSave EngineFailure "
-            "ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels "
-            "InvalidMeans InvalidNeeds InvalidParameter InvalidStudy JournalMismatch KeyReused LinkageMismatch "
-            "LinkedBanditError MissingExtra MissingToken NewerSave RequestTooLarge ResultsInUse ResultsMismatch "
-            "ServiceUnavailable StoreUnavailable TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment "
-            "UnknownName UnknownPlay"
+            "AccessDenied AttemptTimedOut CannotRead CannotWrite ChainFailed ConflictingTell DamagedResults "
+            "DamagedSave EngineFailure ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay "
+            "InvalidAttempts InvalidLabels InvalidMeans InvalidNeeds InvalidParameter InvalidStudy JournalMismatch "
+            "KeyReused LinkageMismatch LinkedBanditError MissingExtra MissingToken NewerSave RequestTooLarge "
+            "ResultsInUse ResultsMismatch ServiceUnavailable StoreUnavailable TooManyInFlight TooManyRequests "
+            "UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay ValueRejected"
         ),
         "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",
@@ -122,10 +127,13 @@ else:
 
 __all__ = [
     "AccessDenied",
+    "AttemptTimedOut",
     "Attempts",
     "CannotRead",
     "CannotWrite",
     "CascadeBAI",
+    "Chain",
+    "ChainFailed",
     "ConflictingTell",
     "DamagedResults",
     "DamagedSave",
@@ -179,6 +187,7 @@ __all__ = [
     "UnknownExperiment",
     "UnknownName",
     "UnknownPlay",
+    "ValueRejected",
     "Verdict",
     "WholeSequenceEGE",
     "__version__",

@@ -3,6 +3,13 @@
 Messages name the value that was wrong and what to do about it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
 
 class LinkedBanditError(Exception):
     """Anything this library refuses or cannot do."""
@@ -56,6 +63,32 @@ class ExperimentFinished(LinkedBanditError, RuntimeError):
 
 class TooManyInFlight(LinkedBanditError, RuntimeError):
     """A request for plays while as many are out as ``parallel`` allows."""
+
+
+class ChainFailed(LinkedBanditError, RuntimeError):
+    """A call of a chain for which no option worked.
+
+    ``tried`` are the options in the order they were tried in, ``causes`` has the error of each.
+    """
+
+    def __init__(
+        self, message: str, tried: tuple[Hashable, ...] = (), causes: Mapping[Hashable, Exception] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.tried = tried
+        self.causes: Mapping[Hashable, Exception] = {} if causes is None else causes
+
+
+class AttemptTimedOut(LinkedBanditError, TimeoutError):
+    """An option of a chain that took longer than its timeout."""
+
+
+class ValueRejected(LinkedBanditError, ValueError):
+    """A ``value`` that an option of a chain returned, and that did not count as a success."""
+
+    def __init__(self, message: str, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
 
 
 class InvalidAttempts(LinkedBanditError, ValueError):

@@ -1,0 +1,7 @@
+"""Fallback chains that learn which option should come first."""
+
+from linkedbandits.chain.chain import Chain, ChainStatus
+from linkedbandits.chain.losses import LossAlarm
+from linkedbandits.chain.results import Attempt, Result
+
+__all__ = ["Attempt", "Chain", "ChainStatus", "LossAlarm", "Result"]

@@ -1,0 +1,77 @@
+"""Where the experiment of a chain lives: in memory, in a file, or in the service.
+
+Calls take plays from it and bring back how they ended. None of that may wait: not for a disk or a network, and not for
+what a policy computes for another call. Where no play is at hand there is none, and the call is served in the best
+order known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.live import Play
+from linkedbandits.model import Label, Verdict
+
+LONGEST_WAIT = 10.0
+"""Seconds that those who want to know how things stand, or to close a chain, wait at most."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a home is: plays told and applied, plays out, answers that wait to be applied, answers given up for lack of
+    room, and plays that were given up because they were out for too long."""
+
+    told: int = 0
+    out: int = 0
+    waiting: int = 0
+    dropped: int = 0
+    expired: int = 0
+
+
+class Home(Protocol):
+    """What a chain needs of the place where its experiment lives. All methods may be called from any thread."""
+
+    @property
+    def order(self) -> tuple[Label, ...]:
+        """All options in the best order known; after a verdict the option that it names comes first."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict, or None while there is none."""
+        ...
+
+    def take(self) -> Play | None:
+        """A play for a call, or None if none is at hand. Never waits."""
+        ...
+
+    def tell(self, play: Play, hit: Label | None) -> None:
+        """How a play ended: the option that worked, or None if all have failed. Never waits."""
+        ...
+
+    def lose(self, play: Play) -> None:
+        """A play will not be answered. Never waits."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until all that was told before is applied, :data:`LONGEST_WAIT` seconds at most."""
+        ...
+
+    def attempts(self) -> AttemptLog | None:
+        """The plays on record as a log, where that is at hand."""
+        ...
+
+    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+        """Alarms that are raised elsewhere, such as by the service. Those of :meth:`attempts` are not among them."""
+        ...
+
+    def condition(self) -> Condition:
+        """How it is."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; what was told is kept. Waits :data:`LONGEST_WAIT` seconds at most."""
+        ...

@@ -1,0 +1,110 @@
+"""Everything is applied once, in order, by one at a time, and nobody waits."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkedbandits.chain.backlog import Backlog
+from tools.waiting import SECONDS, join
+
+
+@given(st.lists(st.sampled_from(["put", "hold", "release"]), max_size=30))
+def test_items_are_applied_in_order_as_soon_as_nobody_holds(steps):
+    """A model of it: a list of what was put in, and of what was applied."""
+    done: list[int] = []
+    backlog = Backlog(done.append)
+    put, held = 0, False
+    for step in steps:
+        if step == "put":
+            backlog.put(put)
+            put += 1
+            if held:
+                assert len(done) + len(backlog) == put
+        elif step == "hold":
+            assert backlog.hold() is not held
+            held = True
+        elif held:
+            backlog.release()
+            held = False
+        if not held:
+            assert len(backlog) == 0
+            assert len(done) == put
+    assert done == list(range(len(done)))
+
+
+def test_from_many_threads_every_item_is_applied_once_and_never_two_at_a_time():
+    inside, most, done = 0, 0, []
+
+    def apply(item: tuple[int, int]) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        done.append(item)
+        inside -= 1
+
+    backlog = Backlog(apply)
+    begin = threading.Barrier(16)
+
+    def work(number: int) -> None:
+        begin.wait(SECONDS)
+        for item in range(500):
+            backlog.put((number, item))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        join(*threads)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(backlog) == 0
+    assert most == 1
+    assert sorted(done) == [(number, item) for number in range(16) for item in range(500)]
+    for number in range(16):
+        assert [item for of, item in done if of == number] == list(range(500))
+
+
+def test_who_finds_it_taken_does_not_wait():
+    done: list[str] = []
+    backlog = Backlog(done.append)
+    assert backlog.hold()
+    thread = threading.Thread(target=backlog.put, args=("left behind",))
+    thread.start()
+    join(thread)
+    assert not backlog.hold()
+    assert not backlog.hold(seconds=0.01)
+    assert done == []
+    backlog.release()
+    assert done == ["left behind"]
+
+
+def test_what_raises_does_not_keep_it_from_the_others():
+    done: list[int] = []
+
+    def apply(item: int) -> None:
+        if item == 1:
+            raise KeyError(item)
+        done.append(item)
+
+    backlog = Backlog(apply)
+    backlog.hold()
+    for item in range(4):
+        backlog.put(item)
+    with pytest.raises(KeyError):
+        backlog.release()
+    backlog.put(4)
+    assert done == [0, 2, 3, 4]
+
+    backlog.hold()
+    backlog.put(1)
+    backlog._busy.release()
+    with pytest.raises(KeyError):
+        backlog.hold()
+    assert backlog.hold()

@@ -1,0 +1,37 @@
+"""What is counted over calls."""
+
+from __future__ import annotations
+
+from linkedbandits.chain.tally import Tally
+
+
+def test_calls_and_attempts_are_counted_by_role_and_lost_ones_by_option():
+    tally = Tally(["a", "b"])
+    for _ in range(6):
+        tally.begin()
+    tally.end("play", ("b", "a"), "worked")
+    tally.end("play", ("b",), "lost")
+    tally.end("play", ("a", "b"), "failed")
+    tally.end("plain", ("a",), "lost")
+    tally.end("watched", ("b", "a"), "worked")
+    counts = tally.counts()
+    assert (counts.began, counts.ended) == (6, 5)
+    assert counts.calls == {"play": 3, "plain": 1, "served": 0, "watched": 1}
+    assert counts.attempts == {"play": 5, "plain": 1, "served": 0, "watched": 2}
+    assert counts.endings == {"worked": 2, "failed": 1, "lost": 2}
+    assert counts.attempts_of == {"a": 2, "b": 3}
+    assert counts.lost_of == {"a": 0, "b": 1}
+
+
+def test_a_call_that_was_lost_before_its_first_attempt_is_lost_by_no_option():
+    tally = Tally(["a", "b"])
+    tally.end("play", (), "lost")
+    assert tally.counts().lost_of == {"a": 0, "b": 0}
+
+
+def test_counts_are_a_copy():
+    tally = Tally(["a", "b"])
+    before = tally.counts()
+    tally.end("play", ("a",), "worked")
+    assert before.calls["play"] == 0
+    assert before.attempts_of["a"] == 0
