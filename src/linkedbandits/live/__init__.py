@@ -4,6 +4,7 @@
 - :mod:`~linkedbandits.live.run`: the same in numbers, and the owner of all that changes;
 - :mod:`~linkedbandits.live.requests`, :mod:`~linkedbandits.live.spares`, :mod:`~linkedbandits.live.answer_log` and
   :mod:`~linkedbandits.live.first_tries`: what it is made of;
+- :mod:`~linkedbandits.live.whole_chains`: what a play goes on with when its arms have failed;
 - :mod:`~linkedbandits.live.warm_start` and :mod:`~linkedbandits.live.pair_log`: a log that it begins with;
 - :mod:`~linkedbandits.live.saving`: the form of a saved experiment, and of those saved by earlier versions.
 """
@@ -12,5 +13,18 @@ from linkedbandits.live.answer_log import AnswerLog
 from linkedbandits.live.experiment import Estimate, Experiment, Play
 from linkedbandits.live.run import Played, Receipt, Run, Upgrade
 from linkedbandits.live.warm_start import FromLog, WarmStart
+from linkedbandits.live.whole_chains import Learning
 
-__all__ = ["AnswerLog", "Estimate", "Experiment", "FromLog", "Play", "Played", "Receipt", "Run", "Upgrade", "WarmStart"]
+__all__ = [
+    "AnswerLog",
+    "Estimate",
+    "Experiment",
+    "FromLog",
+    "Learning",
+    "Play",
+    "Played",
+    "Receipt",
+    "Run",
+    "Upgrade",
+    "WarmStart",
+]

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog
+from linkedbandits.live.whole_chains import order_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.world import LogWorld, Rewards
 
@@ -135,7 +136,7 @@ class AnswerLog:
         different, starts = np.unique(numbers[plays], return_index=True)
         found: list[list[tuple[IntArray, Rewards]]] = [[] for _ in range(arms)]
         for number, going_on in zip(different.tolist(), np.split(plays, starts)[1:], strict=True):
-            for arm in self._table[number].tolist():
+            for arm in order_of(self._table[number]).tolist():
                 won = hits[going_on] == arm
                 found[arm].append((going_on, won))
                 going_on = going_on[~won]  # noqa: PLW2901 - the plays that reach the next arm
@@ -202,6 +203,7 @@ def attempts_of(
     >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
     ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [False, True, False, False, True])
     """
+    tuples = [order_of(tried) for tried in tuples]
     out = np.flatnonzero(hits == WAITING)
     end = int(out[0]) if out.size else hits.size
     plays = np.flatnonzero((hits[:end] >= NO_HIT) & (numbers[:end] != NOT_KEPT))

@@ -26,16 +26,21 @@ from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
 from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
 from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts
+from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
 
 
 class Play(NamedTuple):
-    """A play to make: try the arms from left to right until the first success, then tell."""
+    """A play to make: try the arms from left to right until the first success, then tell.
+
+    With whole chains go on with the ``rest`` if all of them fail, until something works.
+    """
 
     id: int
     arms: tuple[Label, ...]
+    rest: tuple[Label, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +85,19 @@ class Experiment:
     the request itself, and if means are what they were then. The log is data from before: do not give it what was
     played in another experiment that goes on, and do not pick it by how it ended.
 
+    A play has some of the arms. Whoever serves customers with it would fail those whom another arm could have helped.
+    With ``whole_chains=True`` a play has all arms: ``play.arms``, and behind them ``play.rest``, in the best order
+    known. Try all of it until something works, and tell that, or None if nothing did. Then a customer fails only if all
+    arms do. What the rest did is used for decisions where the policy takes arms to be independent, and otherwise for
+    the order of the rest alone, so the guarantee is that of the policy. :attr:`order` is what to serve after the
+    verdict, :attr:`learning` what the experiment has cost.
+
     Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
 
     >>> import linkedbandits as lb
     >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
     >>> exp.ask()
-    Play(id=0, arms=('north', 'east'))
+    Play(id=0, arms=('north', 'east'), rest=())
     >>> exp.tell(0, hit="north")
     'counted'
     >>> while not exp.done:
@@ -94,6 +106,15 @@ class Experiment:
     >>> exp.recommend()
     Verdict(arm='north', status='budget', plays=4, error_bound=None, assumes=('independent options',))
 
+    Whole chains, for customers:
+
+    >>> exp = lb.Experiment(["north", "east", "south"], lb.LinkedDuels(0.05), linkage="free", whole_chains=True)
+    >>> play = exp.ask()
+    >>> sorted(play.arms + play.rest)
+    ['east', 'north', 'south']
+    >>> exp.tell(play.id, hit=play.rest[0])
+    'counted'
+
     With a log:
 
     >>> log = lb.Attempts.from_plays([(("north", "east"), "north"), (("east", "north"), None)] * 2)
@@ -101,7 +122,7 @@ class Experiment:
     >>> exp.from_log
     FromLog(attempts='first', requests=4, samples=4, read=4)
     >>> exp.ask(), exp.ask()
-    (Play(id=0, arms=('north',)), Play(id=1, arms=('east',)))
+    (Play(id=0, arms=('north',), rest=()), Play(id=1, arms=('east',), rest=()))
     """
 
     def __init__(
@@ -113,6 +134,7 @@ class Experiment:
         seed: int = 0,
         max_plays: int | None = None,
         parallel: int | None = None,
+        whole_chains: bool = False,
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
@@ -135,11 +157,13 @@ class Experiment:
             max_plays=min(check_max_plays(max_plays), policy.goal.budget or COUNT_LIMIT),
             parallel=parallel,
             names=labels,
+            whole_chains=whole_chains,
         )
         self._labels = labels
         self._labels_in_an_array = np.fromiter(labels, dtype=object, count=len(labels))
         self._index = {label: index for index, label in enumerate(labels)}
-        self._shown: tuple[IntArray, tuple[Label, ...]] = (np.empty(0, dtype=np.int64), ())
+        # What was handed out last, with the labels of its arms and of its rest.
+        self._shown: tuple[IntArray, tuple[Label, ...], tuple[Label, ...]] = (np.empty(0, dtype=np.int64), (), ())
         self._lock = threading.Lock()
         if log is not None:
             self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others, log_independent))
@@ -204,12 +228,32 @@ class Experiment:
         """Is there a verdict?"""
         return self.run.decision is not None
 
+    @property
+    def whole_chains(self) -> bool:
+        """Do plays go on with the rest of the arms when their own have failed?"""
+        return self.run.chains is not None
+
+    @property
+    def order(self) -> tuple[Label, ...]:
+        """All arms in the best order known: the verdict's, or what leads before there is one, then the others.
+
+        Behind the first, arms come by the share of their tries that worked, where arms may fail together by that of
+        their tries behind failures (so far as there are whole chains). Only what the verdict names is proved.
+        """
+        with self._lock:
+            order = self.run.order()
+        return tuple(self._labels[arm] for arm in order.tolist())
+
+    @property
+    def learning(self) -> Learning | None:
+        """What the plays told so far have cost, against the best order known; None without whole chains."""
+        with self._lock:
+            return self.run.learning()
+
     def ask(self) -> Play:
         """The next play to make. Asking alone changes nothing that the policy sees."""
         with self._lock:
-            play, arms = self.run.ask()
-            known, labels = self._shown
-            return Play(play, labels if arms is known else self._labels_of(arms))
+            return self.labelled(*self.run.ask())
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -333,9 +377,11 @@ class Experiment:
             raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
 
     def labelled(self, play: int, arms: IntArray) -> Play:
-        """A play of the run with the labels of its arms. The same arms in a row give the same tuple."""
-        known, labels = self._shown
-        return Play(play, labels if arms is known else self._labels_of(arms))
+        """A play of the run with the labels of its arms. The same arms in a row give the same tuples."""
+        shown = self._shown
+        if arms is not shown[0]:
+            shown = self._shown = (arms, self._labels_of(arms_of(arms)), self._labels_of(rest_of(arms)))
+        return Play(play, shown[1], shown[2])
 
     def number_of(self, play: int, hit: Label | None) -> int:
         """The arm with this label, as the answer to a play; ``NO_HIT`` for None."""
@@ -356,9 +402,7 @@ class Experiment:
         self._lock = threading.Lock()
 
     def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
-        labels = tuple(self._labels_in_an_array[arms].tolist())
-        self._shown = (arms, labels)
-        return labels
+        return tuple(self._labels_in_an_array[arms].tolist())
 
     def _content(self) -> dict[str, Any]:
         return {"labels": list(self._labels), **self.run.content()}
@@ -379,6 +423,7 @@ class Experiment:
             seed=content["seed"],
             max_plays=content["max_plays"],
             parallel=content["parallel"],
+            whole_chains=content["whole_chains"],
         )
         exp.run.fill(content, answers)
         return exp

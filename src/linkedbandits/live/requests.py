@@ -289,8 +289,8 @@ class RepeatsInProgress:
         return claim
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """Tuples are claimed as a whole."""
-        self.bring(arms, reached, hit)
+        """Tuples are claimed as a whole; what was tried behind them is the rest of a whole chain."""
+        self.bring(claimed, min(reached, claimed.size), hit and reached <= claimed.size)
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
@@ -562,8 +562,8 @@ class TuplesInProgress:
         return total
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """Tuples are claimed as a whole."""
-        self.bring(arms, reached, hit)
+        """Tuples are claimed as a whole; what was tried behind them is the rest of a whole chain."""
+        self.bring(claimed, min(reached, claimed.size), hit and reached <= claimed.size)
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""

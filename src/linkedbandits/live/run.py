@@ -23,6 +23,7 @@ from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
 from linkedbandits.live.spares import MOST_SPARES, Spares
 from linkedbandits.live.warm_start import FromLog, WarmStart
+from linkedbandits.live.whole_chains import ChainRecord, Learning, arms_of, order_of, ranked
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
@@ -39,12 +40,14 @@ class Ticket(NamedTuple):
     """A play that is out, for the current request or spare.
 
     ``claimed`` are the arms it speaks for, if these are some of its arms only: of a play that was spare, or of one that
-    has to try more arms than are needed, those that are.
+    has to try more arms than are needed, those that are. ``play`` is what was handed out: the arms, with the rest of a
+    whole chain.
     """
 
     arms: IntArray
     role: Literal["current", "spare"]
-    claimed: IntArray | None = None
+    claimed: IntArray | None
+    play: IntArray
 
 
 class Decision(NamedTuple):
@@ -75,6 +78,9 @@ class Run:
     ``plays`` counts the plays told, ``late`` those of them that came too late to count for the decision. ``names`` are
     what refusals call the arms. ``only_first_tries`` says that arms may fail together for all that the policy assumes:
     then what an arm does behind the failure of others is no sample of its mean.
+
+    With ``whole_chains`` a play goes on with the rest of the arms when its own have failed; ``chains`` is the record of
+    that.
     """
 
     def __init__(
@@ -88,6 +94,7 @@ class Run:
         parallel: int | None = None,
         names: Sequence[object] | None = None,
         keeps_tuples: bool = True,
+        whole_chains: bool = False,
     ) -> None:
         """Nothing has been played yet. The arguments are those of an experiment, checked.
 
@@ -108,7 +115,8 @@ class Run:
         self._tickets: dict[int, Ticket] = {}
         self._given_up = TupleTable()  # what plays given up have tried, in case they are told all the same
         self._spares = Spares(arms)
-        self._ticket = Ticket(np.empty(0, dtype=np.int64), "current")  # the last one handed out for a request
+        nothing = np.empty(0, dtype=np.int64)
+        self._ticket = Ticket(nothing, "current", None, nothing)  # the last one handed out for a request
         self.warm: WarmStart | None = None  # the log of others that it began with
         # What requests have not read yet: that log, and behind it what was played under another policy.
         self._log: LogWorld | None = None
@@ -120,7 +128,10 @@ class Run:
         self._successes = np.zeros(arms, dtype=np.int64)
         self._late_samples = np.zeros(arms, dtype=np.int64)
         self._late_successes = np.zeros(arms, dtype=np.int64)
-        self.only_first_tries = not linkage.tries_one and INDEPENDENT_OPTIONS not in policy.assumptions(linkage)
+        independent = INDEPENDENT_OPTIONS in policy.assumptions(linkage)
+        self.only_first_tries = not independent and (whole_chains or not linkage.tries_one)
+        self.chains = ChainRecord(arms, independent) if whole_chains else None
+        self._rest_counts = whole_chains and independent
         self._first_tries = FirstTries(arms) if self.only_first_tries else None  # for no one else: it takes time
         self._plays_observed = 0  # of which the policy has been told
         self._state = self._first_state()
@@ -156,13 +167,15 @@ class Run:
         return self.plays - self.late
 
     def ask(self) -> tuple[int, IntArray]:
-        """The next play of the current request, or a spare one: its number, and its arms.
+        """The next play of the current request, or a spare one: its number, and what to try.
 
-        The same arms in a row are mostly the same array.
+        That are its arms, and with whole chains the rest, in the form of :mod:`~linkedbandits.live.whole_chains`. The
+        same in a row is mostly the same array.
         """
         if self.decision is not None:
             raise ExperimentFinished(
-                f"the experiment is done after {self.decision.plays} plays; recommend() has its verdict"
+                f"the experiment is done after {self.decision.plays} plays; recommend() has its verdict, and order "
+                "what to try from now on"
             )
         out = len(self._tickets)
         if self.plays - self.late + out >= self._max_plays:
@@ -174,18 +187,30 @@ class Run:
                 f"{out} plays are out, as many as parallel={self._parallel} allows; tell() or abandon() one"
             )
         arms = self._request.hand_out()
-        if arms is not None:
-            play = self.answers.open_play(arms)
-            claimed = self._request.claimed
-            if arms is not self._ticket.arms or claimed is not self._ticket.claimed:
-                self._ticket = Ticket(arms, "current", claimed)
-            self._tickets[play] = self._ticket
-            return play, arms
+        if arms is None:
+            return self._ask_spare()
+        claimed = self._request.claimed
+        handed_out = arms if self.chains is None else self.chains.play(arms)
+        play = self.answers.open_play(handed_out)
+        if handed_out is not self._ticket.play or claimed is not self._ticket.claimed:
+            self._ticket = Ticket(arms, "current", claimed, handed_out)
+        self._tickets[play] = self._ticket
+        if self._rest_counts:
+            self._spares.put(play, order_of(handed_out), arms, spoken_for=True)
+        return play, handed_out
+
+    def _ask_spare(self) -> tuple[int, IntArray]:
+        """A play beyond what the current request needs."""
         arms = self._request.spare_play()
-        play = self.answers.open_play(arms)
-        self._spares.put(play, arms)
-        self._tickets[play] = Ticket(arms, "spare")
-        return play, arms
+        handed_out = arms if self.chains is None else self.chains.play(arms)
+        play = self.answers.open_play(handed_out)
+        ticket = self._tickets[play] = Ticket(arms, "spare", None, handed_out)
+        self._spares.put(play, self._may_count(ticket), arms)
+        return play, handed_out
+
+    def _may_count(self, ticket: Ticket) -> IntArray:
+        """What a play tries, as far as decisions may use it: not the rest of a chain, if arms may fail together."""
+        return order_of(ticket.play) if self._rest_counts else ticket.arms
 
     def tell(self, play: int, hit: int) -> Receipt:
         """Say how a play ended: the arm that succeeded, or ``NO_HIT``. Returns what became of the answer."""
@@ -193,24 +218,31 @@ class Run:
         if answer >= NO_HIT:
             return self._check_repeated(play, answer, hit)
         ticket = self._tickets.get(play)
-        arms = self._given_up[GIVEN_UP - answer] if ticket is None else ticket.arms
-        reached = arms.size if hit == NO_HIT else self._reached(play, arms, hit)
+        known = self._ticket_of(self._given_up[GIVEN_UP - answer], "spare") if ticket is None else ticket
+        tried = self._may_count(known)
+        reached, worked = tried.size, hit
+        if hit != NO_HIT:
+            reached = self._reached(play, order_of(known.play), hit)
+            if reached > tried.size:
+                reached, worked = tried.size, NO_HIT
 
         self.plays += 1
+        if self.chains is not None:
+            self.chains.add(known.play, hit)
         if self._first_tries is not None:
-            self._first_tries.add(arms, hit)
+            self._first_tries.add(known.arms, hit)
         if ticket is not None:
             del self._tickets[play]
         if ticket is None or self.decision is not None:
             receipt: Receipt = "late"
             self.answers.record_late(play, hit)
             self.late += 1
-            self._late_samples[arms[:reached]] += 1
-            if hit != NO_HIT:
-                self._late_successes[hit] += 1
+            self._late_samples[tried[:reached]] += 1
+            if worked != NO_HIT:
+                self._late_successes[worked] += 1
         else:
             self.answers.record(play, hit)
-            receipt = self._bring(play, ticket, reached, hit)
+            receipt = self._bring(play, ticket, tried, reached, worked)
             if self._request.fulfilled:
                 self._advance()
         if self.decision is None and self.plays - self.late >= self._max_plays:
@@ -222,7 +254,7 @@ class Run:
         if self.answer_to(play) != WAITING:
             return
         ticket = self._tickets.pop(play)
-        self.answers.record(play, GIVEN_UP - self._given_up.number(ticket.arms))
+        self.answers.record(play, GIVEN_UP - self._given_up.number(ticket.play))
         if self.decision is None:
             self._spares.give_up(play)
             if ticket.role == "current":
@@ -272,6 +304,22 @@ class Run:
         contradicted = self.policy.contradicted(self._state, np.array(self.recommend().top[:1]))
         return contradicted is not None and bool(contradicted[0])
 
+    def order(self) -> IntArray:
+        """All arms in the best order known: the answer or what leads, and behind it what does best there."""
+        top = self.recommend().top
+        if self.chains is not None:
+            return self.chains.rank(top, self.policy.goal.costs)
+        samples, successes = self.samples_of_means()
+        return ranked(top, (successes + 1.0) / (samples + 2.0), self.policy.goal.costs)
+
+    def learning(self) -> Learning | None:
+        """What whole chains have cost so far; None without them."""
+        if self.chains is None:
+            return None
+        order = self.order()
+        samples, successes = (counts[order[0]] for counts in self.samples_of_means())
+        return self.chains.learning(order, (successes + 1.0) / (samples + 2.0), self.policy.goal.costs)
+
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""
         evidence = self.policy.log10_evidence(self._state)
@@ -291,10 +339,12 @@ class Run:
             "seed": self._seed,
             "max_plays": self._max_plays,
             "parallel": self._parallel,
+            "whole_chains": self.chains is not None,
+            "chains": None if self.chains is None else self.chains.to_json(),
             "tickets": [
                 [
                     play,
-                    tuples.number(ticket.arms),
+                    tuples.number(ticket.play),
                     ticket.role,
                     None if ticket.claimed is None else ticket.claimed.tolist(),
                 ]
@@ -340,13 +390,15 @@ class Run:
         """
         self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
         self.warm = warm_start_in(content)
+        if self.chains is not None:
+            self.chains = ChainRecord.from_json(content["chains"])
         if content["verdict"] is None and not self._asks_as_in(content, answers):
             self.go_on(Played.of(content, answers), content["written_by"]["version"])
             return
         tuples = TupleTable(content["tuples"])
         self.answers = answers
         self._tickets = {
-            play: Ticket(tuples[number], role, None if claimed is None else np.array(claimed))
+            play: self._ticket_of(tuples[number], role, None if claimed is None else np.array(claimed))
             for play, number, role, claimed in content["tickets"]
         }
         self._given_up = TupleTable(content["given_up"])
@@ -385,7 +437,9 @@ class Run:
         self.plays, self.late = played.plays, played.late
         self._given_up = played.given_up
         self._late_samples, self._late_successes = played.late_samples, played.late_successes
-        self._tickets = {play: Ticket(tried, "spare") for play, tried in played.out.items()}
+        self._tickets = {play: self._ticket_of(tried, "spare") for play, tried in played.out.items()}
+        if self.chains is not None and played.chains is not None:
+            self.chains = played.chains
         if self.only_first_tries:
             self._first_tries = played.first_tries
         arm_by_arm = not self.only_first_tries
@@ -400,17 +454,25 @@ class Run:
         # does not.
         first = max(end, len(self.answers) - MOST_SPARES) if arm_by_arm else end
         for play in range(first, min(first + MOST_SPARES, len(self.answers))):
-            tried, hit = self.answers.in_log(play), self.answers[play]
-            if tried is not None:
-                self._spares.put(play, tried)
+            handed_out, hit = self.answers.in_log(play), self.answers[play]
+            if handed_out is not None:
+                ticket = self._ticket_of(handed_out, "spare")
+                tried = self._may_count(ticket)
+                self._spares.put(play, tried, ticket.arms)
                 if hit != WAITING:
                     in_log += 1
-                    self._spares.come_back(play, self._reached(play, tried, hit), hit)
+                    worked = hit if hit in tried else NO_HIT
+                    self._spares.come_back(play, self._reached(play, tried, worked), worked)
         self.upgrade = Upgrade(__version__, before, in_log, self.in_time - in_log)
         self._begin_request()
         self._advance()
         if self.decision is None and self.in_time >= self._max_plays:
             self.decision = self._leading()
+
+    def nothing_played(self) -> Played:
+        """To follow what was played in such a run without its policy."""
+        chains = None if self.chains is None else ChainRecord(self._samples.size, self._rest_counts)
+        return Played(self._samples.size, chains, self._rest_counts)
 
     def recall_upgrade(self, upgrade: Upgrade) -> None:
         """What was noted when the experiment first went on with a log; this version may have done so again since."""
@@ -441,7 +503,14 @@ class Run:
 
     def _comes_to(self, content: dict[str, Any], answers: AnswerLog) -> bool:
         """Does the policy come to the same state with what was played? True if not all of that is on record."""
-        again = Run(self.policy, self.linkage, self._samples.size, seed=self._seed, parallel=self._parallel)
+        again = Run(
+            self.policy,
+            self.linkage,
+            self._samples.size,
+            seed=self._seed,
+            parallel=self._parallel,
+            whole_chains=self.chains is not None,
+        )
         again.warm = self.warm
         again.go_on(Played.of(content, answers), None)
         noted = again.upgrade
@@ -466,23 +535,31 @@ class Run:
         state: dict[str, Any] = self._state.to_json()
         return state
 
-    def _bring(self, play: int, ticket: Ticket, reached: int, hit: int) -> Receipt:
-        """A play is back in time: its first ``reached`` arms were tried, the last of them the hit if there was one."""
-        arms, role, claimed = ticket
+    def _bring(self, play: int, ticket: Ticket, tried: IntArray, reached: int, hit: int) -> Receipt:
+        """A play is back in time: the first ``reached`` of ``tried`` were tried, the last of them the hit, if any."""
+        arms, role, claimed, _ = ticket
         if role == "spare":
             self._spares.come_back(play, reached, hit)
-            self._add(arms[:reached], hit)
+            self._add(tried[:reached], hit)
             return "spare"
-        if claimed is None:
-            self._request.bring(arms, reached, hit != NO_HIT)
-        else:
+        if claimed is not None:
             # The request counts the arms it claimed; samples of the others wait in their place for a later one.
-            tried = arms[:reached]
-            others = tried[~np.isin(tried, claimed)]
+            others = tried[:reached]
+            others = others[~np.isin(others, claimed)]
             self._add(others, hit if hit in others else NO_HIT)
-            self._request.bring_claimed(claimed, arms, reached, hit != NO_HIT)
+            self._request.bring_claimed(claimed, tried, reached, hit != NO_HIT)
+            self._spares.come_back(play, reached, hit)
+            return "counted"
+        came_to_rest = reached > arms.size
+        self._request.bring(arms, arms.size if came_to_rest else reached, hit != NO_HIT and not came_to_rest)
+        if self._rest_counts:
+            self._add(tried[arms.size : reached], hit if came_to_rest else NO_HIT)
             self._spares.come_back(play, reached, hit)
         return "counted"
+
+    def _ticket_of(self, play: IntArray, role: Literal["current", "spare"], claimed: IntArray | None = None) -> Ticket:
+        """For a play that was handed out before."""
+        return Ticket(arms_of(play), role, claimed, play)
 
     def _add(self, tried: IntArray, hit: int) -> None:
         """Samples beside any request."""
@@ -538,7 +615,7 @@ class Run:
         self._samples -= claim.samples
         self._successes -= claim.successes
         for play, claimed in claim.out:
-            self._tickets[play] = Ticket(self._tickets[play].arms, "current", claimed)
+            self._tickets[play] = self._tickets[play]._replace(role="current", claimed=claimed)
 
     def _totals_in_time(self) -> tuple[IntArray, IntArray]:
         samples, successes = self._samples, self._successes
@@ -582,12 +659,14 @@ class Run:
 class Played:
     """What was asked, told and given up, whatever the policy was: all that another one needs to go on.
 
-    ``out`` has the arms of the plays that are out. Samples and successes are those of plays told in time, first tries
-    those of all plays told.
+    ``out`` has the plays that are out, as they were handed out. Samples and successes are those of plays told in time,
+    first tries those of all plays told. What the rest of a whole chain did is among the samples if ``rest_counts``.
     """
 
-    def __init__(self, arms: int) -> None:
+    def __init__(self, arms: int, chains: ChainRecord | None = None, rest_counts: bool = False) -> None:
         """Nothing was played yet; :meth:`ask`, :meth:`tell` and :meth:`abandon` say what was."""
+        self.chains = chains
+        self._rest_counts = rest_counts
         self.answers = AnswerLog()
         self.out: dict[int, IntArray] = {}
         self.given_up = TupleTable()
@@ -637,12 +716,17 @@ class Played:
             if not late or answer > GIVEN_UP:
                 raise KeyError(play)
             arms = self.given_up[GIVEN_UP - answer]
-        tried = arms if hit == NO_HIT else arms[: arms.tolist().index(hit) + 1]
+        order = order_of(arms)
+        tried = order if hit == NO_HIT else order[: order.tolist().index(hit) + 1]
+        if not self._rest_counts:
+            tried = tried[: arms_of(arms).size]
         samples, successes = (self.late_samples, self.late_successes) if late else (self.samples, self.successes)
         samples[tried] += 1
-        if hit != NO_HIT:
+        if hit in tried:
             successes[hit] += 1
         self.first_tries.add(arms, hit)
+        if self.chains is not None:
+            self.chains.add(arms, hit)
         self.plays += 1
         self.late += late
         (self.answers.record_late if late else self.answers.record)(play, hit)

@@ -10,6 +10,7 @@ turned into the next, so that whatever was ever saved can be read.
 - Format 3 says which version of the library wrote it and what its policy asks, and has the tuple of every play. So if
   the policy asks otherwise in a later version, what was played is a log for it.
 - Format 4 has the log that an experiment began with, if there was one.
+- Format 5 says whether plays are whole chains, with the record of those.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.world import OneLane
 
 FORMAT = "linkedbandits.experiment"
-VERSION = 4
+VERSION = 5
 
 REQUESTS_COMPARED = 60
 """How many requests in a row are compared to tell a policy from one that asks otherwise."""
@@ -135,7 +136,7 @@ def _remedy(newer: Any) -> str:
 
 def upgraded(version: int, content: dict[str, Any]) -> dict[str, Any]:
     """The content of a save in an earlier format, as it would be saved now."""
-    for upgrade in (_from_1_to_2, _from_2_to_3, _from_3_to_4)[version - 1 :]:
+    for upgrade in (_from_1_to_2, _from_2_to_3, _from_3_to_4, _from_4_to_5)[version - 1 :]:
         content = upgrade(content)
     return content
 
@@ -196,6 +197,10 @@ def _from_2_to_3(content: dict[str, Any]) -> dict[str, Any]:
 
 def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
     return {"warm": None, **content}
+
+
+def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
+    return {"whole_chains": False, "chains": None, **content}
 
 
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.live.answer_log import NO_HIT, TupleTable
+from linkedbandits.live.whole_chains import arms_of, order_of, with_rest
 from linkedbandits.model import BoolArray, IntArray
 
 MOST_SPARES = 10_000
@@ -62,6 +63,7 @@ class Spares:
         self._row_of: dict[int, int] = {}
         self._numbers: list[int] = []  # each play's place among all that were ever handed out
         self._tried: list[IntArray] = []
+        self._arms: list[IntArray] = []  # of it, what the policy asked to be tried together
         self._back = np.zeros(8, dtype=np.bool_)
         self._whole = np.zeros(8, dtype=np.bool_)  # nothing of it was claimed yet
         self._hit = np.zeros(8, dtype=np.int64)
@@ -71,8 +73,11 @@ class Spares:
     def __len__(self) -> int:
         return len(self.plays)
 
-    def put(self, play: int, arms: IntArray) -> None:
-        """A new one, still out."""
+    def put(self, play: int, tried: IntArray, arms: IntArray, spoken_for: bool = False) -> None:
+        """A new one, still out. It tries more than its ``arms`` if it goes on with the rest of a whole chain.
+
+        If its arms are ``spoken_for``, the rest alone is spare.
+        """
         row = len(self.plays)
         if row == self._hit.size:
             self._back, self._whole, self._hit, self._key, self._unclaimed = (
@@ -83,11 +88,14 @@ class Spares:
         self._row_of[play] = row
         self._numbers.append(self._handed_out)
         self.plays.append(play)
-        self._tried.append(arms)
-        self._back[row], self._whole[row], self._hit[row] = False, True, NO_HIT
+        self._tried.append(tried)
+        self._arms.append(arms)
+        self._back[row], self._whole[row], self._hit[row] = False, not spoken_for, NO_HIT
         self._key[row] = hash(arms.tobytes())
         self._unclaimed[row] = False
-        self._unclaimed[row, arms] = True
+        self._unclaimed[row, tried] = True
+        if spoken_for:
+            self._unclaimed[row, arms] = False
 
     def come_back(self, play: int, reached: int, hit_arm: int) -> None:
         """Write down the answer; arms that were not tried have no sample to claim."""
@@ -113,9 +121,11 @@ class Spares:
         """Whole plays of this very tuple."""
         self._tidy()
         alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(arms.tobytes()))
-        rows = [row for row in np.flatnonzero(alike).tolist() if np.array_equal(self._tried[row], arms)][:times]
+        rows = [row for row in np.flatnonzero(alike).tolist() if np.array_equal(self._arms[row], arms)][:times]
         taken = np.zeros((len(self), self._unclaimed.shape[1]), dtype=np.bool_)
-        taken[rows] = self._unclaimed[rows]
+        own = np.zeros(taken.shape[1], dtype=np.bool_)
+        own[arms] = True
+        taken[rows] = self._unclaimed[rows] & own
         return self._claim(taken)
 
     def _claim(self, taken: BoolArray) -> ClaimedSpares:
@@ -160,6 +170,7 @@ class Spares:
         self._numbers = [self._numbers[row] for row in kept]
         self.plays = [self.plays[row] for row in kept]
         self._tried = [self._tried[row] for row in kept]
+        self._arms = [self._arms[row] for row in kept]
         self._row_of = {play: row for row, play in enumerate(self.plays)}
 
     def to_json(self, tuples: TupleTable) -> dict[str, Any]:
@@ -169,7 +180,10 @@ class Spares:
             "handed_out": self._handed_out,
             "numbers": list(self._numbers),
             "plays": list(self.plays),
-            "tuples": [tuples.number(arms) for arms in self._tried],
+            "tuples": [
+                tuples.number(with_rest(arms, tried[arms.size :]))
+                for arms, tried in zip(self._arms, self._tried, strict=True)
+            ],
             "back": self._back[:count].tolist(),
             "whole": self._whole[:count].tolist(),
             "hit": self._hit[:count].tolist(),
@@ -181,7 +195,7 @@ class Spares:
         """What :meth:`to_json` wrote."""
         read = cls(arms)
         for play, number in zip(data["plays"], data["tuples"], strict=True):
-            read.put(play, tuples[number])
+            read.put(play, order_of(tuples[number]), arms_of(tuples[number]))
         count = len(read)
         read._handed_out = data["handed_out"]
         read._numbers = list(data["numbers"])

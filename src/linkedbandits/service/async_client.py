@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
-from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live import Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
@@ -61,6 +61,7 @@ class AsyncClient:
         max_plays: int | None = None,
         parallel: int | None = None,
         lease_seconds: float = 60.0,
+        whole_chains: bool = False,
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
@@ -76,6 +77,7 @@ class AsyncClient:
             max_plays,
             parallel,
             lease_seconds,
+            whole_chains,
             log,
             log_attempts,
             log_others,
@@ -156,6 +158,14 @@ class AsyncRemoteExperiment:
     async def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return (await self._client.send(calls.estimates(self.id)))[1]
+
+    async def order(self) -> tuple[Label, ...]:
+        """All arms in the best order known: what to serve after the verdict."""
+        return await self._client.send(calls.order(self.id))
+
+    async def learning(self) -> Learning | None:
+        """What the plays told so far have cost, against the best order known; None without whole chains."""
+        return await self._client.send(calls.learning(self.id))
 
     async def assumptions(self) -> tuple[Assumption, ...]:
         """What the policy takes for granted, with what to use where that does not hold."""

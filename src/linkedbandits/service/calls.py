@@ -15,7 +15,7 @@ from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live import Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
@@ -69,6 +69,7 @@ def create(
     max_plays: int | None,
     parallel: int | None,
     lease_seconds: float,
+    whole_chains: bool = False,
     log: AttemptLog | None = None,
     log_attempts: Which = "first",
     log_others: Others = "refuse",
@@ -85,6 +86,8 @@ def create(
         "parallel": parallel,
         "lease_seconds": lease_seconds,
     }
+    if whole_chains:
+        body["whole_chains"] = True
     if log is not None:  # else an older service would not know the names
         logged = [{"order": list(order), "hit": hit} for order, hit in log.plays()]
         body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
@@ -139,6 +142,16 @@ def alarms(experiment: str) -> Call[tuple[Alarm, ...]]:
     return Call("GET", f"{_path(experiment)}/view", _alarms)
 
 
+def order(experiment: str) -> Call[tuple[Label, ...]]:
+    """All arms in the best order known."""
+    return Call("GET", f"{_path(experiment)}/view", lambda found: tuple(found["order"]))
+
+
+def learning(experiment: str) -> Call[Learning | None]:
+    """What whole chains have cost so far."""
+    return Call("GET", f"{_path(experiment)}/view", _learning)
+
+
 def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     """Plays told so far, and what they say of each arm."""
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
@@ -177,7 +190,7 @@ def _listed(found: Any) -> list[Listed]:
 
 
 def _plays(found: Any) -> list[Play]:
-    plays = [Play(play["id"], tuple(play["arms"])) for play in found["plays"]]
+    plays = [Play(play["id"], tuple(play["arms"]), tuple(play.get("rest", ()))) for play in found["plays"]]
     if not plays:
         raise ValueError("there is at least one play in an answer")
     return plays
@@ -222,6 +235,11 @@ def _upgrade(found: Any) -> Upgrade | None:
 def _from_log(found: Any) -> FromLog | None:
     said = found.get("from_log")
     return None if said is None else FromLog(*(said[name] for name in FromLog._fields))
+
+
+def _learning(found: Any) -> Learning | None:
+    said = found.get("learning")
+    return None if said is None else Learning(**{field.name: said[field.name] for field in fields(Learning)})
 
 
 def _alarms(found: Any) -> tuple[Alarm, ...]:

@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
-from linkedbandits.live import Estimate, FromLog, Play, Receipt, Upgrade
+from linkedbandits.live import Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
@@ -71,6 +71,7 @@ class Client:
         max_plays: int | None = None,
         parallel: int | None = None,
         lease_seconds: float = 60.0,
+        whole_chains: bool = False,
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
         log_others: Others = "refuse",
@@ -86,6 +87,7 @@ class Client:
             max_plays,
             parallel,
             lease_seconds,
+            whole_chains,
             log,
             log_attempts,
             log_others,
@@ -166,6 +168,16 @@ class RemoteExperiment:
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return self._client.send(calls.estimates(self.id))[1]
+
+    @property
+    def order(self) -> tuple[Label, ...]:
+        """All arms in the best order known: what to serve after the verdict."""
+        return self._client.send(calls.order(self.id))
+
+    @property
+    def learning(self) -> Learning | None:
+        """What the plays told so far have cost, against the best order known; None without whole chains."""
+        return self._client.send(calls.learning(self.id))
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

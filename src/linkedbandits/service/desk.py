@@ -54,7 +54,7 @@ class Desk:
     ...     asked = desk.ask(experiment.id).result()
     ...     told = desk.tell(experiment.id, [(asked.plays[0].id, "east")]).result()
     >>> asked.plays, told.receipts
-    ((Play(id=0, arms=('north', 'east')),), ('counted',))
+    ((Play(id=0, arms=('north', 'east'), rest=()),), ('counted',))
     >>> store.close(); folder.cleanup()
     """
 

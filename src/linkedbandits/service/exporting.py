@@ -5,9 +5,9 @@ An experiment that began with a log has that before it, a line for each request,
 worked is no arm, and ``status`` says which attempts may be read.
 
 Columns: ``seq`` and ``at`` of the journal entry, ``kind`` (log, ask, tell, abandon, status, upgrade), ``play``,
-``arms`` of a play handed out, ``hit`` and ``receipt`` of one told, ``status`` where that changed. A ``hit`` of null in
-a tell means that none of the arms succeeded. An upgrade says in ``status`` with which version of the library the
-experiment goes on.
+``arms`` of a play handed out and the ``rest`` of a whole chain, ``hit`` and ``receipt`` of one told, ``status`` where
+that changed. A ``hit`` of null in a tell means that none of the arms succeeded, nor any of the rest. An upgrade says in
+``status`` with which version of the library the experiment goes on.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from linkedbandits.errors import MissingExtra
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live.whole_chains import arms_of, rest_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.hosted import RECEIPT_OF_LETTER
 from linkedbandits.service.records import Entry
@@ -35,7 +36,7 @@ PAGE = 100
 EVENTS = 10_000
 """Lines or rows made at a time."""
 
-COLUMNS = ("seq", "at", "kind", "play", "arms", "hit", "receipt", "status")
+COLUMNS = ("seq", "at", "kind", "play", "arms", "rest", "hit", "receipt", "status")
 
 
 def journal_lines(store: Store, experiment: str) -> Iterator[str]:
@@ -104,11 +105,14 @@ def _events_of_log(log: WarmStart, labels: Sequence[Label], at: float) -> Iterat
 def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
     body, same = entry.body, {"seq": entry.seq, "at": entry.at, "kind": entry.kind}
     if entry.kind == "ask":
-        last, shown = None, ()
+        last, shown = None, {}
         for play, arms in enumerate(asked, start=body["first"]):
             if arms is not last:  # the same few tuples come again and again
-                last, shown = arms, tuple(labels[arm] for arm in arms.tolist())
-            yield {**same, "play": play, "arms": shown}
+                last = arms
+                shown = {"arms": tuple(labels[arm] for arm in arms_of(arms).tolist())}
+                if arms[-1] < 0:
+                    shown["rest"] = tuple(labels[arm] for arm in rest_of(arms).tolist())
+            yield {**same, "play": play, **shown}
     elif entry.kind == "tell":
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
             label = None if hit == NO_HIT else labels[hit]
@@ -132,9 +136,9 @@ def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:
 
     # Few distinct texts, kept once each.
     few = pl.Categorical
-    schema = [pl.Int64, pl.Float64, few, pl.Int64, few, few, few, few]
+    schema = [pl.Int64, pl.Float64, few, pl.Int64, few, few, few, few, few]
     columns = {name: [event.get(name) for event in events] for name in COLUMNS}
-    for name in ("arms", "hit"):
+    for name in ("arms", "rest", "hit"):
         columns[name] = [text(label) for label in columns[name]]
     frame: polars.DataFrame = pl.DataFrame(columns, schema=dict(zip(COLUMNS, schema, strict=True)))
     return frame

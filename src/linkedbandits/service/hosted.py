@@ -130,7 +130,7 @@ class HostedExperiment:
 
     def _follow_without_policy(self, store: Reading, end: int | None) -> Played:
         """What was played, by the journal up to entry ``end``."""
-        played = Played(len(self.experiment.arms))
+        played = self.experiment.run.nothing_played()
         for entry in self._pages(store):
             self._take_as_log(store, entry, played)
             if entry.seq == end:

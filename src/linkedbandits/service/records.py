@@ -62,8 +62,9 @@ class LogInSetup:
 class Setup:
     """What an experiment is created with; it never changes.
 
-    ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer. ``log``
-    says what the log is, if it begins with one; the log itself is kept apart.
+    ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer. With
+    ``whole_chains`` plays go on with the rest of the arms. ``log`` says what the log is, if it begins with one; the log
+    itself is kept apart.
     """
 
     arms: tuple[Label, ...]
@@ -73,6 +74,7 @@ class Setup:
     max_plays: int | None = None
     parallel: int | None = None
     lease_seconds: float = 60.0
+    whole_chains: bool = False
     log: LogInSetup | None = None
 
     def begin(self, warm: WarmStart | None = None) -> Experiment:
@@ -85,6 +87,7 @@ class Setup:
             seed=self.seed,
             max_plays=self.max_plays,
             parallel=self.parallel,
+            whole_chains=self.whole_chains,
         )
         if warm is not None:
             begun.run.start_from(warm)
@@ -102,6 +105,8 @@ class Setup:
         content = asdict(self)
         if self.log is None:
             del content["log"]
+        if not self.whole_chains:  # an earlier version can go on with it
+            del content["whole_chains"]
         return json.dumps(content)
 
     @classmethod
@@ -162,7 +167,8 @@ class ExperimentHead(NamedTuple):
 class Entry:
     """One command in an experiment's journal, a batch of plays or answers being one command.
 
-    - ``ask``: ``{"first": play id, "asked": count, "runs": [[tuple number, times], ...], "key": text or None}``
+    - ``ask``: ``{"first": play id, "asked": count, "runs": [[tuple number, times], ...], "key": text or None}``, where
+      the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.whole_chains`
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
     - ``status``: ``{"to": "paused"}``

@@ -18,8 +18,8 @@ from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.wording import noticed_in_words
 from linkedbandits.intervals import anytime_intervals
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, FromLog, Upgrade, WarmStart
-from linkedbandits.model import Verdict
+from linkedbandits.live import Estimate, FromLog, Learning, Upgrade, WarmStart
+from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.alarms import NOT_LOOKED_YET, Found
@@ -43,6 +43,8 @@ class Standing:
     late: int
     done: bool
     leading: Verdict
+    order: tuple[Label, ...]
+    learning: Learning | None
     estimates: list[Estimate]
     only_first_tries: bool
     evidence: list[float] | None
@@ -64,6 +66,8 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         late=exp.late,
         done=exp.done,
         leading=exp.recommend(),
+        order=exp.order,
+        learning=exp.learning,
         estimates=exp.estimates(),
         only_first_tries=exp.run.only_first_tries,
         evidence=exp.evidence(),
@@ -102,6 +106,8 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "done": standing.done,
         "verdict": leading if standing.done else None,
         "leading": leading,
+        "order": list(standing.order),
+        "learning": None if standing.learning is None else asdict(standing.learning),
         "only_first_tries": standing.only_first_tries,
         "arms": _arms(standing.estimates, standing.evidence),
         "outlook": {

@@ -50,13 +50,14 @@ def encode_asked(asked: AskReply) -> str:
 
 
 def _encode_plays(plays: Iterable[Play]) -> Iterable[str]:
-    last: tuple[Label, ...] | None = None
-    rest = ""
+    last: tuple[tuple[Label, ...] | None, tuple[Label, ...]] = (None, ())
+    text = ""
     for play in plays:
-        if play.arms is not last:
-            last = play.arms
-            rest = f',"arms":{_compact(last)}}}'
-        yield f'{{"id":{play.id}{rest}'
+        if play.arms is not last[0] or play.rest is not last[1]:
+            last = play.arms, play.rest
+            rest = f',"rest":{_compact(play.rest)}' if play.rest else ""
+            text = f',"arms":{_compact(play.arms)}{rest}}}'
+        yield f'{{"id":{play.id}{text}'
 
 
 async def _describe(service: Service, experiment: str, play: int, refused: Refused, instance: str) -> dict[str, object]:

@@ -111,6 +111,12 @@ class NewExperiment(Received):
         le=LONGEST_LEASE,
         description="A play that is not answered in this time goes back.",
     )
+    whole_chains: bool = Field(
+        default=False,
+        strict=True,
+        description="Plays have a rest, all other arms, to go on with when their arms have failed; an answer of null "
+        "then means that nothing worked.",
+    )
     log: list[LoggedRequest] | None = Field(
         default=None,
         description="Requests from before, in the order they came, whose choice used the past alone: what they decide "
@@ -149,7 +155,7 @@ class AskRequest(Received):
 
 
 class Answer(Received):
-    """How a play ended: the arm that succeeded, or null."""
+    """How a play ended: the arm that succeeded, of the rest in whole chains, or null."""
 
     play: PlayId
     hit: ReceivedLabel | None

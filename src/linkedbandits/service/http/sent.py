@@ -59,6 +59,7 @@ class ExperimentInfo(BaseModel):
     max_plays: int | None
     parallel: int | None
     lease_seconds: float
+    whole_chains: bool = Field(description="Do plays go on with the rest of the arms when their own have failed?")
     log: LogOut | None = Field(description="What it began with, where that is a log; the view says how much was read.")
     created_at: float = Field(description="Unix time, in seconds.")
     head: int = Field(description="The number of its last journal entry.")
@@ -75,6 +76,9 @@ class PlayOut(BaseModel):
 
     id: int
     arms: list[SentLabel]
+    rest: list[SentLabel] = Field(
+        default=[], description="In whole chains, what to go on with when all arms have failed. Else it is left out."
+    )
 
 
 class AskResponse(BaseModel):
@@ -262,6 +266,17 @@ class GoalView(BaseModel):
     )
 
 
+class LearningView(BaseModel):
+    """What whole chains have cost so far, and what as many plays in the best order known would have."""
+
+    plays: int
+    attempts: int
+    failed: int = Field(description="Plays in which nothing worked.")
+    of_best_order: float = Field(description="Attempts that the best order would have taken, reckoned from estimates.")
+    cost: float | None = Field(description="The cost of the attempts, where costs are known.")
+    cost_of_best_order: float | None
+
+
 class View(BaseModel):
     """All that the live page shows of an experiment."""
 
@@ -285,6 +300,8 @@ class View(BaseModel):
     done: bool
     verdict: VerdictOut | None
     leading: VerdictOut
+    order: list[SentLabel] = Field(description="All arms in the best order known; what is served after the verdict.")
+    learning: LearningView | None = Field(description="What the experiment has cost; null without whole chains.")
     only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
     outlook: OutlookView

@@ -36,6 +36,7 @@ def experiment_routes(service: Service) -> APIRouter:
             max_plays=new.max_plays,
             parallel=new.parallel,
             lease_seconds=new.lease_seconds,
+            whole_chains=new.whole_chains,
         )
         warm = None if new.log is None else await asyncio.to_thread(_warm_start, new)
         record = await service.bring(service.desk.create(setup, new.name, warm))
@@ -108,6 +109,7 @@ def _info(record: ExperimentRecord) -> ExperimentInfo:
             "max_plays": setup.max_plays,
             "parallel": setup.parallel,
             "lease_seconds": setup.lease_seconds,
+            "whole_chains": setup.whole_chains,
             "log": None if setup.log is None else asdict(setup.log),
             "created_at": record.created_at,
             "head": record.head,
