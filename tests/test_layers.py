@@ -58,7 +58,7 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.chain": (
-        "attempting backlog forks home losses orders results troubles",
+        "attempting backlog forks home losses results troubles",
         "lookout tally watching",
         "in_memory",
         "chain",

@@ -38,7 +38,7 @@ def test_what_has_to_be_awaited_is_known_where_it_says_so():
 
 
 def test_without_a_timeout_it_runs_here():
-    option = Option("a", lambda: threading.current_thread(), None)
+    option = Option("a", threading.current_thread, None)
     assert option.run(((), {})) is threading.current_thread()
 
 

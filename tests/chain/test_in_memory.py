@@ -16,7 +16,8 @@ from tools.waiting import SECONDS, join
 
 def home_of(policy=None, lease: float = 60.0, clock=None) -> InMemory:
     policy = policy or lb.LinkedDuels(0.05)
-    return InMemory(lb.Experiment(["a", "b", "c"], policy, linkage="free"), lease, clock or ManualClock(), Troubles())
+    experiment = lb.Experiment(["a", "b", "c"], policy, linkage="free", whole_chains=True)
+    return InMemory(experiment, lease, clock or ManualClock(), Troubles())
 
 
 def play_until_done(home: InMemory, best: str = "b") -> None:
@@ -26,7 +27,7 @@ def play_until_done(home: InMemory, best: str = "b") -> None:
 
 
 def test_it_plays_like_an_experiment_of_its_own():
-    home, plain = home_of(), lb.Experiment(["a", "b", "c"], lb.LinkedDuels(0.05), linkage="free")
+    home, plain = home_of(), lb.Experiment(["a", "b", "c"], lb.LinkedDuels(0.05), linkage="free", whole_chains=True)
     while not plain.done:
         mine, its = plain.ask(), home.take()
         assert mine == its

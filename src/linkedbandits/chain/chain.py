@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from linkedbandits.attempts.alarms import Alarm, watch
+from linkedbandits.attempts.concerning import speaks_against
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
 from linkedbandits.chain.home import Home
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.lookout import Lookout
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
-from linkedbandits.chain.orders import whole_order
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.tally import Ending, Tally
 from linkedbandits.chain.troubles import Troubles
@@ -53,8 +53,8 @@ class ChainStatus:
     verdict. ``failed`` are those for which no option worked, ``lost`` those that ended with any other error;
     ``lost_of`` has the lost attempts of plays by option. ``in_flight`` are calls that are not over.
 
-    ``attempts_above_best`` is the price of learning: how many attempts plays and watched calls took above what the best
-    order would have taken, as far as the calls in that order tell; None before there were any.
+    ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
+    above what the best order would have taken, reckoned from estimates.
 
     ``waiting`` are answers that the experiment has not got yet, ``dropped`` those that it will never get, ``expired``
     plays that were out for longer than the lease. ``errors`` counts what went wrong beside the calls, ``last_error`` is
@@ -155,7 +155,7 @@ class Chain:
         self._troubles = Troubles()
         self._tally = Tally(labels)
         self._home: Home = InMemory(
-            Experiment(labels, check_policy(delta, policy), linkage=linkage or "free", seed=seed),
+            Experiment(labels, check_policy(delta, policy), linkage=linkage or "free", seed=seed, whole_chains=True),
             lease,
             clock,
             self._troubles,
@@ -231,18 +231,17 @@ class Chain:
         lost = loss_alarms(counts.attempts_of, counts.lost_of, alpha / 2)
         log = self._watch.attempts()
         played = self._home.attempts()
-        seen = watch(log if played is None else joined(played, log), alpha / 2)
-        return (*lost, *self._home.alarms(alpha / 2), *seen)
+        seen = (*self._home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
+        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, self._home.reads)))
 
     def status(self) -> ChainStatus:
         """How it stands."""
         counts, home = self._tally.counts(), self._home.condition()
         calls, attempts = counts.calls, counts.attempts
-        best = calls["plain"] + calls["served"]
-        above = None
-        if best:
-            each = (attempts["plain"] + attempts["served"]) / best
-            above = attempts["play"] + attempts["watched"] - each * (calls["play"] + calls["watched"])
+        learning = self._home.learning()
+        above = None if learning is None else learning.above
+        if above is not None and calls["watched"] and calls["served"]:
+            above += attempts["watched"] - calls["watched"] * attempts["served"] / calls["served"]
         return ChainStatus(
             calls=counts.ended,
             plays=calls["play"],
@@ -328,7 +327,7 @@ class Call:
             play = None
         order = home.order
         if play is not None:
-            self._role, self._play, order = "play", play, whole_order(play, order)
+            self._role, self._play, order = "play", play, play.arms + play.rest
         elif home.verdict is not None:
             self._role = "served"
             watched = chain._watch.order_for(order)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.attempts.alarms import Alarm
-from linkedbandits.attempts.log import AttemptLog
-from linkedbandits.live import Play
+from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.model import Label, Verdict
 
 LONGEST_WAIT = 10.0
@@ -22,13 +23,21 @@ LONGEST_WAIT = 10.0
 @dataclass(frozen=True)
 class Condition:
     """How a home is: plays told and applied, plays out, answers that wait to be applied, answers given up for lack of
-    room, and plays that were given up because they were out for too long."""
+    room, and plays that were given up because they were out for
+    too long."""
 
     told: int = 0
     out: int = 0
     waiting: int = 0
     dropped: int = 0
     expired: int = 0
+
+
+def what_is_read(experiment: Experiment) -> Which:
+    """All attempts, where the policy takes options to be independent; else the first of each play, or the first two."""
+    if INDEPENDENT_OPTIONS in experiment.assumptions:
+        return "all"
+    return "first" if experiment.run.linkage.tries_one else "duels"
 
 
 class Home(Protocol):
@@ -42,6 +51,11 @@ class Home(Protocol):
     @property
     def verdict(self) -> Verdict | None:
         """The verdict, or None while there is none."""
+        ...
+
+    @property
+    def reads(self) -> Which:
+        """Which attempts of plays the verdict is read from, and so which alarms speak against it."""
         ...
 
     def take(self) -> Play | None:
@@ -66,6 +80,10 @@ class Home(Protocol):
 
     def alarms(self, alpha: float) -> tuple[Alarm, ...]:
         """Alarms that are raised elsewhere, such as by the service. Those of :meth:`attempts` are not among them."""
+        ...
+
+    def learning(self) -> Learning | None:
+        """What the plays have cost so far, as far as it is known."""
         ...
 
     def condition(self) -> Condition:

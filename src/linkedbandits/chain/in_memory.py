@@ -16,13 +16,11 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
-from linkedbandits.chain.home import LONGEST_WAIT, Condition
-from linkedbandits.chain.orders import best_order, hit_of
+from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import LinkedBanditError, TooManyInFlight
-from linkedbandits.live import Experiment, Play
+from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.model import Label, Verdict
-
 
 MOST_AHEAD = 128
 """Plays that are asked ahead at most: they are as good as out, and the policy cannot go on without their answers."""
@@ -51,6 +49,7 @@ class InMemory:
         self.experiment = experiment
         self.order: tuple[Label, ...] = experiment.arms
         self.verdict: Verdict | None = None
+        self.reads = what_is_read(experiment)
         self._lease = lease
         self._clock = clock
         self._troubles = troubles
@@ -89,7 +88,7 @@ class InMemory:
 
     def tell(self, play: Play, hit: Label | None) -> None:
         """Apply the answer, now or by whoever is at the experiment."""
-        self._answers.put(Answer(play.id, hit_of(play, hit), lost=False))
+        self._answers.put(Answer(play.id, hit, lost=False))
 
     def lose(self, play: Play) -> None:
         """Give the play up, now or by whoever is at the experiment."""
@@ -110,6 +109,10 @@ class InMemory:
     def alarms(self, alpha: float) -> tuple[Alarm, ...]:
         """None but those of the plays on record."""
         return ()
+
+    def learning(self) -> Learning | None:
+        """What the plays have cost."""
+        return self.experiment.learning
 
     def condition(self) -> Condition:
         """How it is."""
@@ -179,7 +182,7 @@ class InMemory:
         return None
 
     def _look(self) -> None:
-        self.order = best_order(self.experiment)
+        self.order = self.experiment.order
         if self.verdict is None and self.experiment.done:
             self.verdict = self.experiment.recommend()
 
