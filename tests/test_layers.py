@@ -60,7 +60,7 @@ LAYERS = {
     "linkedbandits.chain": (
         "attempting backlog forks home losses results troubles",
         "lookout tally watching",
-        "in_memory",
+        "in_file in_memory",
         "chain",
         "__init__",
     ),

@@ -9,16 +9,19 @@ call tries the options; else they are tried in the best order known. ``docs/fall
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.concerning import speaks_against
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
 from linkedbandits.chain.home import Home
+from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.lookout import Lookout
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
@@ -27,12 +30,19 @@ from linkedbandits.chain.tally import Ending, Tally
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_positive, check_probability, check_share, check_whole
-from linkedbandits.errors import AttemptTimedOut, ChainFailed, InvalidLabels, InvalidParameter, ValueRejected
-from linkedbandits.linkage import Linkage
+from linkedbandits.errors import (
+    AttemptTimedOut,
+    ChainFailed,
+    DamagedSave,
+    InvalidLabels,
+    InvalidParameter,
+    ValueRejected,
+)
+from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import Experiment, Play
 from linkedbandits.live.answer_log import joined
 from linkedbandits.model import Label, Verdict
-from linkedbandits.policies import LinkedDuels
+from linkedbandits.policies import LinkedDuels, describe_policy
 from linkedbandits.policy import AnyPolicy
 
 Function = Callable[..., Any]
@@ -80,6 +90,39 @@ class ChainStatus:
     verdict: Verdict | None
 
 
+class Setup(NamedTuple):
+    """What the experiment of a chain is made of."""
+
+    labels: tuple[Label, ...]
+    policy: AnyPolicy
+    linkage: str | Linkage
+    seed: int
+
+    def begin(self) -> Experiment:
+        """A new experiment."""
+        return Experiment(self.labels, self.policy, linkage=self.linkage, seed=self.seed, whole_chains=True)
+
+    def reopen(self, text: str) -> Experiment:
+        """One that was saved, or an error that says how it differs."""
+        linkage = find_linkage(self.linkage)
+        try:
+            experiment = Experiment.from_json(text, policy=self.policy, linkage=linkage)
+        except DamagedSave as error:
+            saved, given = policy_in(text), describe_policy(self.begin().policy)
+            if saved is None or saved == given:
+                raise
+            raise InvalidParameter(
+                f"the experiment in the file was begun with the policy {saved}, and not {given}; give the chain the "
+                "same one, or another file"
+            ) from error
+        if sorted(map(repr, experiment.arms)) != sorted(map(repr, self.labels)):
+            raise InvalidParameter(
+                f"the options in the file are {', '.join(map(repr, experiment.arms))}, and not "
+                f"{', '.join(map(repr, self.labels))}; give the chain the same ones, or another file"
+            )
+        return experiment
+
+
 class Chain:
     """Options that are tried until one works, in an order that is learned from the calls.
 
@@ -100,7 +143,9 @@ class Chain:
     or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
     logged, and changes nothing.
 
-    A play that is out for longer than ``lease`` seconds is given up.
+    ``state`` is where the experiment lives: in memory if it is None, or in the file with this path, which survives
+    restarts and is shared by all processes of the machine that name it. A play that is out for longer than ``lease``
+    seconds is given up.
 
     >>> import linkedbandits as lb
     >>> def north(text): raise ConnectionError("no route")
@@ -129,9 +174,10 @@ class Chain:
         on_result: Callable[[Result | ChainFailed], object] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         on_alarm: Callable[[ChainAlarm], object] | None = None,
+        state: str | os.PathLike[str] | None = None,
         lease: float = 60.0,
         seed: int = 0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._options = check_options(options, timeouts)
         labels = tuple(self._options)
@@ -154,12 +200,14 @@ class Chain:
         self._watch = Watch.seeded(labels, share, seed)
         self._troubles = Troubles()
         self._tally = Tally(labels)
-        self._home: Home = InMemory(
-            Experiment(labels, check_policy(delta, policy), linkage=linkage or "free", seed=seed, whole_chains=True),
-            lease,
-            clock,
-            self._troubles,
-        )
+        setup = Setup(labels, check_policy(delta, policy), linkage or "free", seed)
+        self._home: Home
+        if state is None:
+            self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
+        elif isinstance(state, str | os.PathLike):
+            self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
+        else:
+            raise InvalidParameter(f"state={state!r} is no path; give the path of a file, or None")
         self._unannounced = [True]  # taken by the one call that announces the verdict
         self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None
 
@@ -436,6 +484,14 @@ class Call:
             chain._notice()
         except Exception as error:
             chain._troubles.note("the experiment", error)
+
+
+def policy_in(text: str) -> Any:
+    """The policy that a saved experiment says it has; None if it says nothing."""
+    try:
+        return json.loads(text)["content"]["policy"]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def check_options(

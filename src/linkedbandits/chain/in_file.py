@@ -1,0 +1,566 @@
+"""An experiment in a file, for all processes of one machine that have a chain with it. It survives restarts.
+
+Beside the file are a lock, and the answers of every process that is at it:
+
+    chain.json                       the experiment, and who has which plays out
+    chain.json.lock                  held by the process that changes it
+    chain.json.answers-<process>     one line for each play that this process has answered, locked as long as it lives
+
+A call takes a play that was asked ahead from memory. Its answer is appended to the process's own file of answers, with
+one write, before the call returns; so what a caller was given is on record even if the process is killed at once.
+Nothing else is done during a call.
+
+All else does a thread in the background, every now and then, under the lock. It reads the experiment if another process
+has changed it, applies all answers that are new in the files of any process, asks plays ahead, writes the experiment
+to a new file and puts that in the place of the old one; and only then are the plays used. An answer that is read twice,
+as after a crash, is known to the experiment by its play.
+
+The system lets go of a lock when the process that had it is dead. So a file of answers that is not locked is one of a
+dead process: its answers are applied, its plays given up, and it is removed. Plays are given up as well if they are out
+for longer than the lease.
+
+A process that is killed loses nothing. If the machine goes down, answers of the last seconds may not have come to the
+disk. The folder has to be on a disk of this machine: locks over networks are not to be relied on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from linkedbandits.attempts.alarms import Alarm
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.chain import forks
+from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
+from linkedbandits.chain.troubles import Troubles
+from linkedbandits.errors import (
+    CannotRead,
+    CannotWrite,
+    DamagedSave,
+    InvalidParameter,
+    NewerSave,
+    StoreUnavailable,
+    TooManyInFlight,
+)
+from linkedbandits.live import Experiment, Learning, Play
+from linkedbandits.model import Label, Verdict
+
+try:
+    import fcntl
+except ImportError:  # where there is no flock; refused when it is wanted
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = "linkedbandits.chain"
+VERSION = 1
+
+NONE_WORKED = -1
+LOST = -2
+
+SHORTEST_PAUSE = 0.02
+"""Seconds between two rounds of the thread when there is something to do;"""
+IDLE_PAUSE = 0.5
+"""and when there is not."""
+SHARE_OF_TIME = 0.25
+"""How much of the time rounds take at most: they take longer, the more was played."""
+LEAST_AHEAD = 4
+MOST_AHEAD = 1024
+"""Plays that are asked ahead: twice as many as were taken between two rounds, within these."""
+DEMAND_KEPT = 0.8
+"""What is left of an earlier demand for plays from round to round."""
+IDLE_AFTER = 5.0
+"""Seconds without a call after which plays that were asked ahead are given back, all but one: others wait for their
+answers. That one is given back at half its lease, and another one is asked in the next round."""
+
+
+class InFile:
+    """The home of an experiment in a file.
+
+    ``begin`` makes the experiment if there is none; ``reopen`` reads one from its text. ``clock`` has to be the same
+    for all processes.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        begin: Callable[[], Experiment],
+        reopen: Callable[[str], Experiment],
+        lease: float,
+        troubles: Troubles,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if fcntl is None:
+            raise InvalidParameter(
+                "the state of a chain cannot be in a file on this system, which has no flock; use the service"
+            )
+        self._path = Path(path)
+        self._begin = begin
+        self._reopen = reopen
+        self._lease = lease
+        self._troubles = troubles
+        self._clock = clock
+        self._experiment = begin()
+        self.order: tuple[Label, ...] = self._experiment.arms
+        self.verdict: Verdict | None = None
+        self.reads = what_is_read(self._experiment)
+        self._number = {label: number for number, label in enumerate(self._experiment.arms)}
+        self._out: dict[int, tuple[str, float]] = {}  # of all processes: whose it is, and since when
+        self._read: dict[str, int] = {}  # how much of the answers of every process is applied, in bytes
+        self._version_seen: tuple[int, int, int] | None = None  # which file was last read or written
+        self._expired = 0
+        self._retired: list[int] = []  # files of answers that are not used any more
+        self._learning: Learning | None = None
+        self._closed = False
+        self._changed = False  # by this round, so that it has to be written
+        self._applied = 0  # answers of this process, in this round
+        self._be_a_new_process()
+        if not self._path.parent.is_dir():
+            raise CannotWrite(
+                f"there is no folder {str(self._path.parent)!r} for the state of the chain; make it first"
+            )
+        try:
+            self._round()
+        except StoreUnavailable as error:  # served without plays until the lock is free
+            self._troubles.note("the file of the chain", error)
+        forks.register(self)
+
+    # ------------------------------------------------------------------------------------------------- during a call
+
+    def take(self) -> Play | None:
+        """A play that was asked ahead."""
+        if self.verdict is not None or self._closed:
+            return None
+        self._demand.append(None)
+        if self._thread is None:
+            self._start_thread()
+        taken = self._next_ahead()
+        if not self._wake.is_set():
+            self._wake.set()
+        return None if taken is None else taken[0]
+
+    def tell(self, play: Play, hit: Label | None) -> None:
+        """Write the answer down."""
+        self._write_down(play, NONE_WORKED if hit is None else self._number[hit])
+
+    def lose(self, play: Play) -> None:
+        """Write down that there is no answer."""
+        self._write_down(play, LOST)
+
+    def _write_down(self, play: Play, answer: int) -> None:
+        line = _line(play.id, answer)
+        self._waiting.append(None)
+        try:
+            written = -1 if self._answers is None else os.write(self._answers, line)
+            if written != len(line):
+                raise OSError(f"{max(written, 0)} of {len(line)} bytes could be written")
+        except OSError as error:  # the disk is full, or so: the thread has it in memory as long as the process lives
+            self._troubles.note("the file of answers", error)
+            self._unwritten.append(line)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def _next_ahead(self) -> tuple[Play, float] | None:
+        try:
+            return self._ahead.popleft()
+        except IndexError:
+            return None
+
+    # ------------------------------------------------------------------------------------- for those who have time
+
+    def settle(self) -> None:
+        """Apply what is left, of all processes."""
+        if not self._closed:
+            self._round()
+
+    def attempts(self) -> AttemptLog | None:
+        """The plays of all processes, as this one last read them."""
+        return self._experiment.attempts()
+
+    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+        """None but those of the plays on record."""
+        return ()
+
+    def learning(self) -> Learning | None:
+        """What the plays of all processes have cost, as this one last read them."""
+        return self._learning
+
+    def condition(self) -> Condition:
+        """How it is: plays of all processes, and answers of this one that wait."""
+        dropped = len(self._unwritten) if self._closed else 0
+        waiting = len(self._waiting) - dropped
+        return Condition(self._experiment.plays, len(self._out), waiting, dropped, self._expired)
+
+    def close(self) -> None:
+        """Apply what is left, give back what is out, and remove this process's file."""
+        if self._closed:
+            return
+        self._closed = True
+        forks.forget(self)
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(LONGEST_WAIT)
+        try:
+            self._round(last=True)
+        except Exception as error:
+            self._troubles.note("the file of the chain", error)
+
+    def before_fork(self) -> None:
+        """Let no round be under way."""
+        self._held_for_fork = self._in_a_round.acquire(timeout=LONGEST_WAIT)
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        if self._held_for_fork:
+            self._held_for_fork = False
+            self._in_a_round.release()
+
+    def after_fork_in_child(self) -> None:
+        """Be a process of one's own, with nothing out and nothing asked ahead."""
+        if self._answers is not None:
+            os.close(self._answers)  # the parent's, which it goes on to hold
+        self._be_a_new_process()
+
+    def _be_a_new_process(self) -> None:
+        self._name = uuid.uuid4().hex
+        self._answers: int | None = None
+        self._ahead: deque[tuple[Play, float]] = deque()  # since when
+        self._demand: deque[None] = deque()
+        self._usual_demand = 0.0
+        self._last_demand = self._clock()
+        self._waiting: deque[None] = deque()
+        self._unwritten: deque[bytes] = deque()
+        self._version_seen = None
+        self._in_a_round = threading.Lock()
+        self._held_for_fork = False
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    # ------------------------------------------------------------------------------------------------- the thread
+
+    def _start_thread(self) -> None:
+        if not self._starting.acquire(blocking=False):
+            return
+        try:
+            if self._thread is None:
+                thread = threading.Thread(target=self._go_round, name="linkedbandits-chain-file", daemon=True)
+                thread.start()
+                self._thread = thread
+        finally:
+            self._starting.release()
+
+    def _go_round(self) -> None:
+        stop, wake = self._stop, self._wake
+        while not stop.is_set():
+            wake.wait(IDLE_PAUSE)
+            if stop.is_set():
+                return
+            wake.clear()
+            began = time.monotonic()
+            try:
+                self._round()
+            except Exception as error:
+                self._troubles.note("the file of the chain", error)
+            took = time.monotonic() - began
+            stop.wait(max(SHORTEST_PAUSE, took / SHARE_OF_TIME))
+
+    def _round(self, last: bool = False) -> None:
+        if not self._in_a_round.acquire(timeout=LONGEST_WAIT):
+            raise StoreUnavailable("another thread has been at the state of the chain for long; try again")
+        try:
+            with self._locked():
+                self._open_answers()
+                changed = self._read_state()
+                self._changed, self._applied = changed, 0
+                unwritten = list(self._unwritten)
+                dead = self._apply_answers(unwritten, last)
+                given_up = self._give_up_old()
+                asked = [] if last else self._ask_ahead(given_up)
+                if self._changed or asked:
+                    self._write_state()
+                # All of it is on record now.
+                for path, file in dead:
+                    path.unlink(missing_ok=True)
+                    os.close(file)
+                for _ in unwritten:
+                    self._unwritten.popleft()
+                for _ in range(min(self._applied, len(self._waiting))):
+                    self._waiting.popleft()
+                if last:
+                    self._retire()
+            self._publish()
+            self._ahead.extend(asked)
+        finally:
+            self._in_a_round.release()
+
+    def _retire(self) -> None:
+        """Remove the file of answers. It stays open, for a call in another thread may be about to write to it."""
+        if self._answers is not None:
+            self._path_of(self._name).unlink(missing_ok=True)
+            self._retired.append(self._answers)
+            self._answers = None
+
+    def __del__(self) -> None:
+        for file in [*getattr(self, "_retired", ()), getattr(self, "_answers", None)]:
+            if file is not None:
+                with suppress(OSError):
+                    os.close(file)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            file = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise CannotWrite(
+                f"the lock {self._path}.lock cannot be opened ({error}); is the folder writable?"
+            ) from error
+        try:
+            deadline = time.monotonic() + LONGEST_WAIT
+            while not _try_lock(file):
+                if time.monotonic() > deadline:
+                    raise StoreUnavailable(f"{self._path}.lock was held by another process for {LONGEST_WAIT:g} s")
+                time.sleep(0.002)
+            yield
+        finally:
+            os.close(file)  # which gives the lock back
+
+    def _path_of(self, process: str) -> Path:
+        return self._path.with_name(f"{self._path.name}.answers-{process}")
+
+    def _open_answers(self) -> None:
+        """Under the lock, so that no other process takes it for that of a dead one before it is locked."""
+        if self._answers is None:
+            file = os.open(self._path_of(self._name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            _try_lock(file)
+            self._answers = file
+
+    def _read_state(self) -> bool:
+        """Read the file if it is not the one that was read or written last. Is there none yet?"""
+        try:
+            with self._path.open(encoding="utf-8") as file:
+                version = _version_of(file.fileno())
+                if version == self._version_seen:
+                    return False
+                head, text = file.readline(), file.read()
+        except FileNotFoundError:
+            if self._version_seen is not None:  # somebody has removed it: begin anew
+                self._experiment, self._out, self._read = self._begin(), {}, {}
+                self._ahead.clear()
+            return True
+        except (OSError, UnicodeDecodeError) as error:
+            raise CannotRead(f"{self._path} cannot be read as the state of a chain: {error}") from error
+        content = _read_head(self._path, head)
+        self._experiment = self._reopen(text)
+        self._number = {label: number for number, label in enumerate(self._experiment.arms)}
+        self._out = {int(play): (owner, since) for play, (owner, since) in content["out"].items()}
+        self._read = dict(content["read"])
+        self._version_seen = version
+        return False
+
+    def _write_state(self) -> None:
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "order": list(self._experiment.order),
+            "out": {str(play): list(owned) for play, owned in self._out.items()},
+            "read": self._read,
+        }
+        new = f"{self._path}.new"
+        try:
+            file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                _write_all(file, f"{json.dumps(head)}\n{self._experiment.to_json()}".encode())
+                os.fsync(file)
+                version = _version_of(file)
+            finally:
+                os.close(file)
+            os.replace(new, self._path)  # noqa: PTH105 - the text of a path, as above
+        except OSError as error:
+            self._version_seen = None  # what is in memory is not on record: read again what is
+            raise CannotWrite(f"{self._path} cannot be written: {error}") from error
+        self._version_seen = version
+
+    def _apply_answers(self, unwritten: list[bytes], last: bool) -> list[tuple[Path, int]]:
+        """Apply what is new in the files of all processes; the files of the dead are returned, open."""
+        dead, living = [], {self._name}
+        prefix = f"{self._path.name}.answers-"
+        for path in [path for path in self._path.parent.iterdir() if path.name.startswith(prefix)]:
+            name = path.name.removeprefix(prefix)
+            if name == self._name:
+                self._applied += self._apply_file(path, name)
+                continue
+            try:
+                file = os.open(path, os.O_RDWR)
+            except OSError:
+                continue
+            # Whether it is dead has to be known before its answers are read: else some could come in between.
+            if _try_lock(file):
+                dead.append((path, file))
+            else:
+                living.add(name)
+                os.close(file)
+            self._apply_file(path, name)
+        for line in unwritten:
+            self._applied += self._apply_lines(line)
+        if last:
+            living.discard(self._name)
+            self._ahead.clear()
+        for play, (owner, _) in list(self._out.items()):
+            if owner not in living:
+                self._give_up(play)
+        for name in self._read.keys() - living:
+            del self._read[name]
+            self._changed = True
+        return dead
+
+    def _apply_file(self, path: Path, name: str) -> int:
+        """Apply the lines of a file that are new and whole; how many were there?"""
+        begin = self._read.get(name, 0)
+        with path.open("rb") as file:
+            file.seek(begin)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        if not whole:
+            return 0
+        self._read[name] = begin + len(whole)
+        return self._apply_lines(whole)
+
+    def _apply_lines(self, lines: bytes) -> int:
+        answers = lines.splitlines()
+        self._changed = True
+        for line in answers:
+            parsed = _parsed(line)
+            if parsed is None:
+                self._troubles.note("the file of answers", ValueError(f"{line[:80]!r} is no answer"))
+                continue
+            play, answer = parsed
+            self._out.pop(play, None)
+            try:
+                if answer == LOST:
+                    self._experiment.abandon(play)
+                else:
+                    hit = None if answer == NONE_WORKED else self._experiment.arms[answer]
+                    self._experiment.tell(play, hit)
+            except Exception as error:
+                self._troubles.note("the experiment", error)
+        return len(answers)
+
+    def _give_up(self, play: int) -> None:
+        del self._out[play]
+        self._changed = True
+        self._experiment.abandon(play)
+
+    def _give_up_old(self) -> bool:
+        """Give up what is out for longer than the lease, and give back what was asked ahead and is not used."""
+        now = self._clock()
+        old = [play for play, (_, since) in self._out.items() if now - since > self._lease]
+        for play in old:
+            self._give_up(play)
+        self._expired += len(old)
+        unused = []
+        if self._demand:
+            self._last_demand = now
+        elif now - self._last_demand > IDLE_AFTER:
+            while len(self._ahead) > 1 and (taken := self._next_ahead()) is not None:
+                unused.append(taken)
+        oldest = self._next_ahead()
+        if oldest is not None:
+            if now - oldest[1] > self._lease / 2:
+                unused.append(oldest)
+            else:
+                self._ahead.appendleft(oldest)
+        for play in [taken.id for taken, _ in unused if taken.id in self._out]:
+            self._give_up(play)
+        return bool(old or unused)
+
+    def _ask_ahead(self, given_up: bool) -> list[tuple[Play, float]]:
+        """As many plays as are likely to be taken until the next round but one; none that were just given up."""
+        demand = 0
+        while self._demand:
+            self._demand.popleft()
+            demand += 1
+        self._usual_demand = max(float(demand), DEMAND_KEPT * self._usual_demand)
+        now, asked = self._clock(), list[tuple[Play, float]]()
+        idle = not demand and now - self._last_demand > IDLE_AFTER
+        if self._experiment.done or (idle and given_up):
+            return []
+        wanted = 1 if idle else min(max(LEAST_AHEAD, int(2 * self._usual_demand)), MOST_AHEAD)
+        for _ in range(wanted - len(self._ahead)):
+            try:
+                play = self._experiment.ask()
+            except TooManyInFlight:
+                break
+            self._out[play.id] = (self._name, now)
+            asked.append((play, now))
+        return asked
+
+    def _publish(self) -> None:
+        experiment = self._experiment
+        self.order = experiment.order
+        self._learning = experiment.learning
+        if self.verdict is None and experiment.done:
+            self.verdict = experiment.recommend()
+            self._ahead.clear()
+
+
+def _line(play: int, answer: int) -> bytes:
+    """The play comes twice, so that a line of which a part is missing is not taken for another.
+
+    >>> _line(12, -1)
+    b'12 -1 12\\n'
+    """
+    return b"%d %d %d\n" % (play, answer, play)
+
+
+def _parsed(line: bytes) -> tuple[int, int] | None:
+    """The play and its answer; None if the line is damaged.
+
+    >>> _parsed(b"12 -1 12"), _parsed(b"112 -1 12"), _parsed(b"12 -1")
+    ((12, -1), None, None)
+    """
+    try:
+        play, answer, again = map(int, line.split())
+    except ValueError:
+        return None
+    return (play, answer) if play == again else None
+
+
+def _read_head(path: Path, line: str) -> dict[str, Any]:
+    """What the first line of the file says, checked."""
+    try:
+        head = json.loads(line)
+    except ValueError as error:
+        raise DamagedSave(f"{path} is no state of a chain, or damaged; give another file, or restore it") from error
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise DamagedSave(f"{path} is no state of a chain; give another file")
+    if head["version"] > VERSION:
+        raise NewerSave(f"{path} was written by a later version of the library; upgrade, or give another file")
+    return head
+
+
+def _try_lock(file: int) -> bool:
+    """Lock an open file, if no other process has; closing it gives the lock back."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _version_of(file: int) -> tuple[int, int, int]:
+    """What tells a file from one that was put in its place."""
+    found = os.fstat(file)
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _write_all(file: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(file, content) :]
