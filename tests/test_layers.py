@@ -59,8 +59,8 @@ LAYERS = {
     ),
     "linkedbandits.chain": (
         "attempting backlog forks home losses results troubles",
-        "lookout tally watching",
-        "in_file in_memory",
+        "ahead lookout rounds tally watching",
+        "in_file in_memory in_service",
         "chain",
         "__init__",
     ),

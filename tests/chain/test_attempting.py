@@ -47,7 +47,7 @@ def test_arguments_values_errors_and_context_go_through(timeout):
     VARIABLE.set("mine")
 
     def work(*args, **kwargs):
-        return args, kwargs, VARIABLE.get()
+        return args, kwargs, VARIABLE.get("none")
 
     assert Option("a", work, timeout).run(((1, 2), {"b": 3})) == ((1, 2), {"b": 3}, "mine")
     assert run_async(Option("a", work, timeout).arun(((1, 2), {"b": 3}))) == ((1, 2), {"b": 3}, "mine")

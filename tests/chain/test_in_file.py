@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.chain import in_file
+from linkedbandits.chain import ahead, in_file
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.troubles import Troubles
@@ -32,8 +32,9 @@ def begin() -> lb.Experiment:
 class Still(InFile):
     """A home without a thread: rounds are made by the test."""
 
-    def _start_thread(self) -> None:
-        """Nothing."""
+    def _be_a_new_process(self) -> None:
+        super()._be_a_new_process()
+        self._rounds.wake = lambda: None
 
 
 @pytest.fixture
@@ -62,10 +63,7 @@ def homes(path, clock):
 
 def die(home: InFile) -> None:
     """As if its process was killed: the system closes its files, and nothing else happens."""
-    home._stop.set()
-    home._wake.set()
-    if home._thread is not None:
-        join(home._thread)
+    home._rounds.stop()
     if home._answers is not None:
         os.close(home._answers)
         home._answers = None
@@ -77,7 +75,7 @@ def files(path: Path) -> list[str]:
 
 def test_plays_are_asked_ahead_and_answers_are_applied_in_the_next_round(homes):
     home = homes()
-    plays = [home.take() for _ in range(in_file.LEAST_AHEAD)]
+    plays = [home.take() for _ in range(ahead.LEAST)]
     assert [play.id for play in plays] == [0, 1, 2, 3]
     assert home.take() is None
     home.tell(plays[0], plays[0].arms[0])
@@ -100,7 +98,7 @@ def test_more_are_asked_ahead_where_more_are_taken(homes):
     assert sum(home.take() is not None for _ in range(300)) == 200
     for _ in range(60):
         home.settle()
-    assert len(home._ahead) >= in_file.LEAST_AHEAD
+    assert len(home._ahead) >= ahead.LEAST
 
 
 def test_an_answer_is_on_record_before_the_call_returns(homes, path):
@@ -213,7 +211,7 @@ def test_plays_that_are_out_for_longer_than_the_lease_are_given_up(homes, clock)
     slow = home.take()
     clock.now += 10.5
     home.settle()
-    assert home.condition().expired == in_file.LEAST_AHEAD
+    assert home.condition().expired == ahead.LEAST
     home.tell(slow, None)
     home.settle()
     assert home._experiment.late == 1
@@ -221,8 +219,8 @@ def test_plays_that_are_out_for_longer_than_the_lease_are_given_up(homes, clock)
 
 def test_without_calls_all_plays_but_one_are_given_back_and_that_is_a_fresh_one(homes, clock):
     home = homes()
-    assert len(home._ahead) == in_file.LEAST_AHEAD
-    clock.now += in_file.IDLE_AFTER + 0.1
+    assert len(home._ahead) == ahead.LEAST
+    clock.now += ahead.IDLE_AFTER + 0.1
     home.settle()
     assert (len(home._ahead), home.condition().out) == (1, 1)
     clock.now += 31.0
@@ -232,7 +230,7 @@ def test_without_calls_all_plays_but_one_are_given_back_and_that_is_a_fresh_one(
     assert (len(home._ahead), home.condition().out, home.condition().expired) == (1, 1, 0)
     assert home.take() is not None
     home.settle()
-    assert len(home._ahead) == in_file.LEAST_AHEAD
+    assert len(home._ahead) == ahead.LEAST
 
 
 def test_closing_applies_what_is_left_and_removes_the_file_of_answers(homes, path):
@@ -284,7 +282,7 @@ def test_a_chain_with_a_file_says_what_does_not_fit(tmp_path):
         lb.Chain(coins({"a": 0.5, "c": 0.6}, 1), state=path)
     with pytest.raises(lb.CannotWrite, match=r"there is no folder .*for the state of the chain; make it first"):
         lb.Chain(coins({"a": 0.5, "c": 0.6}, 1), state=tmp_path / "nowhere" / "chain.json")
-    with pytest.raises(lb.InvalidParameter, match="state=3 is no path"):
+    with pytest.raises(lb.InvalidParameter, match="state=3 is neither a path nor an experiment of a client"):
         lb.Chain(coins({"a": 0.5, "c": 0.6}, 1), state=3)
     text = path.read_text()
     path.write_text(text.replace('"successes"', '"successe"', 1))
@@ -333,7 +331,7 @@ def test_a_child_process_has_plays_and_answers_of_its_own(homes, path):
     if pid == 0:
         said = "failed"
         try:
-            nothing = (len(home._ahead), home.condition().waiting, home._thread)
+            nothing = (len(home._ahead), home.condition().waiting, home._rounds._thread)
             home.settle()
             play = home.take()
             home.tell(play, None)
@@ -342,13 +340,13 @@ def test_a_child_process_has_plays_and_answers_of_its_own(homes, path):
             os.write(writing, said.encode())
             os._exit(0)
     os.waitpid(pid, 0)
-    ahead, waiting, thread, its = json.loads(os.read(reading, 1000))
+    at_hand, waiting, thread, its = json.loads(os.read(reading, 1000))
     os.close(reading)
     os.close(writing)
-    assert (ahead, waiting, thread) == (0, 0, None)
+    assert (at_hand, waiting, thread) == (0, 0, None)
     home.tell(mine[1], None)
     home.settle()
-    assert its >= in_file.LEAST_AHEAD
+    assert its >= ahead.LEAST
     assert [home._experiment.answers.of(play) for play in (mine[0].id, mine[1].id, its)] == [-1, -1, -1]
     assert files(path) == ["", f".answers-{home._name}", ".lock"]
 

@@ -9,6 +9,7 @@ call tries the options; else they are tried in the best order known. ``docs/fall
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import time
@@ -23,6 +24,7 @@ from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_aw
 from linkedbandits.chain.home import Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
+from linkedbandits.chain.in_service import InService, Remote
 from linkedbandits.chain.lookout import Lookout
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
@@ -41,6 +43,7 @@ from linkedbandits.errors import (
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import Experiment, Play
 from linkedbandits.live.answer_log import joined
+from linkedbandits.live.experiment import check_labels
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import LinkedDuels, describe_policy
 from linkedbandits.policy import AnyPolicy
@@ -143,9 +146,11 @@ class Chain:
     or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
     logged, and changes nothing.
 
-    ``state`` is where the experiment lives: in memory if it is None, or in the file with this path, which survives
-    restarts and is shared by all processes of the machine that name it. A play that is out for longer than ``lease``
-    seconds is given up.
+    ``state`` is where the experiment lives: in memory if it is None; in the file with this path, which survives
+    restarts and is shared by all processes of the machine that name it; or in the service, if it is an experiment of a
+    client, such as ``client.create("payments", ["stripe", "adyen"], lb.LinkedDuels(0.05), linkage="free",
+    whole_chains=True)``, which then has the policy. A play that is out for longer than ``lease`` seconds is given up;
+    in the service its own lease counts.
 
     >>> import linkedbandits as lb
     >>> def north(text): raise ConnectionError("no route")
@@ -174,7 +179,7 @@ class Chain:
         on_result: Callable[[Result | ChainFailed], object] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         on_alarm: Callable[[ChainAlarm], object] | None = None,
-        state: str | os.PathLike[str] | None = None,
+        state: str | os.PathLike[str] | Remote | None = None,
         lease: float = 60.0,
         seed: int = 0,
         clock: Callable[[], float] | None = None,
@@ -200,14 +205,15 @@ class Chain:
         self._watch = Watch.seeded(labels, share, seed)
         self._troubles = Troubles()
         self._tally = Tally(labels)
-        setup = Setup(labels, check_policy(delta, policy), linkage or "free", seed)
+        setup = Setup(check_labels(labels), check_policy(delta, policy), linkage or "free", seed)
         self._home: Home
         if state is None:
             self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
         elif isinstance(state, str | os.PathLike):
             self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
         else:
-            raise InvalidParameter(f"state={state!r} is no path; give the path of a file, or None")
+            given = {"delta": delta, "policy": policy, "linkage": linkage}
+            self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
         self._unannounced = [True]  # taken by the one call that announces the verdict
         self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None
 
@@ -542,6 +548,27 @@ def check_plain_function(name: str, function: Function) -> None:
         raise InvalidParameter(f"{name}={function!r} cannot be called; give a function")
     if is_awaited(function):
         raise InvalidParameter(f"{name} would have to be awaited; give a plain function")
+
+
+def check_remote(state: Any, given: Mapping[str, object]) -> Remote:
+    """The experiment in the service, or an error that says what else was meant."""
+    ask = getattr(state, "ask_many", None)
+    if inspect.iscoroutinefunction(ask):
+        raise InvalidParameter(
+            "state is an experiment of an AsyncClient; give one of a Client, which is used in a thread of its own"
+        )
+    if ask is None:
+        raise InvalidParameter(
+            f"state={state!r} is neither a path nor an experiment of a client; give one, such as "
+            "client.experiment(identifier), or None"
+        )
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidParameter(
+                f"{name}={value!r} is given, but the experiment in the service has its own; leave it out"
+            )
+    remote: Remote = state
+    return remote
 
 
 def check_policy(delta: float | None, policy: AnyPolicy | None) -> AnyPolicy:

@@ -39,7 +39,9 @@ from typing import Any
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
+from linkedbandits.chain.ahead import Ahead
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
+from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import (
     CannotRead,
@@ -63,21 +65,6 @@ VERSION = 1
 
 NONE_WORKED = -1
 LOST = -2
-
-SHORTEST_PAUSE = 0.02
-"""Seconds between two rounds of the thread when there is something to do;"""
-IDLE_PAUSE = 0.5
-"""and when there is not."""
-SHARE_OF_TIME = 0.25
-"""How much of the time rounds take at most: they take longer, the more was played."""
-LEAST_AHEAD = 4
-MOST_AHEAD = 1024
-"""Plays that are asked ahead: twice as many as were taken between two rounds, within these."""
-DEMAND_KEPT = 0.8
-"""What is left of an earlier demand for plays from round to round."""
-IDLE_AFTER = 5.0
-"""Seconds without a call after which plays that were asked ahead are given back, all but one: others wait for their
-answers. That one is given back at half its lease, and another one is asked in the next round."""
 
 
 class InFile:
@@ -137,13 +124,9 @@ class InFile:
         """A play that was asked ahead."""
         if self.verdict is not None or self._closed:
             return None
-        self._demand.append(None)
-        if self._thread is None:
-            self._start_thread()
-        taken = self._next_ahead()
-        if not self._wake.is_set():
-            self._wake.set()
-        return None if taken is None else taken[0]
+        play = self._ahead.take()
+        self._rounds.wake()
+        return play
 
     def tell(self, play: Play, hit: Label | None) -> None:
         """Write the answer down."""
@@ -163,14 +146,7 @@ class InFile:
         except OSError as error:  # the disk is full, or so: the thread has it in memory as long as the process lives
             self._troubles.note("the file of answers", error)
             self._unwritten.append(line)
-        if not self._wake.is_set():
-            self._wake.set()
-
-    def _next_ahead(self) -> tuple[Play, float] | None:
-        try:
-            return self._ahead.popleft()
-        except IndexError:
-            return None
+        self._rounds.wake()
 
     # ------------------------------------------------------------------------------------- for those who have time
 
@@ -203,10 +179,7 @@ class InFile:
             return
         self._closed = True
         forks.forget(self)
-        self._stop.set()
-        self._wake.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(LONGEST_WAIT)
+        self._rounds.stop()
         try:
             self._round(last=True)
         except Exception as error:
@@ -231,46 +204,15 @@ class InFile:
     def _be_a_new_process(self) -> None:
         self._name = uuid.uuid4().hex
         self._answers: int | None = None
-        self._ahead: deque[tuple[Play, float]] = deque()  # since when
-        self._demand: deque[None] = deque()
-        self._usual_demand = 0.0
-        self._last_demand = self._clock()
+        self._ahead = Ahead(self._lease, self._clock)
         self._waiting: deque[None] = deque()
         self._unwritten: deque[bytes] = deque()
         self._version_seen = None
         self._in_a_round = threading.Lock()
         self._held_for_fork = False
-        self._wake, self._stop = threading.Event(), threading.Event()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._rounds = Rounds("the file of the chain", self._round, self._troubles)
 
-    # ------------------------------------------------------------------------------------------------- the thread
-
-    def _start_thread(self) -> None:
-        if not self._starting.acquire(blocking=False):
-            return
-        try:
-            if self._thread is None:
-                thread = threading.Thread(target=self._go_round, name="linkedbandits-chain-file", daemon=True)
-                thread.start()
-                self._thread = thread
-        finally:
-            self._starting.release()
-
-    def _go_round(self) -> None:
-        stop, wake = self._stop, self._wake
-        while not stop.is_set():
-            wake.wait(IDLE_PAUSE)
-            if stop.is_set():
-                return
-            wake.clear()
-            began = time.monotonic()
-            try:
-                self._round()
-            except Exception as error:
-                self._troubles.note("the file of the chain", error)
-            took = time.monotonic() - began
-            stop.wait(max(SHORTEST_PAUSE, took / SHARE_OF_TIME))
+    # --------------------------------------------------------------------------------------------- in the background
 
     def _round(self, last: bool = False) -> None:
         if not self._in_a_round.acquire(timeout=LONGEST_WAIT):
@@ -297,7 +239,7 @@ class InFile:
                 if last:
                     self._retire()
             self._publish()
-            self._ahead.extend(asked)
+            self._ahead.put(asked)
         finally:
             self._in_a_round.release()
 
@@ -465,41 +407,22 @@ class InFile:
         for play in old:
             self._give_up(play)
         self._expired += len(old)
-        unused = []
-        if self._demand:
-            self._last_demand = now
-        elif now - self._last_demand > IDLE_AFTER:
-            while len(self._ahead) > 1 and (taken := self._next_ahead()) is not None:
-                unused.append(taken)
-        oldest = self._next_ahead()
-        if oldest is not None:
-            if now - oldest[1] > self._lease / 2:
-                unused.append(oldest)
-            else:
-                self._ahead.appendleft(oldest)
-        for play in [taken.id for taken, _ in unused if taken.id in self._out]:
+        unused = self._ahead.unused()
+        for play in [unused_play.id for unused_play in unused if unused_play.id in self._out]:
             self._give_up(play)
         return bool(old or unused)
 
-    def _ask_ahead(self, given_up: bool) -> list[tuple[Play, float]]:
-        """As many plays as are likely to be taken until the next round but one; none that were just given up."""
-        demand = 0
-        while self._demand:
-            self._demand.popleft()
-            demand += 1
-        self._usual_demand = max(float(demand), DEMAND_KEPT * self._usual_demand)
-        now, asked = self._clock(), list[tuple[Play, float]]()
-        idle = not demand and now - self._last_demand > IDLE_AFTER
-        if self._experiment.done or (idle and given_up):
-            return []
-        wanted = 1 if idle else min(max(LEAST_AHEAD, int(2 * self._usual_demand)), MOST_AHEAD)
-        for _ in range(wanted - len(self._ahead)):
+    def _ask_ahead(self, given_up: bool) -> list[Play]:
+        asked: list[Play] = []
+        wanted = 0 if self._experiment.done else self._ahead.wanted(given_up)
+        now = self._clock()
+        for _ in range(wanted):
             try:
                 play = self._experiment.ask()
             except TooManyInFlight:
                 break
             self._out[play.id] = (self._name, now)
-            asked.append((play, now))
+            asked.append(play)
         return asked
 
     def _publish(self) -> None:

@@ -1,0 +1,96 @@
+"""Work in the background: a thread that makes a round when there is something to do, and now and then anyway."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from linkedbandits.chain.home import LONGEST_WAIT
+from linkedbandits.chain.troubles import Troubles
+
+SHORTEST_PAUSE = 0.02
+"""Seconds between two rounds when there is something to do;"""
+IDLE_PAUSE = 0.5
+"""and when there is not;"""
+LONGEST_PAUSE = 30.0
+"""and when rounds fail, twice as long each time until this."""
+SHARE_OF_TIME = 0.25
+"""How much of the time rounds take at most."""
+
+
+class Rounds:
+    """Makes rounds from the first :meth:`wake` to :meth:`stop`, in a daemon thread.
+
+    What a round raises is noted under ``where``, and the next one is made all the same. ``last`` is called in the end.
+    """
+
+    def __init__(
+        self, where: str, work: Callable[[], None], troubles: Troubles, last: Callable[[], None] = lambda: None
+    ) -> None:
+        self._where = where
+        self._work = work
+        self._last = last
+        self._troubles = troubles
+        self._woken, self._stopped = threading.Event(), threading.Event()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.made = 0
+        """Rounds that are over, those that failed among them."""
+
+    def wake(self) -> None:
+        """There is something to do. Never waits."""
+        if self._thread is None:
+            self._start()
+        if not self._woken.is_set():
+            self._woken.set()
+
+    def stop(self) -> None:
+        """Make the last round, and no more; wait for it :data:`LONGEST_WAIT` seconds at most."""
+        self._stopped.set()
+        self._woken.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(LONGEST_WAIT)
+
+    def wait_for(self, made: int) -> None:
+        """Wait until so many rounds are over, :data:`LONGEST_WAIT` seconds at most."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while self.made < made and not self._stopped.is_set() and time.monotonic() < deadline:
+            self.wake()
+            self._stopped.wait(SHORTEST_PAUSE / 4)
+
+    def _start(self) -> None:
+        if self._stopped.is_set() or not self._starting.acquire(blocking=False):
+            return
+        try:
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="linkedbandits-chain", daemon=True)
+                thread.start()
+                self._thread = thread
+        except RuntimeError as error:  # no thread to be had, or the interpreter ends: the next call tries again
+            self._troubles.note(self._where, error)
+        finally:
+            self._starting.release()
+
+    def _run(self) -> None:
+        backoff = SHORTEST_PAUSE
+        while not self._stopped.is_set():
+            self._woken.wait(IDLE_PAUSE)
+            if self._stopped.is_set():
+                break
+            self._woken.clear()
+            began = time.monotonic()
+            backoff = SHORTEST_PAUSE if self._done(self._work) else min(2 * backoff, LONGEST_PAUSE)
+            took = time.monotonic() - began
+            self._stopped.wait(max(backoff, took * (1 / SHARE_OF_TIME - 1)))
+        self._done(self._last)
+
+    def _done(self, work: Callable[[], None]) -> bool:
+        try:
+            work()
+        except Exception as error:
+            self._troubles.note(self._where, error)
+            return False
+        finally:
+            self.made += 1
+        return True

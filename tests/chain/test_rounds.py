@@ -1,0 +1,80 @@
+"""Work in the background."""
+
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+
+import pytest
+
+from linkedbandits.chain import rounds
+from linkedbandits.chain.rounds import Rounds
+from linkedbandits.chain.troubles import Troubles
+from tools.waiting import SECONDS, until
+
+
+def test_a_round_is_made_when_it_is_woken_and_a_last_one_in_the_end():
+    made, last, done = [], [], threading.Event()
+
+    def work():
+        made.append(threading.current_thread())
+        done.set()
+
+    some = Rounds("here", work, Troubles(), lambda: last.append(True))
+    assert made == []
+    some.wake()
+    assert done.wait(SECONDS)
+    assert made[0].daemon
+    assert made[0] is not threading.current_thread()
+    some.wait_for(some.made + 1)
+    assert len(made) >= 2
+    some.stop()
+    assert last == [True]
+    after = len(made)
+    some.wake()
+    some.wait_for(10**9)
+    assert len(made) == after
+
+
+def test_a_round_that_fails_is_noted_and_pauses_grow(monkeypatch, caplog):
+    monkeypatch.setattr(rounds, "SHORTEST_PAUSE", 0.001)
+    pauses, troubles = [], Troubles()
+
+    def work():
+        raise OSError("away")
+
+    some = Rounds("there", work, troubles)
+    wait = some._stopped.wait
+    monkeypatch.setattr(some._stopped, "wait", lambda seconds: (pauses.append(seconds), wait(0.001))[1])
+    until(lambda: some.wake() or len(pauses) >= 6, "six rounds")
+    some.stop()
+    assert troubles.last == "there: OSError: away"
+    assert troubles.count >= 6
+    assert all(longer >= 1.5 * shorter for shorter, longer in pairwise(pauses[:6]))
+
+
+def test_one_that_was_never_woken_stops_at_once():
+    last = []
+    Rounds("here", print, Troubles(), lambda: last.append(True)).stop()
+    assert last == []
+
+
+def test_without_a_thread_to_be_had_it_is_noted_and_tried_again(monkeypatch, caplog):
+    done, troubles = threading.Event(), Troubles()
+    some = Rounds("here", done.set, troubles)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", lambda _: (_ for _ in ()).throw(RuntimeError("can't start")))
+        some.wake()
+    assert troubles.last == "here: RuntimeError: can't start"
+    some.wake()
+    assert done.wait(SECONDS)
+    some.stop()
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_stopping_twice_is_harmless(calls):
+    some = Rounds("here", lambda: None, Troubles())
+    some.wake()
+    for _ in range(calls):
+        some.stop()
+    assert some._thread is not None
