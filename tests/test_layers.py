@@ -50,7 +50,8 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.live": (
-        "answer_log pair_log",
+        "whole_chains pair_log",
+        "answer_log",
         "first_tries spares",
         "requests saving warm_start",
         "run",

@@ -23,7 +23,7 @@ import numpy as np
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.policies import make_policy
+from linkedbandits.policies import POLICIES, make_policy
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.records import Setup
 from linkedbandits.service.store import open_store
@@ -41,10 +41,13 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "lil-ucb": {"delta": 0.3},
     "suffix-ucb": {"delta": 0.3},
     "cascade-bai": {"delta": 0.3, "k": 1},
+    "linked-lead": {"delta": 0.01, "odds_ratio": 2.0},
+    "linked-duels": {"delta": 0.2},
 }
 SETTINGS = [
     (name, linkage.name)
     for name, parameters in FAMILIES.items()
+    if name in POLICIES  # earlier versions had fewer
     for linkage in LINKAGES.values()
     if linkage.allows(make_policy(name, parameters).asks)
 ]

@@ -36,7 +36,7 @@ def sealed(content_change=None, envelope_change=None) -> str:
         (None, lb.DamagedSave, "is not JSON"),
         (sealed({"plays": 5}), lb.DamagedSave, "does not match its checksum"),
         (sealed(None, {"version": 99}), lb.NewerSave, "saved in format 99.*upgrade linkedbandits to .* or later"),
-        (sealed(None, {"version": 5}), lb.NewerSave, "saved in format 5.*upgrade linkedbandits to .* or later"),
+        (sealed(None, {"version": 6}), lb.NewerSave, "saved in format 6.*upgrade linkedbandits to .* or later"),
         (sealed(None, {"version": "x"}), lb.DamagedSave, "makes no sense"),
         (sealed(None, {"content": None}), lb.DamagedSave, "checksum"),
     ],
@@ -63,10 +63,10 @@ def test_a_damaged_or_newer_save_is_refused(text, error, said):
 )
 def test_a_newer_save_names_the_version_to_install(content, remedy):
     """As far as it can be read: nothing else of a later format is relied on."""
-    text = json.dumps({"format": "linkedbandits.experiment", "version": 5, "content": content})
+    text = json.dumps({"format": "linkedbandits.experiment", "version": 6, "content": content})
     with pytest.raises(lb.NewerSave) as caught:
         lb.Experiment.from_json(text)
-    assert str(caught.value) == f"the experiment was saved in format 5, and this library reads up to 4; {remedy}"
+    assert str(caught.value) == f"the experiment was saved in format 6, and this library reads up to 5; {remedy}"
 
 
 @pytest.mark.parametrize("version", [0, -1, "1", "2", 1.5, 1.0, 2.0, True, False, None, [], [2], {}])
@@ -161,7 +161,7 @@ def test_a_snapshot_has_its_format_and_one_without_is_read_as_what_it_was():
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))
     exp.tell(exp.ask().id, "east")
     snapshot = json.loads(json.dumps(exp.snapshot()))
-    assert snapshot["format"] == 4
+    assert snapshot["format"] == 5
     without = {name: part for name, part in snapshot.items() if name != "format"}
     for each in (snapshot, without):
         assert lb.Experiment.restore(each, exp.answers).estimates() == exp.estimates()
@@ -172,7 +172,7 @@ def test_a_snapshot_has_its_format_and_one_without_is_read_as_what_it_was():
 
 
 @pytest.mark.parametrize(
-    ("found", "error"), [(5, lb.NewerSave), (99, lb.NewerSave), (0, lb.DamagedSave), ("3", lb.DamagedSave)]
+    ("found", "error"), [(6, lb.NewerSave), (99, lb.NewerSave), (0, lb.DamagedSave), ("3", lb.DamagedSave)]
 )
 def test_a_snapshot_of_another_format_is_refused(found, error):
     exp = lb.Experiment(POINTS, lb.UniformSampling(samples=3))

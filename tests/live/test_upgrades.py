@@ -28,9 +28,15 @@ from tests.support.every_policy import EVERY_POLICY, policy_id
 
 ASSUMES = ("independent options",)
 DATA = Path(__file__).parent / "data"
-SAVED_IN_FORMAT_1, SAVED_IN_FORMAT_2, SAVED_BY_EVERY_POLICY, SAVED_IN_FORMAT_3 = (
+SAVED_IN_FORMAT_1, SAVED_IN_FORMAT_2, SAVED_BY_EVERY_POLICY, SAVED_IN_FORMAT_3, SAVED_IN_FORMAT_4 = (
     json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("saved_in_format_1", "saved_in_format_2", "saved_by_every_policy", "saved_in_format_3")
+    for name in (
+        "saved_in_format_1",
+        "saved_in_format_2",
+        "saved_by_every_policy",
+        "saved_in_format_3",
+        "saved_in_format_4",
+    )
 )
 OTHER_CONSTANTS = {
     "policies.evidence_race.GROWTH": 0.04,
@@ -447,11 +453,16 @@ def test_what_every_policy_saved_before_format_3_ends_as_it_would_have(old):
     assert (said_by(exp), exp.upgrade) == (old["in_the_end"], None)
 
 
-@pytest.mark.parametrize("old", SAVED_IN_FORMAT_3, ids=lambda old: old["name"])
-def test_what_every_policy_saved_in_format_3_ends_as_it_would_have(old):
-    """Before there were logs to begin with."""
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [(3, old) for old in SAVED_IN_FORMAT_3] + [(4, old) for old in SAVED_IN_FORMAT_4],
+    ids=lambda value: value["name"] if isinstance(value, dict) else f"format {value}",
+)
+def test_what_every_policy_saved_in_formats_3_and_4_ends_as_it_would_have(version, old):
+    """Before there were logs to begin with, and before there were whole chains."""
+    assert json.loads(old["saved"])["version"] == version
     exp = lb.Experiment.from_json(old["saved"])
-    assert exp.from_log is None
+    assert (exp.from_log, exp.whole_chains, exp.learning) == (None, False, None)
     assert [exp.plays, exp.late, exp.in_flight] == old["counts"]
     assert [[each.samples, each.successes, each.still_in] for each in exp.estimates()] == old["estimates"]
     assert said_by(exp) == old["verdict"]

@@ -112,6 +112,15 @@ ANY_ANSWER = {
     "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
     "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Stop."}],
     "upgrade": {"version": "0.2.0", "before": None, "plays": 3, "others": 1},
+    "order": ["b", "a"],
+    "learning": {
+        "plays": 3,
+        "attempts": 5,
+        "failed": 1,
+        "of_best_order": 4.5,
+        "cost": None,
+        "cost_of_best_order": None,
+    },
     "from_log": {"attempts": "first", "requests": 5, "samples": 4, "read": 2},
     "alarms": [
         {
@@ -141,6 +150,8 @@ OF_AN_EXPERIMENT = {
     "assumptions": (),
     "upgrade": (),
     "from_log": (),
+    "order": (),
+    "learning": (),
     "alarms": (),
     "plays": (),
     "done": (),

@@ -14,7 +14,7 @@ from linkedbandits.service.records import Setup
 from linkedbandits.service.replies import Refused
 from linkedbandits.service.store import open_store
 from tests.support.coin_flips import CoinFlipper
-from tests.support.service_parts import SETUP, create, state_of
+from tests.support.service_parts import SETUP, create, held_up, state_of
 from tools.uninterrupted import plain_experiment, uninterrupted
 from tools.waiting import SECONDS, join
 
@@ -143,10 +143,8 @@ def test_plays_given_back(desk):
 def test_the_same_key_gives_the_same_plays_in_one_group_and_after_a_restart(store, clock):
     with Desk(store, clock=clock) as desk:
         experiment = create(desk)
-        held = threading.Event()
-        desk.read(experiment, lambda _: held.wait(SECONDS))  # what follows is served as one group
-        futures = [desk.ask(experiment, 3, key="order 7") for _ in range(2)]
-        held.set()
+        with held_up(desk, experiment):
+            futures = [desk.ask(experiment, 3, key="order 7") for _ in range(2)]
         first, again = (future.result() for future in futures)
         assert again == replace(first, repeated=True)
         other = desk.ask(experiment, 3, key="order 8").result()
@@ -199,11 +197,10 @@ def test_nothing_runs_out_in_an_archived_experiment(desk, clock, store):
 
 def test_who_looks_at_the_store_does_not_wait_for_those_who_change(desk):
     experiment = create(desk)
-    held = threading.Event()
-    busy = desk.read(experiment, lambda _: held.wait(SECONDS))
-    assert desk.records().result(SECONDS / 2) == [desk.record(experiment).result(SECONDS / 2)]
-    assert not busy.done()
-    held.set()
+    with held_up(desk, experiment):
+        asked = desk.ask(experiment)
+        assert desk.records().result(SECONDS / 2) == [desk.record(experiment).result(SECONDS / 2)]
+        assert not asked.done()
 
 
 def test_an_unknown_experiment_is_said_to_be_unknown(desk):
@@ -214,12 +211,10 @@ def test_an_unknown_experiment_is_said_to_be_unknown(desk):
 
 def test_what_was_cancelled_in_time_does_not_happen(desk):
     experiment = create(desk)
-    held = threading.Event()
-    desk.read(experiment, lambda _: held.wait(SECONDS))
-    cancelled = desk.ask(experiment)
-    kept = desk.ask(experiment)
-    assert cancelled.cancel()
-    held.set()
+    with held_up(desk, experiment):
+        cancelled = desk.ask(experiment)
+        kept = desk.ask(experiment)
+        assert cancelled.cancel()
     assert kept.result().plays[0].id == 0
 
 

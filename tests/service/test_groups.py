@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +18,7 @@ from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
 from linkedbandits.testing.stores import FIRST
 from linkedbandits.version import __version__
-from tests.support.service_parts import SETUP, create, in_one_group, state_of
+from tests.support.service_parts import SETUP, create, held_up, in_one_group, state_of
 from tools.uninterrupted import uninterrupted
 from tools.waiting import SECONDS
 
@@ -94,11 +93,9 @@ def test_an_unforeseen_error_in_one_job_leaves_the_others_of_its_group_whole(des
         return told
 
     monkeypatch.setattr(HostedExperiment, "tell", tell)
-    held = threading.Event()
     desk.ask(experiment, 3).result()
-    desk.read(experiment, lambda _: held.wait(SECONDS))
-    futures = [desk.tell(experiment, [(play, None)]) for play in range(3)]
-    held.set()
+    with held_up(desk, experiment):
+        futures = [desk.tell(experiment, [(play, None)]) for play in range(3)]
     wait(futures, SECONDS)
     assert [future.exception() and str(future.exception()) for future in futures] == [None, "half-way", None]
     assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()

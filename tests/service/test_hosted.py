@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import zlib
 
 import pytest
@@ -12,7 +11,7 @@ from linkedbandits.linkage import LINKAGES
 from linkedbandits.service.desk import Desk
 from tests.support.busy_experiment import busy_experiment, reopened
 from tests.support.coin_flips import CoinFlipper
-from tests.support.service_parts import SETUP
+from tests.support.service_parts import SETUP, held_up
 from tools.uninterrupted import uninterrupted
 from tools.waiting import SECONDS
 
@@ -105,10 +104,8 @@ def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):
         tables._run("UPDATE snapshots SET body = ? WHERE experiment = ?", b"no snapshot at all", experiment)
     with Desk(store) as desk:
         other = desk.create(SETUP, "y").result().id
-        held = threading.Event()
-        desk.read(other, lambda _: held.wait(SECONDS))
-        futures = [desk.ask(experiment), desk.ask(other)]
-        held.set()
+        with held_up(desk, other):
+            futures = [desk.ask(experiment), desk.ask(other)]
         assert isinstance(futures[0].exception(), zlib.error)
         assert futures[1].result().plays
         assert isinstance(desk.read(experiment, lambda hosted: hosted).exception(), zlib.error)

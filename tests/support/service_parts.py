@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -35,10 +36,25 @@ def state_of(desk: Desk, experiment: str) -> str:
     return desk.read(experiment, lambda hosted: hosted.experiment.to_json()).result(SECONDS)
 
 
+@contextmanager
+def held_up(desk: Desk, experiment: str) -> Iterator[None]:
+    """Hold the desk up: what is submitted inside waits, and is served as one group afterwards."""
+    holding, held = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        holding.set()
+        held.wait(SECONDS)
+
+    desk.read(experiment, hold)
+    assert holding.wait(SECONDS)  # else what is submitted first could still come into the group that holds it up
+    try:
+        yield
+    finally:
+        held.set()
+
+
 def in_one_group(desk: Desk, experiment: str, submit: Callable[[], list[Future[Any]]]) -> list[Any]:
-    """Hold the desk up until all has been submitted; what came of each."""
-    held = threading.Event()
-    desk.read(experiment, lambda _: held.wait(SECONDS))
-    futures = submit()
-    held.set()
+    """Submit while the desk is held up; what came of each."""
+    with held_up(desk, experiment):
+        futures = submit()
     return [future.result(SECONDS) for future in futures]

@@ -651,7 +651,8 @@ class Run:
         if not positions.size:
             raise HitNotInPlay(
                 f"play {play} did not try {self._names[hit]!r}; its arms were "
-                f"{listed([self._names[arm] for arm in arms.tolist()])}, or tell hit=None if none succeeded"
+                f"{listed([self._names[arm] for arm in arms.tolist()])}. Tell hit=None if none of them succeeded; if "
+                "others were tried after them, create the experiment with whole_chains=True, and plays say which"
             )
         return int(positions[0]) + 1
 

@@ -26,7 +26,7 @@ class ClaimedSpares:
     """What a request takes over: ``plays`` plays, ``back`` of which are back, with samples and successes of every arm.
 
     ``spoken_for`` has the samples of every arm from all of them. ``out`` has the plays that are not back, with the arms
-    they now speak for, or None if those are all that they try.
+    they now speak for, or None if those are their arms, all of them and nothing of a rest.
     """
 
     plays: int
@@ -73,11 +73,12 @@ class Spares:
     def __len__(self) -> int:
         return len(self.plays)
 
-    def put(self, play: int, tried: IntArray, arms: IntArray, spoken_for: bool = False) -> None:
+    def put(self, play: int, tried: IntArray, arms: IntArray | None = None, spoken_for: bool = False) -> None:
         """A new one, still out. It tries more than its ``arms`` if it goes on with the rest of a whole chain.
 
         If its arms are ``spoken_for``, the rest alone is spare.
         """
+        arms = tried if arms is None else arms
         row = len(self.plays)
         if row == self._hit.size:
             self._back, self._whole, self._hit, self._key, self._unclaimed = (
@@ -154,7 +155,7 @@ class Spares:
 
     def _arms_taken(self, row: int, taken: BoolArray, count: int) -> IntArray | None:
         tried = self._tried[row]
-        return None if count == tried.size else tried[taken[tried]]
+        return None if count == tried.size == self._arms[row].size else tried[taken[tried]]
 
     def _tidy(self) -> None:
         """Drop those that have nothing to give, and those that are too old."""
