@@ -40,6 +40,8 @@ SECTIONS = {
     "lidar-grid": "lidar_grid:main",
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
+    "chain": "chain:main",
+    "chain-kills": "chain:kills",
     "service-store": "service_store:main",
     "nothing-lost": "nothing_lost:main",
     "service-http": "service_http:main",

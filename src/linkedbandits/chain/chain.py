@@ -100,10 +100,18 @@ class Setup(NamedTuple):
     policy: AnyPolicy
     linkage: str | Linkage
     seed: int
+    parallel: int | None
 
     def begin(self) -> Experiment:
         """A new experiment."""
-        return Experiment(self.labels, self.policy, linkage=self.linkage, seed=self.seed, whole_chains=True)
+        return Experiment(
+            self.labels,
+            self.policy,
+            linkage=self.linkage,
+            seed=self.seed,
+            parallel=self.parallel,
+            whole_chains=True,
+        )
 
     def reopen(self, text: str) -> Experiment:
         """One that was saved, or an error that says how it differs."""
@@ -134,7 +142,9 @@ class Chain:
     :class:`~linkedbandits.errors.ChainFailed`. Any number of threads and tasks may call one chain.
 
     ``delta`` is the chance that the verdict is wrong, under :class:`~linkedbandits.LinkedDuels`, which holds where
-    options fail together; or give a ``policy`` of your own, and the ``linkage`` it is to have.
+    options fail together; or give a ``policy`` of your own, and the ``linkage`` it is to have. Where hundreds of calls
+    are in flight at once, say so with ``parallel``: the policy then asks for as many plays at a time, which is quicker
+    than to ask for few and be given many. Calls beyond that number are served without a play.
 
     An option fails if it raises one of ``failures``, if it takes longer than its timeout in seconds (``timeouts`` is
     one for all, or a mapping by option), or if ``worked`` is given and says no to its value. Any other error ends the
@@ -171,6 +181,7 @@ class Chain:
         delta: float | None = None,
         policy: AnyPolicy | None = None,
         linkage: str | Linkage | None = None,
+        parallel: int | None = None,
         failures: Failures = Exception,
         worked: Callable[[Any], object] | None = None,
         timeouts: float | Mapping[Label, float] | None = None,
@@ -205,14 +216,14 @@ class Chain:
         self._watch = Watch.seeded(labels, share, seed)
         self._troubles = Troubles()
         self._tally = Tally(labels)
-        setup = Setup(check_labels(labels), check_policy(delta, policy), linkage or "free", seed)
+        setup = Setup(check_labels(labels), check_policy(delta, policy), linkage or "free", seed, parallel)
         self._home: Home
         if state is None:
             self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
         elif isinstance(state, str | os.PathLike):
             self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
         else:
-            given = {"delta": delta, "policy": policy, "linkage": linkage}
+            given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel}
             self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
         self._unannounced = [True]  # taken by the one call that announces the verdict
         self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None

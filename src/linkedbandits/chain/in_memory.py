@@ -24,7 +24,7 @@ from linkedbandits.model import Label, Verdict
 
 MOST_AHEAD = 128
 """Plays that are asked ahead at most: they are as good as out, and the policy cannot go on without their answers."""
-AT_A_TIME = 4
+AT_A_TIME = 8
 """Plays that one call asks ahead for others."""
 FEWER_AFTER = 64
 """Calls that ask for their own play, one after the other, until one play less is asked ahead."""
