@@ -74,12 +74,19 @@ SERVERS = {
 """Of each its faults, and how often it fails on long requests."""
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Does not mind clients that are gone when it answers."""
+
+    def handle_error(self, *_: object) -> None:
+        """Nothing: the chain keeps the log."""
+
+
 @contextmanager
 def running(name: str, seed: int) -> Iterator[int]:
     """One of the servers, on a port of its own."""
     faults, fails_on_long = SERVERS[name]
     handler = type(name, (Server,), {"faults": faults, "fails_on_long": fails_on_long, "luck": random.Random(seed)})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = QuietServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -82,3 +82,14 @@ def test_servers_that_fail_leave_a_log(tmp_path):
         "seconds": "ms",
     }
     assert not log.in_one_order
+
+
+@pytest.mark.slow
+def test_a_chain_in_front_of_servers_that_fail_answers_all_and_goes_on_after_a_restart(tmp_path):
+    """How often each server fails on a busy machine is another matter."""
+    state = tmp_path / "chain.json"
+    for _ in range(2):
+        said = run_example("chain_of_servers.py", "--requests", "60", "--state", str(state))
+        assert "60 calls, " in said
+        assert "order now: " in said
+    assert [path.name for path in tmp_path.iterdir() if "answers" in path.name] == []

@@ -166,8 +166,10 @@ def test_a_state_that_was_not_written_is_made_up_for(homes, path, monkeypatch):
     home.tell(play, play.arms[0])
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "no space left")))
+        at_hand = len(home._ahead)
         with pytest.raises(lb.CannotWrite, match="no space left"):
             home.settle()
+        assert len(home._ahead) == at_hand  # what was asked is not on record, and not used
     assert home.condition().waiting == 1
     home.settle()
     assert home.condition().waiting == 0

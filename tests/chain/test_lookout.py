@@ -12,7 +12,7 @@ from tools.waiting import SECONDS
 Heard = namedtuple("Heard", "kind option")
 
 
-def test_it_looks_when_there_is_a_tenth_more_and_tells_of_each_alarm_once():
+def test_it_looks_after_a_tenth_more_calls_and_tells_of_each_alarm_once():
     there, looks, heard = [], [], []
 
     def alarms():
@@ -20,27 +20,27 @@ def test_it_looks_when_there_is_a_tenth_more_and_tells_of_each_alarm_once():
         return list(there)
 
     lookout = Lookout(alarms, heard.append, Troubles(), start=lambda look: look())
-    lookout.look_at(FIRST_LOOK - 1)
+    lookout.look_after(FIRST_LOOK - 1)
     assert looks == []
-    lookout.look_at(FIRST_LOOK)
-    lookout.look_at(FIRST_LOOK + 9)
+    lookout.look_after(FIRST_LOOK)
+    lookout.look_after(FIRST_LOOK + 9)
     assert len(looks) == 1
     there.append(Heard("drift", "a"))
-    lookout.look_at(FIRST_LOOK + 10)
+    lookout.look_after(FIRST_LOOK + 10)
     assert heard == [Heard("drift", "a")]
     there.append(Heard("drift", "b"))
-    lookout.look_at(2 * FIRST_LOOK)
+    lookout.look_after(2 * FIRST_LOOK)
     assert heard == [Heard("drift", "a"), Heard("drift", "b")]
 
 
 def test_one_look_at_a_time():
     started = []
     lookout = Lookout(list, print, Troubles(), start=started.append)
-    lookout.look_at(1000)
-    lookout.look_at(5000)
+    lookout.look_after(1000)
+    lookout.look_after(5000)
     assert len(started) == 1
     started[0]()
-    lookout.look_at(5000)
+    lookout.look_after(5000)
     assert len(started) == 2
 
 
@@ -52,8 +52,8 @@ def test_a_look_that_fails_is_noted_and_the_next_one_is_made():
         raise ValueError("no log")
 
     lookout = Lookout(alarms, print, troubles, start=lambda look: look())
-    lookout.look_at(1000)
-    lookout.look_at(2000)
+    lookout.look_after(1000)
+    lookout.look_after(2000)
     assert (len(looks), troubles.count) == (2, 2)
 
 

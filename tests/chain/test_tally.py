@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
 from linkedbandits.chain.tally import Tally
 
 
@@ -35,3 +39,19 @@ def test_counts_are_a_copy():
     tally.end("play", ("a",), "worked")
     assert before.calls["play"] == 0
     assert before.attempts_of["a"] == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_counts_on_though_a_thread_of_the_parent_was_counting():
+    tally = Tally(["a", "b"])
+    assert tally._backlog.hold()
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        tally.end("play", ("a",), "worked")
+        os.write(writing, str(tally.ended).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert os.read(reading, 10) == b"1"
+    os.close(reading)
+    os.close(writing)

@@ -62,6 +62,10 @@ class Backlog(Generic[T]):
         self._busy.release()
         self._apply_if_free()
 
+    def free(self) -> None:
+        """Take it from whoever has it: in a process that was forked, where that thread is not."""
+        self._busy = threading.Lock()
+
     def _apply_if_free(self) -> None:
         # An item that comes between the last look at the queue and the release is seen by the condition of the loop.
         while self._items and self._busy.acquire(blocking=False):

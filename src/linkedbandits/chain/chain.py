@@ -355,7 +355,7 @@ class Chain:
                 return
             self._hook("on_verdict", self._on_verdict, verdict)
         if self._lookout is not None:
-            self._lookout.look_at(self._home.condition().told + len(self._watch))
+            self._lookout.look_after(self._tally.ended)
 
     def _hear(self, alarm: Any) -> None:
         self._hook("on_alarm", self._on_alarm, alarm)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -28,6 +29,7 @@ class Forked(Protocol):
 
 
 _known: weakref.WeakSet[Forked] = weakref.WeakSet()
+_in_children: list[weakref.WeakMethod[Callable[[], None]]] = []
 
 
 def register(one: Forked) -> None:
@@ -38,6 +40,12 @@ def register(one: Forked) -> None:
 def forget(one: Forked) -> None:
     """Do not tell it any more."""
     _known.discard(one)
+
+
+def call_in_child(method: Callable[[], None]) -> None:
+    """Call a method in the child processes of later forks, as long as its object lives."""
+    _in_children[:] = [known for known in _in_children if known() is not None]
+    _in_children.append(weakref.WeakMethod(method))
 
 
 def _before() -> None:
@@ -51,6 +59,10 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
+    for known in _in_children:
+        method = known()
+        if method is not None:
+            method()
     for one in list(_known):
         one.after_fork_in_child()
 

@@ -1,4 +1,4 @@
-"""When to look for alarms by itself: each time that there is a tenth more on record, in a thread, one at a time."""
+"""When to look for alarms by itself: each time that there were a tenth more calls, in a thread, one at a time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol
 
+from linkedbandits.chain import forks
 from linkedbandits.chain.troubles import Troubles
 
 FIRST_LOOK = 100
@@ -48,17 +49,21 @@ class Lookout:
         self._next = FIRST_LOOK
         self._looking = threading.Lock()
         self._known: set[tuple[str, Hashable]] = set()
+        forks.call_in_child(self._forget_the_thread)
 
-    def look_at(self, on_record: int) -> None:
-        """There is as much on record; look if it is time."""
-        if on_record < self._next or not self._looking.acquire(blocking=False):
+    def look_after(self, calls: int) -> None:
+        """There were as many calls; look if it is time."""
+        if calls < self._next or not self._looking.acquire(blocking=False):
             return
         try:
-            self._next = on_record + max(1, int(GROWTH * on_record))
+            self._next = calls + max(1, int(GROWTH * calls))
             self._start(self._look)
         except BaseException:
             self._looking.release()
             raise
+
+    def _forget_the_thread(self) -> None:
+        self._looking = threading.Lock()
 
     def _look(self) -> None:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
+from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
 from linkedbandits.chain.results import Role
 from linkedbandits.model import Label
@@ -70,6 +71,7 @@ class Tally:
         labels = tuple(options)
         self._counts = Counts(dict.fromkeys(labels, 0), dict.fromkeys(labels, 0))
         self._backlog: Backlog[Ended | None] = Backlog(self._counts.add)
+        forks.call_in_child(self._backlog.free)
 
     def begin(self) -> None:
         """A call begins."""
@@ -78,6 +80,11 @@ class Tally:
     def end(self, role: Role, tried: tuple[Label, ...], ending: Ending) -> None:
         """A call is over."""
         self._backlog.put(Ended(role, tried, ending))
+
+    @property
+    def ended(self) -> int:
+        """Calls that are over, without waiting: some may be left out."""
+        return self._counts.ended
 
     def counts(self) -> Counts:
         """All up to now, as a copy."""

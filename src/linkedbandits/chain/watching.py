@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog
 from linkedbandits.model import IntArray, Label
@@ -40,6 +41,7 @@ class Watch:
         self._record = AnswerLog()
         self._orders: dict[tuple[Label, ...], IntArray] = {}
         self._backlog: Backlog[Watched] = Backlog(self._write)
+        forks.call_in_child(self._backlog.free)
 
     @classmethod
     def seeded(cls, options: tuple[Label, ...], share: float, seed: int) -> Watch:
