@@ -108,3 +108,24 @@ def test_what_raises_does_not_keep_it_from_the_others():
     with pytest.raises(KeyError):
         backlog.hold()
     assert backlog.hold()
+
+
+def test_an_item_that_comes_just_before_the_release_is_not_left_behind():
+    """Who puts it in finds the thing taken, and goes away; who has it has looked at the queue for the last time."""
+    done: list[str] = []
+    backlog = Backlog(done.append)
+
+    class Late:
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+            self.acquire = self._lock.acquire
+            self.late = ["late"]
+
+        def release(self) -> None:
+            if self.late:
+                backlog.put(self.late.pop())
+            self._lock.release()
+
+    backlog._busy = Late()
+    backlog.put("first")
+    assert (done, len(backlog)) == (["first", "late"], 0)

@@ -328,11 +328,14 @@ def test_a_child_process_has_plays_and_answers_of_its_own(homes, path):
     home = homes()
     mine = [home.take(), home.take()]
     home.tell(mine[0], None)
+    of_parent = home._answers
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         said = "failed"
         try:
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(of_parent)  # else the parent would seem to be alive as long as the child is
             nothing = (len(home._ahead), home.condition().waiting, home._rounds._thread)
             home.settle()
             play = home.take()

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.chain import in_memory
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.troubles import Troubles
 from tests.support.service_parts import ManualClock
@@ -156,3 +157,52 @@ def test_a_fork_waits_for_whoever_is_at_it():
     assert home.take() is None
     home.after_fork_in_parent()
     assert home.take() is not None
+
+
+def taken_while_busy(home: InMemory) -> lb.Play | None:
+    """What a call gets while another is at the experiment."""
+    assert home._answers.hold()
+    try:
+        return home.take()
+    finally:
+        home._answers.release()
+
+
+def test_plays_are_asked_ahead_where_calls_have_found_none():
+    home = home_of()
+    assert taken_while_busy(home) is None
+    first = home.take()
+    assert (first.id, len(home._ahead), home.experiment.in_flight) == (0, 0, 1)  # the one asked ahead is taken first
+    for _ in range(4):
+        taken_while_busy(home)
+    home.take()
+    assert len(home._ahead) == in_memory.AT_A_TIME - 1
+    assert taken_while_busy(home).id == 2
+    for _ in range(20):
+        home.take()
+    assert 15 < len(home._ahead) <= 31  # 1, 3, 7, 15 and 31 were wanted
+    for _ in range(40 * in_memory.FEWER_AFTER):
+        home.tell(home.take(), None)
+    assert len(home._ahead) == 0
+
+
+def test_plays_that_were_asked_ahead_and_given_up_are_not_handed_out():
+    clock = ManualClock()
+    home = home_of(lease=10.0, clock=clock)
+    for _ in range(4):
+        taken_while_busy(home)
+    home.take()
+    old = [play.id for play in home._ahead]
+    clock.now += 11.0
+    assert home.take().id not in old
+    assert home.condition().expired == 1 + len(old)
+
+
+def test_closing_gives_back_what_was_asked_ahead():
+    home = home_of()
+    for _ in range(4):
+        taken_while_busy(home)
+    home.tell(home.take(), None)
+    assert home.experiment.in_flight > 0
+    home.close()
+    assert home.experiment.in_flight == 0
