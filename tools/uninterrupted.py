@@ -18,6 +18,7 @@ def plain_experiment(setup: Setup) -> lb.Experiment:
         seed=setup.seed,
         max_plays=setup.max_plays,
         parallel=setup.parallel,
+        whole_chains=setup.whole_chains,
     )
     exp.answers.forget_tuples()  # as in the service, where the journal has them
     return exp
@@ -38,7 +39,7 @@ def uninterrupted(store: Store, experiment: str) -> lb.Experiment:
         if entry.kind == "ask":
             arms = [tuples[number] for number, times in body["runs"] for _ in range(times)]
             for play, tried in enumerate(arms, start=body["first"]):
-                assert exp.ask() == lb.Play(play, tuple(exp.arms[arm] for arm in tried))
+                assert exp.ask() == exp.labelled(play, tried)
         elif entry.kind == "tell":
             for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
                 assert exp.tell(play, None if hit < 0 else exp.arms[hit]) == words[letter]

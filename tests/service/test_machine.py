@@ -34,9 +34,10 @@ class SharedDesks(RuleBasedStateMachine):
         policy=st.sampled_from(POLICIES),
         linkage=st.sampled_from(["ordered", "free", "suffix"]),
         parallel=st.sampled_from([None, 6]),
+        whole_chains=st.booleans(),
         snapshot_every=st.sampled_from([1, 7, 1000]),
     )
-    def begin(self, policy, linkage, parallel, snapshot_every):
+    def begin(self, policy, linkage, parallel, whole_chains, snapshot_every):
         self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
         self.path = Path(self.folder.name) / "a.sqlite"
         self.clock, self.snapshot_every = ManualClock(), snapshot_every
@@ -44,7 +45,14 @@ class SharedDesks(RuleBasedStateMachine):
         self.desks: list[Desk] = []
         for _ in range(2):
             self.open_one()
-        setup = Setup(tuple("abcd"), policy, linkage=linkage, parallel=parallel, lease_seconds=10.0)
+        setup = Setup(
+            tuple("abcd"),
+            policy,
+            linkage=linkage,
+            parallel=parallel,
+            lease_seconds=10.0,
+            whole_chains=whole_chains,
+        )
         self.id = self.desks[0].create(setup, "machine").result().id
         self.plain = plain_experiment(setup)
         self.leases: dict[int, float] = {}

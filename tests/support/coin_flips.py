@@ -41,5 +41,5 @@ def play_to_the_end(exp, seed):
     means = {"north": 0.1, "east": 0.5, "south": 0.2}
     while not exp.done:
         play = exp.ask()
-        exp.tell(play.id, next((arm for arm in play.arms if rng.random() < means[arm]), None))
+        exp.tell(play.id, next((arm for arm in play.arms + play.rest if rng.random() < means[arm]), None))
     return exp

@@ -27,7 +27,7 @@ from linkedbandits.live.run import Receipt, Run, Upgrade, listed
 from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
 from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts
 from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
-from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Verdict
+from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Tuples, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
 
@@ -41,6 +41,20 @@ class Play(NamedTuple):
     id: int
     arms: tuple[Label, ...]
     rest: tuple[Label, ...] = ()
+
+
+class Before(NamedTuple):
+    """The experiment that another one goes on from, and why: its arms, its plays told, and what it came to.
+
+    ``arm`` is that of its verdict, or what led. ``kept`` is how many of its plays are a log for the one that goes on.
+    """
+
+    why: str
+    arms: tuple[Label, ...]
+    plays: int
+    arm: Label
+    status: Status
+    kept: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +179,7 @@ class Experiment:
         # What was handed out last, with the labels of its arms and of its rest.
         self._shown: tuple[IntArray, tuple[Label, ...], tuple[Label, ...]] = (np.empty(0, dtype=np.int64), (), ())
         self._lock = threading.Lock()
+        self.before: Before | None = None
         if log is not None:
             self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others, log_independent))
 
@@ -300,6 +315,60 @@ class Experiment:
             contradicted=(TOLD_DIFFERENCE,) if contradicted else (),
         )
 
+    def successor(
+        self,
+        arms: Iterable[Label] | None = None,
+        *,
+        keep: bool = True,
+        why: str = "",
+        policy: AnyPolicy | None = None,
+    ) -> Experiment:
+        """A new experiment that goes on from this one: with other arms, or because things have changed.
+
+        With ``keep`` what was told in time is a log for it, so nothing is played again; arms that are no longer there
+        are left out, new ones are played. Without, it begins anew: that is for a drift, after which what was told
+        before says nothing any more. ``why`` is for the record, :attr:`before`. A policy of the same kind decides, or
+        the ``policy`` that is given: one with a cost for every arm has to be, if arms change.
+
+        *Its verdict is wrong with probability at most its delta, like any other.* Without ``keep`` that holds of the
+        options as they are from now on, whenever it is begun, and whatever made you begin it: plays from now on are
+        independent of what was seen. With ``keep`` it holds if which arms there are was not chosen by looking at
+        outcomes. The verdict of this experiment, if there was one, has its own error beside it.
+
+        >>> import linkedbandits as lb
+        >>> exp = lb.Experiment(["north", "east"], lb.LinkedElimination(0.05))
+        >>> for _ in range(3):
+        ...     _ = exp.tell(exp.ask().id, hit="east")
+        >>> wider = exp.successor(["north", "east", "south"], why="a new provider")
+        >>> wider.from_log.samples, wider.before.why
+        (6, 'a new provider')
+        """
+        chosen = self.policy if policy is None else policy
+        labels = self._labels if arms is None else check_labels(arms)
+        linkage = self.run.linkage
+        max_plays, parallel = self.run.limits
+        independent = INDEPENDENT_OPTIONS in chosen.assumptions(linkage)
+        pairs = isinstance(chosen.request(chosen.start(1, len(labels), np.zeros(1, dtype=np.uint64))), Tuples)
+        told = self.attempts()
+        log = told if keep and len(told) else None
+        new = Experiment(
+            labels,
+            chosen,
+            linkage=linkage,
+            # Orders drawn by a coin have to be drawn anew: those of this experiment are known by now.
+            seed=self.run.seed + 1,
+            max_plays=max_plays,
+            parallel=parallel,
+            whole_chains=self.whole_chains,
+            log=log,
+            log_attempts="duels" if pairs else "all" if independent else "first",
+            log_others="ignore",
+            log_independent=independent,
+        )
+        said = self.recommend()
+        new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0 if log is None else log.requests)
+        return new
+
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer.
 
@@ -405,7 +474,8 @@ class Experiment:
         return tuple(self._labels_in_an_array[arms].tolist())
 
     def _content(self) -> dict[str, Any]:
-        return {"labels": list(self._labels), **self.run.content()}
+        before = None if self.before is None else {**self.before._asdict(), "arms": list(self.before.arms)}
+        return {"labels": list(self._labels), "before": before, **self.run.content()}
 
     @classmethod
     def _read(
@@ -425,6 +495,8 @@ class Experiment:
             parallel=content["parallel"],
             whole_chains=content["whole_chains"],
         )
+        if content["before"] is not None:
+            exp.before = Before(**{**content["before"], "arms": tuple(content["before"]["arms"])})
         exp.run.fill(content, answers)
         return exp
 

@@ -157,6 +157,16 @@ class Run:
         return FromLog(warm.attempts, warm.requests, warm.samples, warm.samples - left)
 
     @property
+    def seed(self) -> int:
+        """For policies that draw."""
+        return self._seed
+
+    @property
+    def limits(self) -> tuple[int, int | None]:
+        """How many plays it ends after, and how many may be out."""
+        return self._max_plays, self._parallel
+
+    @property
     def in_flight(self) -> int:
         """Plays asked and neither told nor abandoned."""
         return len(self._tickets)

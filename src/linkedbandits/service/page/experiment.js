@@ -4,6 +4,7 @@ import { Alarms, newAlarms } from "./alarms.js";
 import { ArmsOverview } from "./arms-overview.js";
 import { ArmsTable } from "./arms-table.js";
 import { readArms } from "./arms.js";
+import { Chain } from "./chain.js";
 import { Controls } from "./controls.js";
 import { announce, instantiate, setAttribute, setText } from "./dom.js";
 import { count, standing } from "./format.js";
@@ -27,6 +28,7 @@ export class ExperimentPage {
     this.#sections = [
       new Headline(parts),
       new Alarms(parts),
+      new Chain(parts),
       new Outlook(parts),
       new ArmsTable(parts),
       new ArmsOverview(parts),

@@ -10,12 +10,13 @@ export class Setup {
   }
 
   /** A setup never changes, so it is written once. */
-  render({ policy, linkage, created_at, id }) {
+  render({ policy, linkage, learning, created_at, id }) {
     if (this.#list.childElementCount > 0) return;
     const given = Object.entries(policy.parameters).filter(([, value]) => value !== null);
     this.#add("Policy", policy.name);
     this.#add("Parameters", given.map(([name, value]) => `${name} = ${labelText(value)}`).join(", ") || "none");
     this.#add("Linkage", linkage);
+    if (learning !== null) this.#add("Plays", "whole chains");
     this.#add("Created", when(created_at));
     this.#add("Id", id);
   }

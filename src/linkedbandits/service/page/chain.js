@@ -1,0 +1,32 @@
+// Whole chains: the order to serve customers in, and what learning it has cost them.
+
+import { setHidden, setText } from "./dom.js";
+import { about, count, labelText, percent, plural } from "./format.js";
+
+export class Chain {
+  #parts;
+
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  render({ order, learning, done }) {
+    setHidden(this.#parts.chain, learning === null);
+    if (learning === null) return;
+    setText(this.#parts["chain-heading"], done ? "Serve in this order" : "Best order so far");
+    setText(this.#parts["chain-order"], order.map(labelText).join(", then "));
+    setText(this.#parts["chain-price"], priceOf(learning));
+  }
+}
+
+/** What customers have paid for the experiment, in attempts and where costs are known in these. */
+export function priceOf({ plays, attempts, failed, of_best_order: best, cost, cost_of_best_order: bestCost }) {
+  if (plays === 0) return "The first answers will show what learning costs.";
+  const above = attempts - best;
+  const more = above > 0 ? `about ${about(above)} above those of this order` : "no more than this order would have taken";
+  const served = failed === 0 ? "Nobody went unserved" : `${plural(failed, "play")} found nothing (${percent(failed / plays, 2)})`;
+  const paid = cost === null ? "" : ` They cost ${about(cost)}, ${costAbove(cost - bestCost)}.`;
+  return `${count(attempts)} attempts in ${plural(plays, "play")}, ${more}.${paid} ${served}: every play goes on until something works.`;
+}
+
+const costAbove = (above) => (above > 0 ? `about ${about(above)} above this order` : "no more than this order would have");

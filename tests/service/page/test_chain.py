@@ -1,0 +1,31 @@
+"""The page of an experiment with whole chains: the order to serve in, and what learning has cost."""
+
+from __future__ import annotations
+
+import pytest
+
+import linkedbandits as lb
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+expect = sync_api.expect
+
+
+@pytest.mark.slow
+def test_the_order_and_the_price_of_learning_are_shown(service, client, open_page):
+    exp = client.create("chains", ["north", "east"], lb.UniformSampling(samples=2), linkage="single", whole_chains=True)
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_text("The first answers will show what learning costs.")).to_be_visible()
+    for play in exp.ask_many(4):
+        exp.tell(play.id, "east" if play.id < 3 else None)
+    expect(page.get_by_role("heading", level=2, name="Serve in this order")).to_be_visible()
+    expect(page.get_by_text("east, then north")).to_be_visible()
+    expect(page.get_by_text("7 attempts in 4 plays, about")).to_be_visible()
+    expect(page.get_by_text("1 play found nothing (25.00")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_without_whole_chains_there_is_nothing_of_it(service, client, open_page):
+    exp = client.create("parts", ["north", "east"], lb.UniformSampling(samples=2))
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_role("heading", level=2, name="Not begun")).to_be_visible()
+    expect(page.get_by_text("Best order so far")).to_be_hidden()
