@@ -6,6 +6,7 @@ import asyncio
 import gc
 import random
 import threading
+import weakref
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -57,6 +58,32 @@ def test_when_all_fail_all_were_tried_and_every_cause_is_there():
             label: f"{label} fails on 7" for label in "abcde"
         }
         assert failed.__cause__ is failed.causes[failed.tried[-1]]
+
+
+def test_what_a_call_held_is_free_when_its_result_is():
+    """Requests may be large, and there are many: they do not wait for the collector of reference cycles."""
+
+    class Request:
+        pass
+
+    def fails(request):
+        raise ConnectionError
+
+    options = {"a": fails, "b": fails, "c": lambda request: "value"}
+    chain, timed = lb.Chain(options), lb.Chain(options, timeouts=SECONDS)
+    gc.collect()
+    gc.disable()
+    try:
+        for call in (chain, timed, lambda request: run_async(chain.acall(request))):
+            request = Request()
+            gone = weakref.ref(request)
+            result = call(request)
+            while not result.causes:
+                result = call(request)
+            del request, result
+            until(lambda gone=gone: gone() is None, "threads to end", seconds=20.0)
+    finally:
+        gc.enable()
 
 
 def test_arguments_are_passed_on():

@@ -82,7 +82,7 @@ class Option:
         start_thread(self.function, arguments, keep)
         if not done.wait(seconds):
             raise AttemptTimedOut(self._too_long())
-        return value_of(outcome[0])
+        return value_of(outcome.pop())
 
     def _too_long(self) -> str:
         return f"{self.label!r} took longer than its timeout of {self.timeout:g} s"
@@ -124,6 +124,7 @@ def start_thread(function: Function, arguments: Arguments, keep: Callable[[tuple
         except BaseException as error:
             ended = (False, error)
         keep(ended)
+        del ended  # an error knows this frame: else both would wait for the collector of reference cycles
 
     try:
         threading.Thread(target=work, name="linkedbandits-attempt", daemon=True).start()
@@ -134,11 +135,13 @@ def start_thread(function: Function, arguments: Arguments, keep: Callable[[tuple
 async def in_a_thread_awaited(function: Function, arguments: Arguments) -> Any:
     """What a plain function returns, while the event loop goes on."""
     loop = asyncio.get_running_loop()
-    waiting: asyncio.Future[tuple[bool, Any]] = loop.create_future()
+    waiting: asyncio.Future[None] = loop.create_future()
+    outcome: list[tuple[bool, Any]] = []
 
     def settle(ended: tuple[bool, Any]) -> None:
         if not waiting.done():
-            waiting.set_result(ended)
+            outcome.append(ended)
+            waiting.set_result(None)
 
     def keep(ended: tuple[bool, Any]) -> None:
         try:
@@ -147,7 +150,8 @@ async def in_a_thread_awaited(function: Function, arguments: Arguments) -> Any:
             discard(ended[1])
 
     start_thread(function, arguments, keep)
-    return value_of(await waiting)
+    await waiting
+    return value_of(outcome.pop())
 
 
 def value_of(ended: tuple[bool, Any]) -> Any:
@@ -155,4 +159,7 @@ def value_of(ended: tuple[bool, Any]) -> Any:
     returned, value = ended
     if returned:
         return value
-    raise value
+    try:
+        raise value
+    finally:
+        del ended, value  # which know this frame by now

@@ -472,6 +472,8 @@ class Call:
         """The call is over. If it has come to nothing by now it is lost."""
         if self._unended:
             self._end("lost", None)
+        # The frames in the tracebacks of the causes know this object: without this all would wait for the collector.
+        self._causes = {}
 
     def _attempted(self, outcome: Outcome, error: BaseException | None) -> None:
         hook = self._chain._on_attempt
