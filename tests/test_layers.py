@@ -68,6 +68,7 @@ LAYERS = {
         "jobs view",
         "groups exporting",
         "desk",
+        "succession",
         "http",
     ),
     "linkedbandits.study": (
