@@ -75,6 +75,7 @@ LAYERS = {
         "jobs view",
         "groups exporting",
         "desk",
+        "succession",
         "http",
     ),
     "linkedbandits.study": (

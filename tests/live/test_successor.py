@@ -38,7 +38,7 @@ def test_an_arm_is_added_and_nothing_is_played_again(policy, linkage, read, whol
 
 
 def test_what_was_played_saves_plays():
-    """Thirty of each with fixed seeds: about half of the plays are saved, and chance alone would save none of them."""
+    """Thirty of each with fixed seeds: a third of the plays is saved."""
     kept = anew = 0
     for seed in range(30):
         exp = lb.Experiment(["north", "east", "south"], lb.LinkedElimination(0.05), linkage="single")

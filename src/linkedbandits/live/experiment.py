@@ -25,9 +25,9 @@ from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
 from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
-from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts
+from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts, may_read
 from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
-from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Tuples, Verdict
+from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
 
@@ -347,8 +347,7 @@ class Experiment:
         labels = self._labels if arms is None else check_labels(arms)
         linkage = self.run.linkage
         max_plays, parallel = self.run.limits
-        independent = INDEPENDENT_OPTIONS in chosen.assumptions(linkage)
-        pairs = isinstance(chosen.request(chosen.start(1, len(labels), np.zeros(1, dtype=np.uint64))), Tuples)
+        attempts = may_read(chosen, linkage, len(labels))
         told = self.attempts()
         log = told if keep and len(told) else None
         new = Experiment(
@@ -361,9 +360,9 @@ class Experiment:
             parallel=parallel,
             whole_chains=self.whole_chains,
             log=log,
-            log_attempts="duels" if pairs else "all" if independent else "first",
+            log_attempts=attempts,
             log_others="ignore",
-            log_independent=independent,
+            log_independent=attempts == "all",
         )
         said = self.recommend()
         new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0 if log is None else log.requests)

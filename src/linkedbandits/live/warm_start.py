@@ -17,12 +17,14 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog, Numbers, Which
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
+from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import pack_numbers, unpack_numbers
 from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.spares import pack_marks, unpack_marks
-from linkedbandits.model import BoolArray, IntArray, Label, Needs, Repeats, Request
+from linkedbandits.model import BoolArray, IntArray, Label, Needs, Repeats, Request, Tuples
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.world import LogWorld
 
@@ -234,6 +236,13 @@ class WarmStart:
             unpack_marks(data["success"], count),
             None if data["second"] is None else _unpack(data["second"]),
         )
+
+
+def may_read(policy: AnyPolicy, linkage: Linkage, arms: int) -> Which:
+    """What a policy may read of plays that were made under the same linkage: all that it would have been told."""
+    if isinstance(policy.request(policy.start(1, arms, np.zeros(1, dtype=np.uint64))), Tuples):
+        return "duels"
+    return "all" if INDEPENDENT_OPTIONS in policy.assumptions(linkage) else "first"
 
 
 def check_attempts(attempts: str) -> None:

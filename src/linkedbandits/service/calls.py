@@ -15,7 +15,7 @@ from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live import Estimate, FromLog, Learning, Play, Receipt, Upgrade
+from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policies import describe_policy, make_policy
@@ -94,6 +94,17 @@ def create(
         if log_independent:
             body["log_independent"] = True
     return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
+
+
+def successor(experiment: str, arms: Sequence[Label] | None, keep: bool, why: str) -> Call[str]:
+    """Go on with a new experiment; its identifier. There is one for good, so it can be sent again."""
+    body: dict[str, Any] = {"arms": None if arms is None else list(arms), "keep": keep, "why": why}
+    return Call("POST", f"{_path(experiment)}/successor", lambda found: str(found["id"]), body)
+
+
+def before(experiment: str) -> Call[Before | None]:
+    """What it goes on from."""
+    return Call("GET", _path(experiment), _before)
 
 
 def set_status(experiment: str, verb: str) -> Call[str]:
@@ -235,6 +246,13 @@ def _upgrade(found: Any) -> Upgrade | None:
 def _from_log(found: Any) -> FromLog | None:
     said = found.get("from_log")
     return None if said is None else FromLog(*(said[name] for name in FromLog._fields))
+
+
+def _before(found: Any) -> Before | None:
+    said = found.get("before")
+    if said is None:
+        return None
+    return Before(*(said[name] for name in Before._fields))._replace(arms=tuple(said["arms"]))
 
 
 def _learning(found: Any) -> Learning | None:

@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
-from linkedbandits.live import Estimate, FromLog, Learning, Play, Receipt, Upgrade
+from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.policy import AnyPolicy
@@ -207,6 +207,20 @@ class RemoteExperiment:
     def done(self) -> bool:
         """Is there a verdict?"""
         return self._client.send(calls.recommend(self.id))[0]
+
+    def successor(
+        self, arms: Sequence[Label] | None = None, *, keep: bool = True, why: str = "changed"
+    ) -> RemoteExperiment:
+        """The experiment that goes on from this one, which is paused; as :meth:`linkedbandits.Experiment.successor`.
+
+        There is one for good: asked again, it is the same.
+        """
+        return self._client.experiment(self._client.send(calls.successor(self.id, arms, keep, why)))
+
+    @property
+    def before(self) -> Before | None:
+        """The experiment that it goes on from, and why; None if there is none."""
+        return self._client.send(calls.before(self.id))
 
     def pause(self) -> None:
         """Hand out no plays for now."""

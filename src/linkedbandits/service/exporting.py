@@ -123,7 +123,8 @@ def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label])
     elif entry.kind == "upgrade":
         yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["others"])}
     else:
-        yield {**same, "status": body["to"]}
+        goes_on = f"; goes on as {body['successor']}" if "successor" in body else ""
+        yield {**same, "status": body["to"] + goes_on}
 
 
 def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:

@@ -61,6 +61,7 @@ class HostedExperiment:
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
+        self.successor: str | None = None
         self._upgrade_to_note: Upgrade | None = None
         self._snapshot_due = False
         self._none_due_before = -inf
@@ -181,7 +182,7 @@ class HostedExperiment:
             before = self._tail.keys.get(key) or store.keyed(self.record.id, [key]).get(key)
             if before is not None:
                 return self._ask_again(store, before, count)
-        self._check_not_archived()
+        self.check_not_archived()
         if self.status == "paused":
             raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
         self.expire(now)
@@ -208,7 +209,7 @@ class HostedExperiment:
         for play, hit in answers:
             try:
                 if archived and not self._was_told(play):
-                    self._check_not_archived()
+                    self.check_not_archived()
                 arm = number_of(play, hit)
                 receipt = tell(play, arm)
             except (UnknownPlay, HitNotInPlay, ConflictingTell, ExperimentArchived) as error:
@@ -230,7 +231,7 @@ class HostedExperiment:
 
     def abandon(self, plays: Iterable[int], now: float) -> int:
         """Give plays up; how many of them were out? Those told or given up before do not matter."""
-        self._check_not_archived()
+        self.check_not_archived()
         known = len(self.experiment.answers)
         asked = list(dict.fromkeys(plays))
         for play in asked:
@@ -255,10 +256,18 @@ class HostedExperiment:
     def set_status(self, status: RunStatus, now: float) -> ExperimentRecord:
         """Pause, resume or archive; archived is for good."""
         if self.status != status:
-            self._check_not_archived()
+            self.check_not_archived()
             self.status = status
             self._tail.add("status", {"to": status}, now)
         return self._present_record()
+
+    def give_way(self, successor: str, now: float) -> str:
+        """Pause, for another experiment goes on from this one; answers are still taken. Its first successor stays."""
+        if self.successor is None:
+            self.check_not_archived()
+            self.status, self.successor = "paused", successor
+            self._tail.add("status", {"to": "paused", "successor": successor}, now)
+        return self.successor
 
     def write(self, store: Writing, snapshot_every: int) -> None:
         """Write down what was done since the last time, with a snapshot after every ``snapshot_every`` plays."""
@@ -362,12 +371,16 @@ class HostedExperiment:
             elif entry.kind == "abandon":
                 self._abandon_all(entry.body["plays"])
             elif entry.kind == "status":
-                self.status = entry.body["to"]
+                self._follow_status(entry)
         except JournalMismatch:
             raise
         except (LinkedBanditError, KeyError, IndexError) as error:
             self._does_not_fit(entry, f"it cannot be replayed ({error!r})", error)
         self._tail.follow(entry)
+
+    def _follow_status(self, entry: Entry) -> None:
+        self.status = entry.body["to"]
+        self.successor = entry.body.get("successor", self.successor)
 
     def _replay_ask(self, store: Reading, entry: Entry) -> None:
         recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
@@ -409,7 +422,7 @@ class HostedExperiment:
                 self.abandoned += len(body["plays"])
                 self._tail.touch(body["plays"])
             elif entry.kind == "status":
-                self.status = body["to"]
+                self._follow_status(entry)
         except (KeyError, IndexError, ValueError) as error:
             self._does_not_fit(entry, f"it cannot be read ({error!r})", error)
         self._tail.follow(entry)
@@ -432,7 +445,8 @@ class HostedExperiment:
             written_by or record.written_by,
         )
 
-    def _check_not_archived(self) -> None:
+    def check_not_archived(self) -> None:
+        """ExperimentArchived if it is."""
         if self.status == "archived":
             raise ExperimentArchived(f"experiment {self.record.id!r} is archived; create a new one to go on")
 
@@ -445,6 +459,7 @@ class HostedExperiment:
             "status": self.status,
             "leases": list(leases.items()),
             "abandoned": self.abandoned,
+            "successor": self.successor,
             "next_tuple": self._numbers.next_number,
             "tail": self._tail.to_json(),
         }
@@ -456,6 +471,7 @@ class HostedExperiment:
         self.status = body["status"]
         self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
         self.abandoned = body["abandoned"]
+        self.successor = body.get("successor")  # not in what was written before there were any
         self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
 

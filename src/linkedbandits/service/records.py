@@ -13,7 +13,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Experiment, WarmStart
 from linkedbandits.live.experiment import assumed
-from linkedbandits.model import Label
+from linkedbandits.model import Label, Status
 from linkedbandits.policies import make_policy
 
 RunStatus = Literal["running", "paused", "archived"]
@@ -59,12 +59,25 @@ class LogInSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class BeforeInSetup:
+    """The experiment that one goes on from, and why; as :class:`linkedbandits.live.Before` has it."""
+
+    experiment: str
+    why: str
+    arms: tuple[Label, ...]
+    plays: int
+    arm: Label
+    status: Status
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """What an experiment is created with; it never changes.
 
     ``policy`` has a ``"name"`` and ``"parameters"``. ``lease_seconds`` is how long a play waits for its answer. With
     ``whole_chains`` plays go on with the rest of the arms. ``log`` says what the log is, if it begins with one; the log
-    itself is kept apart.
+    itself is kept apart. ``before`` is the experiment that it goes on from, if there is one.
     """
 
     arms: tuple[Label, ...]
@@ -76,6 +89,7 @@ class Setup:
     lease_seconds: float = 60.0
     whole_chains: bool = False
     log: LogInSetup | None = None
+    before: BeforeInSetup | None = None
 
     def begin(self, warm: WarmStart | None = None) -> Experiment:
         """A new experiment, with the log that belongs to it, or an error that says what is wrong with the set-up."""
@@ -107,6 +121,8 @@ class Setup:
             del content["log"]
         if not self.whole_chains:  # an earlier version can go on with it
             del content["whole_chains"]
+        if self.before is None:
+            del content["before"]
         return json.dumps(content)
 
     @classmethod
@@ -114,7 +130,10 @@ class Setup:
         """What :meth:`to_json` wrote."""
         content = json.loads(text)
         log = None if content.get("log") is None else LogInSetup(**content["log"])
-        return cls(**{**content, "arms": tuple(content["arms"]), "log": log})
+        before = content.get("before")
+        if before is not None:
+            before = BeforeInSetup(**{**before, "arms": tuple(before["arms"])})
+        return cls(**{**content, "arms": tuple(content["arms"]), "log": log, "before": before})
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +190,7 @@ class Entry:
       the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.whole_chains`
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
-    - ``status``: ``{"to": "paused"}``
+    - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it
     - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
       on that would have asked otherwise: ``plays`` are a log for it, ``others`` are in the estimates alone
 

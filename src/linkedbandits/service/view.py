@@ -45,6 +45,7 @@ class Standing:
     leading: Verdict
     order: tuple[Label, ...]
     learning: Learning | None
+    successor: str | None
     estimates: list[Estimate]
     only_first_tries: bool
     evidence: list[float] | None
@@ -68,6 +69,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         leading=exp.recommend(),
         order=exp.order,
         learning=exp.learning,
+        successor=hosted.successor,
         estimates=exp.estimates(),
         only_first_tries=exp.run.only_first_tries,
         evidence=exp.evidence(),
@@ -108,6 +110,8 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "leading": leading,
         "order": list(standing.order),
         "learning": None if standing.learning is None else asdict(standing.learning),
+        "before": None if record.setup.before is None else asdict(record.setup.before),
+        "successor": standing.successor,
         "only_first_tries": standing.only_first_tries,
         "arms": _arms(standing.estimates, standing.evidence),
         "outlook": {

@@ -29,3 +29,15 @@ def test_without_whole_chains_there_is_nothing_of_it(service, client, open_page)
     page = open_page(service.address_of(exp))
     expect(page.get_by_role("heading", level=2, name="Not begun")).to_be_visible()
     expect(page.get_by_text("Best order so far")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_it_is_said_what_it_goes_on_from_with_a_link(service, client, open_page):
+    exp = client.create("before", ["north", "east"], lb.LinkedElimination(0.1))
+    exp.tell(exp.ask().id, "east")
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_role("heading", level=2, name="Leading so far")).to_be_visible()
+    new = exp.successor(["north", "east", "south"], why="a new provider")
+    page.get_by_role("link", name="goes on from this one").click()
+    expect(page.get_by_text("(a new provider), in which east led after 1 play; 1 play of it is used")).to_be_visible()
+    assert page.url == service.address_of(new)

@@ -145,6 +145,20 @@ class NewExperiment(Received):
         return self
 
 
+class SuccessorRequest(Received):
+    """What is to change: the arms, or everything that was told before, which says nothing any more after a drift."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"arms": ["north", "east", "west"], "why": "a new provider"}]}
+    )
+
+    arms: list[ReceivedLabel] | None = Field(
+        default=None, min_length=2, max_length=MOST_ARMS, description="The same as before, if they are left out."
+    )
+    keep: bool = Field(default=True, strict=True, description="Is what was told before a log for the new one?")
+    why: Name = Field(default="changed", description="For the record.")
+
+
 class AskRequest(Received):
     """How many plays to hand out; with a key, asking again after a lost answer hands out the same ones."""
 

@@ -43,6 +43,18 @@ class LogOut(BaseModel):
     on_your_word: bool = Field(description="Has it one order, and was the word given that options are independent?")
 
 
+class BeforeOut(BaseModel):
+    """The experiment that one goes on from."""
+
+    experiment: str
+    why: str
+    arms: list[SentLabel]
+    plays: int
+    arm: SentLabel = Field(description="That of its verdict, or what led.")
+    status: Literal["confident", "budget"]
+    kept: int = Field(description="How many of its plays are a log for the one that goes on.")
+
+
 class ExperimentInfo(BaseModel):
     """An experiment, as it was opened, and where it stands."""
 
@@ -61,6 +73,7 @@ class ExperimentInfo(BaseModel):
     lease_seconds: float
     whole_chains: bool = Field(description="Do plays go on with the rest of the arms when their own have failed?")
     log: LogOut | None = Field(description="What it began with, where that is a log; the view says how much was read.")
+    before: BeforeOut | None = Field(description="What it goes on from, if anything.")
     created_at: float = Field(description="Unix time, in seconds.")
     head: int = Field(description="The number of its last journal entry.")
 
@@ -302,6 +315,8 @@ class View(BaseModel):
     leading: VerdictOut
     order: list[SentLabel] = Field(description="All arms in the best order known; what is served after the verdict.")
     learning: LearningView | None = Field(description="What the experiment has cost; null without whole chains.")
+    before: BeforeOut | None = Field(description="What it goes on from, if anything.")
+    successor: str | None = Field(description="The experiment that goes on from this one.")
     only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
     outlook: OutlookView

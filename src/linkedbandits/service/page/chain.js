@@ -24,9 +24,10 @@ export function priceOf({ plays, attempts, failed, of_best_order: best, cost, co
   if (plays === 0) return "The first answers will show what learning costs.";
   const above = attempts - best;
   const more = above > 0 ? `about ${about(above)} above those of this order` : "no more than this order would have taken";
-  const served = failed === 0 ? "Nobody went unserved" : `${plural(failed, "play")} found nothing (${percent(failed / plays, 2)})`;
+  const nothing = `${plural(failed, "play")} found nothing (${percent(failed / plays, 2)}), with all arms tried.`;
+  const served = failed === 0 ? "Every play found something that works." : nothing;
   const paid = cost === null ? "" : ` They cost ${about(cost)}, ${costAbove(cost - bestCost)}.`;
-  return `${count(attempts)} attempts in ${plural(plays, "play")}, ${more}.${paid} ${served}: every play goes on until something works.`;
+  return `${count(attempts)} attempts in ${plural(plays, "play")}, ${more}.${paid} ${served}`;
 }
 
 const costAbove = (above) => (above > 0 ? `about ${about(above)} above this order` : "no more than this order would have");

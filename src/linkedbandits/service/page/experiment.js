@@ -13,6 +13,7 @@ import { History } from "./history.js";
 import { Outlook } from "./outlook.js";
 import { PlaysChart } from "./plays-chart.js";
 import { Setup } from "./setup.js";
+import { Succession } from "./succession.js";
 
 export class ExperimentPage {
   #parts;
@@ -26,6 +27,7 @@ export class ExperimentPage {
     this.content = content;
     this.#parts = parts;
     this.#sections = [
+      new Succession(parts),
       new Headline(parts),
       new Alarms(parts),
       new Chain(parts),

@@ -12,12 +12,13 @@ from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.live import WarmStart
 from linkedbandits.service.http.logs import log_event
-from linkedbandits.service.http.received import NewExperiment
+from linkedbandits.service.http.received import NewExperiment, SuccessorRequest
 from linkedbandits.service.http.routes.documented import refusals
 from linkedbandits.service.http.routes.parameters import ExperimentId, allow
 from linkedbandits.service.http.sent import ExperimentInfo, ExperimentList
 from linkedbandits.service.http.service import Service
 from linkedbandits.service.records import ExperimentRecord, RunStatus, Setup
+from linkedbandits.service.succession import succeed
 
 
 def experiment_routes(service: Service) -> APIRouter:
@@ -66,6 +67,18 @@ def experiment_routes(service: Service) -> APIRouter:
         """One experiment, as it was opened."""
         return _info(await service.bring(service.desk.record(experiment)))
 
+    @router.post(
+        "/{experiment}/successor", status_code=201, dependencies=[admin], responses=refusals(400, 404, 409, 415, 422)
+    )
+    async def succeed_it(experiment: ExperimentId, wanted: SuccessorRequest, response: Response) -> ExperimentInfo:
+        """Go on with a new experiment: with other arms, or anew. This one is paused; it has one successor for good."""
+        record = await asyncio.to_thread(
+            succeed, service.store, service.desk, experiment, wanted.arms, wanted.keep, wanted.why
+        )
+        log_event("experiment-succeeded", experiment=experiment, successor=record.id, why=wanted.why)
+        response.headers["Location"] = f"/v1/experiments/{record.id}"
+        return _info(record)
+
     async def change(experiment: str, status: RunStatus) -> ExperimentInfo:
         record = await service.bring(service.desk.set_status(experiment, status))
         log_event("experiment-status", experiment=experiment, status=status)
@@ -111,6 +124,7 @@ def _info(record: ExperimentRecord) -> ExperimentInfo:
             "lease_seconds": setup.lease_seconds,
             "whole_chains": setup.whole_chains,
             "log": None if setup.log is None else asdict(setup.log),
+            "before": None if setup.before is None else asdict(setup.before),
             "created_at": record.created_at,
             "head": record.head,
         }

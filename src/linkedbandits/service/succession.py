@@ -1,0 +1,78 @@
+"""Experiments that go on from others: with arms added or removed, or anew after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.linkage import find_linkage
+from linkedbandits.live import WarmStart
+from linkedbandits.live.answer_log import joined
+from linkedbandits.live.experiment import check_labels
+from linkedbandits.live.warm_start import may_read
+from linkedbandits.model import Label
+from linkedbandits.policies import make_policy
+from linkedbandits.service.alarms import Record
+from linkedbandits.service.desk import Desk
+from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.records import BeforeInSetup, ExperimentRecord, Setup, check_text
+from linkedbandits.service.store import Store
+from linkedbandits.service.view import Standing, read_standing
+
+
+def succeed(
+    store: Store, desk: Desk, experiment: str, arms: Sequence[Label] | None, keep: bool, why: str
+) -> ExperimentRecord:
+    """The successor of an experiment, which is paused then; as :meth:`linkedbandits.Experiment.successor` makes it.
+
+    An experiment has one successor: if there is one, that is it. To read the journal takes its time: call it in a
+    thread, with a desk that is at work.
+    """
+    check_text("why", why)
+    standing = desk.read(experiment, _standing_of).result()
+    successor = standing.successor
+    if successor is None:
+        labels = standing.record.setup.arms if arms is None else check_labels(arms)
+        warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
+        setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
+        created = desk.create(setup, standing.record.name, warm).result().id
+        successor = desk.give_way(experiment, created).result()
+        if successor != created:  # another one came first
+            desk.set_status(created, "archived").result()
+    return desk.record(successor).result()
+
+
+def _standing_of(hosted: HostedExperiment) -> Standing:
+    if hosted.successor is None:
+        hosted.check_not_archived()
+    return read_standing(hosted)
+
+
+def _told(store: Store, standing: Standing) -> AttemptLog:
+    """What was told in time, behind what the experiment began with."""
+    record = Record()
+    record.read(store, standing.record.id)
+    played = record.attempts(standing.record.setup.arms)
+    return played if standing.warm is None else joined(standing.warm.as_log(standing.record.setup.arms), played)
+
+
+def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup) -> WarmStart | None:
+    if not len(told):
+        return None
+    linkage = find_linkage(setup.linkage)
+    policy = make_policy(setup.policy["name"], setup.policy["parameters"]).fitted_to(linkage, setup.parallel)
+    attempts = may_read(policy, linkage, len(labels))
+    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all")
+
+
+def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, kept: int) -> Setup:
+    setup, said = standing.record.setup, standing.leading
+    return replace(
+        setup,
+        arms=tuple(labels),
+        # Orders drawn by a coin have to be drawn anew: those of the experiment before are known by now.
+        seed=setup.seed + 1,
+        log=None,
+        before=BeforeInSetup(standing.record.id, why, setup.arms, standing.plays, said.arm, said.status, kept),
+    )
