@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
 from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.errors import StoreUnavailable
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import joined
@@ -20,6 +23,10 @@ from linkedbandits.service.records import BeforeInSetup, ExperimentRecord, Setup
 from linkedbandits.service.store import Store
 from linkedbandits.service.view import Standing, read_standing
 
+T = TypeVar("T")
+LONGEST_WAIT = 60.0
+"""Seconds that any step may take."""
+
 
 def succeed(
     store: Store, desk: Desk, experiment: str, arms: Sequence[Label] | None, keep: bool, why: str
@@ -30,17 +37,26 @@ def succeed(
     thread, with a desk that is at work.
     """
     check_text("why", why)
-    standing = desk.read(experiment, _standing_of).result()
+    standing = _done(desk.read(experiment, _standing_of))
     successor = standing.successor
     if successor is None:
         labels = standing.record.setup.arms if arms is None else check_labels(arms)
         warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
         setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
-        created = desk.create(setup, standing.record.name, warm).result().id
-        successor = desk.give_way(experiment, created).result()
+        created = _done(desk.create(setup, standing.record.name, warm)).id
+        successor = _done(desk.give_way(experiment, created))
         if successor != created:  # another one came first
-            desk.set_status(created, "archived").result()
-    return desk.record(successor).result()
+            _done(desk.set_status(created, "archived"))
+    return _done(desk.record(successor))
+
+
+def _done(future: Future[T]) -> T:
+    try:
+        return future.result(LONGEST_WAIT)
+    except TimeoutError as error:
+        raise StoreUnavailable(
+            f"the store did not answer within {LONGEST_WAIT:g} s; ask again: there is one successor for good"
+        ) from error
 
 
 def _standing_of(hosted: HostedExperiment) -> Standing:
