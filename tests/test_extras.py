@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -18,6 +19,7 @@ def test_without_polars_the_extra_is_named(monkeypatch):
 
 
 def test_signals_are_taken_back_from_polars_when_it_is_first_imported_and_not_later(monkeypatch, tmp_path):
+    import_module("polars")
     taken = []
     monkeypatch.setattr(extras, "take_back_signals", lambda: taken.append(1))
     need_polars("this")
