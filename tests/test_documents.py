@@ -32,9 +32,13 @@ def test_the_readme_examples_run_and_find_the_best_arm():
     assert names["exp"].recommend().error_bound == 0.05
 
 
-def test_the_ask_and_tell_example_is_short():
-    code = [line for line in python_blocks("README.md")[0].splitlines() if line.strip()]
-    assert len(code) <= 15
+def test_the_first_examples_are_short():
+    chain, ask_and_tell = (
+        [line for line in block.splitlines() if line.strip()] for block in python_blocks("README.md")[:2]
+    )
+    assert "lb.Chain(" in "".join(chain)
+    assert len(chain) <= 20
+    assert len(ask_and_tell) <= 15
 
 
 def test_the_skeleton_to_copy_is_a_sound_policy(tmp_path, monkeypatch):
