@@ -563,16 +563,16 @@ def check_plain_function(name: str, function: Function) -> None:
         raise InvalidParameter(f"{name} would have to be awaited; give a plain function")
 
 
-def check_remote(state: Any, given: Mapping[str, object]) -> Remote:
+def check_remote(experiment: Any, given: Mapping[str, object]) -> Remote:
     """The experiment in the service, or an error that says what else was meant."""
-    ask = getattr(state, "ask_many", None)
+    ask = getattr(experiment, "ask_many", None)
     if inspect.iscoroutinefunction(ask):
         raise InvalidParameter(
             "state is an experiment of an AsyncClient; give one of a Client, which is used in a thread of its own"
         )
     if ask is None:
         raise InvalidParameter(
-            f"state={state!r} is neither a path nor an experiment of a client; give one, such as "
+            f"state={experiment!r} is neither a path nor an experiment of a client; give one, such as "
             "client.experiment(identifier), or None"
         )
     for name, value in given.items():
@@ -580,7 +580,7 @@ def check_remote(state: Any, given: Mapping[str, object]) -> Remote:
             raise InvalidParameter(
                 f"{name}={value!r} is given, but the experiment in the service has its own; leave it out"
             )
-    remote: Remote = state
+    remote: Remote = experiment
     return remote
 
 

@@ -52,7 +52,7 @@ def a_view(pictures=()):
     exp = lb.Experiment(SETUP.arms, lb.LinkedElimination(delta=0.05))
     exp.tell(exp.ask().id, None)
     record = ExperimentRecord("x", "x", SETUP, "running", 5.0, 42)
-    standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3))
+    standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3, successor=None))
     upgraded = dataclasses.replace(
         standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
     )
