@@ -59,8 +59,9 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.chain": (
-        "attempting backlog forks home losses results troubles",
-        "ahead lookout rounds tally watching",
+        "attempting backlog deadlines forks home losses results troubles",
+        "ahead expenses lookout rounds watching",
+        "tally",
         "in_file in_memory in_service",
         "chain",
         "__init__",
