@@ -40,7 +40,7 @@ LAYERS = {
         "gathering",
         "log",
         "courses queues orders",
-        "alarms deciding race second_test",
+        "alarms deciding prices race second_test",
         "outlook",
         "report",
         "concerning wording",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,6 +91,35 @@ def anytime_intervals(
     return np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0)
 
 
+class Estimated(NamedTuple):
+    """A mean, and limits for what it is an estimate of; None where there is too little to go by.
+
+    Limits that are ``proved`` hold at all times together, with the confidence that was asked for. Others do so for
+    those who begin to look after enough samples, however many that are: numbers without an upper limit have no better.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    proved: bool
+
+    def per(self, other: Estimated) -> Estimated | None:
+        """This for one of the other, as successes per cost; None if that may be nothing at all.
+
+        If each of the two has confidence 1 - a, what comes out has 1 - 2 a.
+
+        >>> Estimated(0.5, 0.4, 0.6, True).per(Estimated(2.0, 1.5, 2.5, True))
+        Estimated(mean=0.25, low=0.16, high=0.4, proved=True)
+        """
+        if other.mean <= 0:
+            return None
+        proved = self.proved and other.proved
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Estimated(self.mean / other.mean, None, None, False)
+        high = self.high / other.low if other.low > 0 else math.inf
+        return Estimated(self.mean / other.mean, self.low / other.high, high, proved)
+
+
 @dataclass
 class RunningMean:
     """The mean of numbers of at least 0 that come one by one, and limits for what it is a mean of.
@@ -131,6 +161,14 @@ class RunningMean:
     def mean(self) -> float | None:
         """Of all, None before there is one."""
         return self.total / self.count if self.count else None
+
+    def estimated(self, confidence: float = 0.95) -> Estimated | None:
+        """The mean with its limits, None before there is a number."""
+        if self.mean is None:
+            return None
+        limits = self.interval(confidence)
+        low, high = (None, None) if limits is None else (max(limits[0], 0.0), limits[1])
+        return Estimated(self.mean, low, high, self.most is not None)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
         """The limits; None for fewer than :data:`LATE_ENOUGH` without ``most``."""

@@ -317,7 +317,8 @@ class Chain:
     def estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
         """How often each option works, what it costs and how long it takes, from the calls of this process.
 
-        Each limit holds with this confidence, at all times together; :class:`Estimated` says where that is not proved.
+        Each limit holds with this confidence, at all times together, where it is ``proved``:
+        :class:`~linkedbandits.intervals.Estimated` says what that means.
         """
         check_probability("confidence", confidence)
         accounts = self._tally.counts().ledger.accounts

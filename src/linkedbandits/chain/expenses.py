@@ -18,7 +18,7 @@ import numpy as np
 from linkedbandits.chain.results import Attempt
 from linkedbandits.checks import check_costs
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.intervals import RunningMean, anytime_interval
+from linkedbandits.intervals import Estimated, RunningMean, anytime_interval
 from linkedbandits.model import Label
 
 Measure = Callable[[Attempt, Any], float]
@@ -30,19 +30,6 @@ ENOUGH = 10
 """First attempts of every option, before measured costs decide on an order."""
 SHARE_BETWEEN = 50
 """The order by measured costs is reckoned anew after this part of all calls."""
-
-
-class Estimated(NamedTuple):
-    """A mean, and limits for what it is an estimate of; None where there is too little to go by.
-
-    Limits that are ``proved`` hold at all times together, with the confidence that was asked for. Others do so for
-    those who begin to look after enough attempts, however many that are: costs without an upper limit have no better.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-    proved: bool
 
 
 @dataclass(frozen=True)
@@ -102,7 +89,7 @@ class Account:
             self.firsts,
             self.first_hits,
             self._success(confidence),
-            _estimated(self.seconds, confidence),
+            self.seconds.estimated(confidence),
             cost,
             None if cost is None else self._per_cost(confidence),
         )
@@ -115,28 +102,14 @@ class Account:
 
     def _cost(self, confidence: float) -> Estimated | None:
         if self.known_cost is None:
-            return _estimated(self.cost, confidence)
+            return self.cost.estimated(confidence)
         return Estimated(self.known_cost, self.known_cost, self.known_cost, proved=True)
 
     def _per_cost(self, confidence: float) -> Estimated | None:
         """Each of the two may be wrong half as often, where both are estimates."""
         each = confidence if self.known_cost is not None else (1 + confidence) / 2
         success, cost = self._success(each), self._cost(each)
-        if success is None or cost is None or cost.mean <= 0:
-            return None
-        mean = success.mean / cost.mean
-        if success.low is None or success.high is None or cost.low is None or cost.high is None:
-            return Estimated(mean, None, None, proved=False)
-        high = success.high / cost.low if cost.low > 0 else math.inf
-        return Estimated(mean, success.low / cost.high, high, cost.proved)
-
-
-def _estimated(kept: RunningMean, confidence: float) -> Estimated | None:
-    if kept.mean is None:
-        return None
-    limits = kept.interval(confidence)
-    low, high = (None, None) if limits is None else (max(limits[0], 0.0), limits[1])
-    return Estimated(kept.mean, low, high, kept.most is not None)
+        return None if success is None or cost is None else success.per(cost)
 
 
 @dataclass
