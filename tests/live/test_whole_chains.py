@@ -326,6 +326,8 @@ def test_costs_of_the_policy_are_in_the_order_and_in_the_price():
         serve(exp, exp.ask(), rng.random(4) < 0.5)
     assert (exp.order[0], exp.order[-1]) == ("south", "west")
     assert exp.learning.cost is not None
+    again = lb.Experiment.from_json(exp.to_json())
+    assert (again.order, again.learning) == (exp.order, exp.learning)
 
 
 @pytest.mark.parametrize(("policy", "linkage"), POLICIES, ids=named)

@@ -37,7 +37,7 @@ def test_where_costs_are_known_they_are_shown_with_what_learning_costs(service, 
     row = page.get_by_role("row").filter(has_text="cheap")
     expect(row.get_by_text("4", exact=True).first).to_be_visible()  # it has always worked, for a quarter
     expect(row.get_by_text("cost 0.25")).to_be_visible()
-    page.get_by_text("By estimate").click()
+    page.get_by_role("radio", name="By estimate").check()
     expect(page.get_by_role("row").nth(1)).to_contain_text("cheap")
 
 
