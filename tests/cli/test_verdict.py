@@ -274,7 +274,9 @@ def timed_log(tmp_path):
     for number in range(900):
         option = rng.choice(["slow", "quick"])
         works = rng.random() < (0.9 if option == "slow" else 0.7)
-        rows.append(f"{number},{option},{'ok' if works else 'failed'},{rng.randint(1000, 1900) if option == 'slow' else 100}")
+        rows.append(
+            f"{number},{option},{'ok' if works else 'failed'},{rng.randint(1000, 1900) if option == 'slow' else 100}"
+        )
     path = tmp_path / "timed.csv"
     path.write_text("\n".join(rows) + "\n")
     return str(path)
