@@ -108,8 +108,8 @@ class Estimated(NamedTuple):
 
         If each of the two has confidence 1 - a, what comes out has 1 - 2 a.
 
-        >>> Estimated(0.5, 0.4, 0.6, True).per(Estimated(2.0, 1.5, 2.5, True))
-        Estimated(mean=0.25, low=0.16, high=0.4, proved=True)
+        >>> Estimated(0.5, 0.25, 0.75, True).per(Estimated(2.0, 1.5, 2.5, True))
+        Estimated(mean=0.25, low=0.1, high=0.5, proved=True)
         """
         if other.mean <= 0:
             return None

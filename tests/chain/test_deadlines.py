@@ -16,7 +16,7 @@ def test_without_a_deadline_timeouts_are_as_given():
 
 def test_options_share_what_is_left_evenly():
     assert timeouts_of("abcd", None, 6.0) == dict.fromkeys("abcd", 1.5)
-    assert timeouts_of("abc", {"a": 2.0}, 6.0) == {"a": 2.0, "b": 2.0, "c": 2.0}
+    assert timeouts_of("abc", {"a": 3.0}, 6.0) == {"a": 3.0, "b": 1.5, "c": 1.5}
     assert timeouts_of("ab", 3.0, 6.0) == {"a": 3.0, "b": 3.0}
     assert timeouts_of("abc", 0.1, 0.3) == dict.fromkeys("abc", 0.1)  # though 3 * 0.1 is more than 0.3 in floats
 
