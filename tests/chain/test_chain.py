@@ -796,7 +796,7 @@ def test_a_file_with_costs_is_for_options_in_its_order(tmp_path):
 
 def test_a_deadline_is_a_timeout_for_each_option_in_whatever_place():
     hangs, quick = threading.Event(), works_on("quick", {1})
-    chain = lb.Chain({"slow": lambda _: hangs.wait(SECONDS), "quick": quick}, deadline=0.1)
+    chain = lb.Chain({"slow": lambda _: hangs.wait(SECONDS), "quick": quick}, timeouts={"slow": 0.05}, deadline=SECONDS)
     for _ in range(4):
         result = chain(1)
         assert result.option == "quick"
