@@ -1,8 +1,10 @@
-"""Confidence limits for a share."""
+"""Confidence limits for a share, and for the mean of what is no share: costs, seconds."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +14,16 @@ FARTHEST = 700.0
 """Logarithm of odds beyond which a mean is 0 or 1 in a float."""
 HALVINGS = 64
 """Of an interval of such logarithms, until it is as short as it gets in a float."""
+
+LEANS: FloatArray = 0.7 * np.exp2(-0.5 * np.arange(40))
+"""How strongly a mean of bounded numbers is bet on: from what is best for few of them to what is for 10^11."""
+SHARES: FloatArray = 1 / (np.arange(40) + 3.0) ** 1.5
+"""What is bet on each, before it is made to add up to 1: most on the first, and never little on any."""
+LOG_SHARES: FloatArray = np.log(SHARES / SHARES.sum())
+LATE_ENOUGH = 100
+"""The number of samples from which on limits are given that hold for those who begin to look late enough."""
+SHARPEST_AT = 500.0
+"""The number of samples for which the limits without a bound on the numbers are made to be as narrow as can be."""
 
 
 def share_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -77,3 +89,145 @@ def anytime_intervals(
         limits.append(1 / (1 + np.exp(-outside)))
     low, high = limits
     return np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0)
+
+
+class Estimated(NamedTuple):
+    """A mean, and limits for what it is an estimate of; None where there is too little to go by.
+
+    Limits that are ``proved`` hold at all times together, with the confidence that was asked for. Others do so for
+    those who begin to look after enough samples, however many that are: numbers without an upper limit have no better.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    proved: bool
+
+    def per(self, other: Estimated) -> Estimated | None:
+        """This for one of the other, as successes per cost; None if that may be nothing at all.
+
+        If each of the two has confidence 1 - a, what comes out has 1 - 2 a.
+
+        >>> Estimated(0.5, 0.25, 0.75, True).per(Estimated(2.0, 1.5, 2.5, True))
+        Estimated(mean=0.25, low=0.1, high=0.5, proved=True)
+        """
+        if other.mean <= 0:
+            return None
+        proved = self.proved and other.proved
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Estimated(self.mean / other.mean, None, None, False)
+        high = self.high / other.low if other.low > 0 else math.inf
+        return Estimated(self.mean / other.mean, self.low / other.high, high, proved)
+
+
+@dataclass
+class RunningMean:
+    """The mean of numbers of at least 0 that come one by one, and limits for what it is a mean of.
+
+    ``most`` is the most that one can be, told before the first comes. What is more counts as ``most``, so the limits
+    are those of the mean of that. They hold at all times together, whenever one looks, if given the past the mean of
+    the next number is always the same. Without ``most`` nothing can be proved for any number of samples, since a number
+    that is rare and very large may not have come yet. Then the limits hold *asymptotically*: for those who begin to
+    look late enough, at all times from then on.
+
+    >>> prices = RunningMean(most=2.0)
+    >>> for price in [1.0, 1.2, 0.9, 1.1] * 50:
+    ...     prices.add(price)
+    >>> low, high = prices.interval()
+    >>> round(prices.mean, 3), round(low, 3), round(high, 3)
+    (1.05, 0.973, 1.127)
+    """
+
+    most: float | None = None
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    """Sum of squared distances, each to what was predicted before it came."""
+
+    def add(self, number: float) -> None:
+        """One more."""
+        most = self.most
+        if most is not None:
+            number = min(number, most)
+            predicted = (0.5 * most + self.total) / (1 + self.count)
+            self.squares += (number - predicted) ** 2
+        elif self.count:
+            # Welford's: the sum of squared distances to the mean of all, without a difference of large sums.
+            self.squares += (number - self.total / self.count) ** 2 * self.count / (self.count + 1)
+        self.total += number
+        self.count += 1
+
+    @property
+    def mean(self) -> float | None:
+        """Of all, None before there is one."""
+        return self.total / self.count if self.count else None
+
+    def estimated(self, confidence: float = 0.95) -> Estimated | None:
+        """The mean with its limits, None before there is a number."""
+        if self.mean is None:
+            return None
+        limits = self.interval(confidence)
+        low, high = (None, None) if limits is None else (max(limits[0], 0.0), limits[1])
+        return Estimated(self.mean, low, high, self.most is not None)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """The limits; None for fewer than :data:`LATE_ENOUGH` without ``most``."""
+        if self.most is not None:
+            low, high = bounded_mean_interval(
+                self.count, self.total / self.most, self.squares / self.most**2, confidence
+            )
+            return low * self.most, high * self.most
+        if self.count < LATE_ENOUGH:
+            return None
+        return asymptotic_mean_interval(self.count, self.total, self.squares, confidence)
+
+
+def bounded_mean_interval(count: int, total: float, squares: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Limits for the mean of numbers from 0 to 1 that hold at all times together.
+
+    ``squares`` is the sum of (number - prediction)^2, each prediction in [0, 1] and made before its number came.
+
+    For 0 <= l < 1 and y >= -1 it is known that exp(l y + (log(1 - l) + l) y^2) <= 1 + l y (Fan, Grama and Liu 2015).
+    Let X in [0, 1] have the mean m, p be its prediction and y = X - p. The mean of the left side is then at most 1 + l
+    (m - p) <= exp(l (m - p)), so that of exp(l (X - m) + (log(1 - l) + l) (X - p)^2) is at most 1. The product over all
+    numbers is therefore a nonnegative supermartingale from 1 for every l, and so is its weighted mean over the fixed
+    :data:`LEANS`. With 1 - X in the place of X it is the same below. Each ever reaches 2/(1 - confidence) with
+    probability at most (1 - confidence)/2 (Ville), and the limits are the means at which it would have.
+
+    >>> low, high = bounded_mean_interval(1000, 500.0, 10.0)
+    >>> round(low, 3), round(high, 3)
+    (0.487, 0.513)
+    >>> bounded_mean_interval(0, 0.0, 0.0)
+    (0.0, 1.0)
+    """
+    if count == 0:
+        return 0.0, 1.0
+    paid = LOG_SHARES + (np.log1p(-LEANS) + LEANS) * squares
+    enough = math.log(2 / (1 - confidence))
+    near, far = 0.0, float(count)  # how far the sum may be off: the evidence grows with it
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        if float(np.logaddexp.reduce(paid + LEANS * middle)) < enough:
+            near = middle
+        else:
+            far = middle
+    return max((total - far) / count, 0.0), min((total + far) / count, 1.0)
+
+
+def asymptotic_mean_interval(count: int, total: float, squares: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Limits for the mean of any numbers, at all times together for those who begin to look late enough.
+
+    ``squares`` is the sum of squared distances to their mean. The asymptotic confidence sequence of Waudby-Smith,
+    Arbour, Sinha, Kennedy and Ramdas (2024), theorem 2.2; it needs a finite variance.
+
+    >>> low, high = asymptotic_mean_interval(500, 1000.0, 500.0)
+    >>> round(low, 2), round(high, 2)
+    (1.86, 2.14)
+    """
+    alpha = 1 - confidence
+    sharpness = (-2 * math.log(alpha) + math.log(-2 * math.log(alpha)) + 1) / SHARPEST_AT
+    grown = count * sharpness + 1
+    deviation = math.sqrt(squares / count)
+    half = deviation * math.sqrt(2 * grown / (count**2 * sharpness) * math.log(math.sqrt(grown) / alpha))
+    mean = total / count
+    return mean - half, mean + half

@@ -170,3 +170,55 @@ def test_a_beginning_that_is_none_is_refused(begin, said):
         timed().since(begin)
     with pytest.raises(InvalidAttempts, match="has no times"):
         replace(timed(), time=None).since("2024-05-01")
+
+
+def timed_log(seconds, plays=((("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None))):
+    return replace(Attempts.from_plays(plays), seconds=np.array(seconds))
+
+
+def test_a_success_that_is_too_late_is_none():
+    log = timed_log([2.0, 0.1, 2.5, 9.0, 9.0]).within(2.0)
+    assert log.success.tolist() == [True, False, False, False, False]
+    assert (log.deadline, log.second) == (2.0, None)
+    assert log.noticed[0] == "A success that took longer than 2 seconds counts as a failure: 1 of 2"
+    assert log.seconds_in_time.tolist() == [2.0, 0.1, 2.0, 2.0, 2.0]
+    assert log.seconds.tolist() == [2.0, 0.1, 2.5, 9.0, 9.0]
+
+
+def test_a_deadline_needs_to_know_how_long_successes_took():
+    with pytest.raises(lb.InvalidAttempts, match="name the column"):
+        Attempts.from_plays([(("a", "b"), "a")]).within(1.0)
+    with pytest.raises(lb.InvalidAttempts, match="1 of 2 successes do not say"):
+        timed_log([np.nan, 0.1, 2.5, 9.0, 9.0]).within(2.0)
+    assert timed_log([1.0, np.nan, 2.5, np.nan, 9.0]).within(2.0).success.sum() == 1
+    with pytest.raises(lb.InvalidParameter, match="deadline"):
+        timed_log([1.0] * 5).within(0.0)
+
+
+def test_duels_are_refused_under_a_deadline():
+    log = timed_log([1.0] * 5)
+    assert log.why_no_duels is None
+    assert "behind a success that came too late" in log.within(2.0).why_no_duels
+    assert "offered second" in replace(log, second=None).why_no_duels
+    with pytest.raises(lb.InvalidAttempts, match="cannot be read under a deadline"):
+        log.within(2.0).verdict(attempts="duels")
+    with pytest.raises(lb.InvalidAttempts, match="log_attempts='first'"):
+        lb.Experiment(["a", "b"], lb.LinkedDuels(0.05), linkage="free", log=log.within(2.0), log_attempts="duels")
+
+
+def test_the_verdict_under_a_deadline_is_about_what_works_in_time():
+    rng = np.random.default_rng(8)
+    plays = []
+    for _ in range(1500):
+        works = rng.random(2) < [0.9, 0.7]
+        order = rng.permutation(2)
+        plays.append((["ab"[place] for place in order], next(("ab"[place] for place in order if works[place]), None)))
+    log = Attempts.from_plays(plays, options="ab")
+    slow = replace(log, seconds=rng.exponential(np.where(log.option == 0, 4.0, 0.3)))
+    assert slow.verdict().verdict.arm == "a"
+    report = slow.within(2.0).verdict()
+    assert report.verdict.arm == "b"
+    assert report.sentence.startswith("b works most often within 2 seconds, wrong with probability at most 0.05")
+    assert report.to_json()["deadline"] == 2.0
+    mean = 0.9 * (1 - np.exp(-2.0 / 4.0))
+    assert report.estimates[0].low <= mean <= report.estimates[0].high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import linkedbandits as lb
 from linkedbandits.attempts import Attempts
 from linkedbandits.attempts import report as report_module
 from linkedbandits.attempts.report import in_words
+from tests.support.logs import log_of
 
 
 def shuffled(means, requests, seed, options=None):
@@ -226,3 +228,23 @@ def test_an_answer_without_a_guarantee_is_called_that():
     assert report.order.settled == 0
     assert report.to_json()["sentence"] == report.sentence
     assert log.verdict().proved
+
+
+def test_costs_by_a_word_that_is_none_are_refused():
+    log = log_of([0.9, 0.5], 50)
+    with pytest.raises(lb.InvalidParameter, match="costs='minutes' are no numbers"):
+        log.verdict(costs="minutes")
+    with pytest.raises(lb.InvalidAttempts, match="does not say how long"):
+        log.verdict(costs="seconds")
+
+
+def test_measured_costs_are_in_the_data():
+    log = log_of([0.9, 0.5], 500)
+    log = replace(log, cost=np.where(log.option == 0, 2.0, 0.5), seconds=np.ones(len(log)))
+    data = log.verdict().to_json()
+    first = data["estimates"][0]
+    assert first["cost"] == {"mean": 2.0, "low": 2.0, "high": 2.0, "proved": False}
+    assert first["seconds"]["mean"] == 1.0
+    assert first["success_per_cost"]["low"] < first["mean"] / 2 < first["success_per_cost"]["high"]
+    assert (data["order"]["unit"], data["order"]["seconds_now"]) == ("cost", pytest.approx(len(log) / 500))
+    json.dumps(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,8 @@ from linkedbandits.attempts.wording import (
     noticed_in_words,
     order_caveat,
     order_in_words,
+    prices_caveat,
+    prices_tables,
     set_aside_in_words,
     success_in_words,
     when_in_words,
@@ -83,10 +86,55 @@ def test_what_requests_begin_with():
 def test_an_order_is_in_attempts_or_in_costs():
     log = log_of([0.9, 0.5], 400)
     report = log.verdict()
-    best, now = order_in_words(report.order, log, costs=False)
+    best, now = order_in_words(report.order)
     assert best == f"{100 * report.order.success:.1f} % of requests succeed, with {report.order.cost:.2f} attempts each"
     assert now.startswith(f"{100 * log.success.sum() / log.requests:.1f} % of requests succeed")
-    assert order_in_words(report.order, log, costs=True)[0].endswith(" of cost each")
+    assert order_in_words(log.verdict(costs=[1, 2]).order)[0].endswith(" of cost each")
+    timed = replace(log, seconds=np.where(log.option == log.number_of("a"), 2.0, 0.5))
+    best, now = order_in_words(timed.verdict().order)
+    assert re.search(r"with 1\.\d\d attempts and 2\.\d+ seconds each$", best)
+    assert re.search(r"with 1\.\d\d attempts and 1\.\d+ seconds each$", now)
+    assert re.search(r"with [\d.]+ seconds each$", order_in_words(timed.verdict(costs="seconds").order)[0])
+
+
+def priced(requests=900, **columns):
+    log = log_of([0.9, 0.5], requests)
+    return replace(log, **{name: np.where(log.option == log.number_of("a"), 2.0, 0.5) for name in columns})
+
+
+def test_costs_and_seconds_are_tables_of_their_own():
+    assert prices_tables(priced().verdict()) == []
+    (headings, rows), (of_time, _) = prices_tables(priced(cost=True, seconds=True).verdict())
+    assert headings == ["option", "cost", "(95 % limits)", "works per cost", "(95 % limits)"]
+    assert of_time == ["option", "seconds", "(95 % limits)"]
+    assert [row[0] for row in rows] == ["b", "a"]  # 1 and 0.45 successes for a cost of 1
+    assert rows[0][1] == "0.5"
+    ((headings, rows),) = prices_tables(priced(seconds=True).verdict(costs="seconds"))
+    assert headings == ["option", "seconds", "(95 % limits)", "works per second", "(95 % limits)"]
+    ((_, rows),) = prices_tables(priced().verdict(costs=[2.0, 1.0]))
+    assert [row[1:3] for row in rows] == [["1", "given"], ["2", "given"]]
+    ((_, rows), _) = prices_tables(priced(60, cost=True, seconds=True).verdict())
+    assert {row[2] for row in rows} == {"too few"}
+
+
+def test_the_caveat_of_prices_says_which_limits_are_not_proved():
+    assert prices_caveat(priced(cost=True, seconds=True).verdict()).startswith(
+        "Means of first attempts. Limits of costs and of seconds hold for those who begin to look after enough"
+    )
+    assert "Limits of seconds hold" in prices_caveat(priced(seconds=True).verdict(costs="seconds"))
+    late = priced(seconds=True).within(1.0).verdict()
+    assert prices_caveat(late) == "Means of first attempts. Seconds count up to the deadline of 1 second."
+    assert prices_caveat(priced().verdict(costs=[1, 2])) == "Means of first attempts."
+
+
+def test_an_order_by_measured_costs_is_said_to_be_another_thing_than_the_verdict():
+    report = priced(cost=True).verdict()
+    assert (report.verdict.arm, report.order.options, report.order.settled) == ("a", ("b", "a"), 0)
+    assert order_caveat(report, report.order) == (
+        "It goes by successes for the costs measured, which is an estimate; the verdict does not."
+    )
+    late = priced(seconds=True).within(1.0).verdict()
+    assert "goes on to the next option when the deadline is over" in order_caveat(late, late.order)
 
 
 def test_an_order_that_takes_options_to_be_independent_says_so_and_if_they_are_not():

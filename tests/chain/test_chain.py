@@ -564,7 +564,7 @@ def test_losses_of_one_option_raise_an_alarm():
 def test_status_of_a_new_chain():
     chain = lb.Chain({"a": int, "b": int})
     assert chain.status() == ChainStatus(
-        0, 0, 0, 0, 0, 0, 0, 0, {"a": 0, "b": 0}, 0.0, 0, 0, 0, 0, None, ("a", "b"), None
+        0, 0, 0, 0, 0, 0, 0, 0, {"a": 0, "b": 0}, 0.0, None, None, 0, 0, 0, 0, None, ("a", "b"), None
     )
     assert (chain.options, chain.verdict(), chain.alarms()) == (("a", "b"), None, ())
 
@@ -645,3 +645,166 @@ def test_bad_input_is_refused_with_a_remedy(options, changes, message):
     with pytest.raises(lb.LinkedBanditError, match=message) as caught:
         lb.Chain(options, **changes)
     assert isinstance(caught.value, ValueError)
+
+
+# --------------------------------------------------------------------------------- costs, latency and the deadline
+
+
+def test_with_known_costs_the_verdict_and_the_order_are_by_success_per_cost():
+    costs = {"a": 1.0, "b": 3.0, "c": 1.5}  # 0.5, 0.27 and 0.4 successes for 1
+    chain = lb.Chain(coins(MEANS, seed=3), delta=0.05, costs=costs, watch=None)
+    number = 0
+    while chain.verdict() is None:
+        serve(chain, [number])
+        number += 1
+    verdict = chain.verdict()
+    assert (verdict.arm, verdict.status, verdict.error_bound, verdict.assumes) == ("a", "confident", 0.05, ())
+    assert chain.order == ("a", "c", "b")
+    assert chain.experiment.policy == lb.LinkedElimination(0.05, costs=(1.0, 3.0, 1.5))
+    serve(chain, range(number, number + 50))
+    status = chain.status()
+    learning = chain.experiment.learning
+    assert status.cost_above_best == pytest.approx(learning.cost_above)
+    assert status.spent > learning.cost
+    assert {each.option: each.cost.mean for each in chain.estimates()} == costs
+
+
+@pytest.mark.statistical
+def test_by_success_per_cost_holds_where_options_fail_together():
+    """20 runs at delta 0.05, on requests of which half are too hard for all: 5 wrong ones have probability 0.003."""
+    wrong = 0
+    for seed in range(20):
+        rng = random.Random(seed)
+
+        def option(mean, rng=rng):
+            def attempt(hard):
+                if hard or rng.random() >= mean:
+                    raise ConnectionError
+                return True
+
+            return attempt
+
+        chain = lb.Chain({"dear": option(0.9), "cheap": option(0.7)}, costs={"dear": 3.0, "cheap": 1.0}, seed=seed)
+        while chain.verdict() is None:
+            serve(chain, [rng.random() < 0.5])
+        wrong += chain.verdict().arm != "cheap"
+        assert chain.status().failed > 0
+    assert wrong < 5
+
+
+def test_measured_costs_give_the_order_and_the_verdict_stays_one_of_success():
+    prices = {"a": 1.0, "b": 5.0, "c": 2.0}
+    seen = []
+
+    def price(attempt, value):
+        seen.append((attempt.option, attempt.outcome, value))
+        return prices[attempt.option]
+
+    chain = lb.Chain(coins(MEANS, seed=3), delta=0.05, costs=price, watch=0.2)
+    number = 0
+    while chain.verdict() is None:
+        serve(chain, [number])
+        number += 1
+    assert chain.verdict().arm == "b"
+    assert chain.order[0] == "a"
+    assert isinstance(chain.experiment.policy, lb.LinkedDuels)
+    begun = chain.status().calls
+    served = serve(chain, range(number, number + 400))
+    assert served["a"] > 150
+    status = chain.status()
+    assert status.calls == begun + 400
+    assert status.spent == pytest.approx(sum(prices[option] for option, _, _ in seen))
+    assert status.cost_above_best > 0
+    assert {value is None for _, outcome, value in seen if outcome == "failed"} == {True}
+    assert all(value is not None for _, outcome, value in seen if outcome == "worked")
+
+
+def test_seconds_are_measured_in_any_case_and_can_be_the_cost():
+    chain = lb.Chain(coins(MEANS, seed=3), timeouts=5.0, costs="seconds")
+    serve(chain, range(200))
+    for each in chain.estimates():
+        assert each.seconds == each.cost
+        assert 0 < each.cost.mean < 5.0
+        assert each.cost.proved
+        assert each.cost.low <= each.cost.mean <= each.cost.high <= 5.0
+    assert chain.status().spent > 0
+    plain = lb.Chain(coins(MEANS, seed=3))
+    serve(plain, range(20))
+    assert all(each.seconds.mean > 0 and each.cost is None for each in plain.estimates() if each.tries)
+    assert (plain.status().spent, plain.status().cost_above_best) == (None, None)
+
+
+def test_a_cost_that_cannot_be_told_does_not_break_a_call():
+    chain = lb.Chain(coins({"a": 1.0, "b": 1.0}, seed=1), costs=lambda attempt, value: value.price)
+    assert chain(3).value == 3
+    assert chain.status().errors == 1
+    assert all(each.cost is None for each in chain.estimates())
+
+
+def test_lost_attempts_are_in_no_estimate():
+    chain = lb.Chain({"a": failing(KeyError("a")), "b": failing(KeyError("b"))}, failures=OSError, costs="seconds")
+    with pytest.raises(KeyError):
+        chain()
+    assert [each.tries for each in chain.estimates()] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"costs": {"a": 1.0, "b": 2.0}, "policy": lb.LinkedDuels(0.05)},
+            r"LinkedElimination\(0.05, costs=\[1.0, 2.0\]\)",
+        ),
+        ({"costs": 2.0}, "neither a mapping"),
+        ({"policy": lb.LinkedElimination(0.05, costs=[1.0])}, "1 cost for 2 arms"),
+        ({"deadline": 3.0, "timeouts": 2.0}, "longer than deadline=3.0"),
+    ],
+)
+def test_costs_and_deadlines_that_make_no_sense_are_refused(given, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        lb.Chain({"a": int, "b": int}, **given)
+
+
+def test_costs_that_would_have_to_be_awaited_are_refused():
+    async def price(attempt, value):
+        return 1.0
+
+    with pytest.raises(lb.InvalidParameter, match="plain function"):
+        lb.Chain({"a": int, "b": int}, costs=price)
+
+
+def test_costs_of_a_policy_are_known_to_its_chain():
+    chain = lb.Chain(coins(MEANS, 3), policy=lb.LinkedElimination(0.05, costs=[1.0, 3.0, 1.5]), linkage="single")
+    serve(chain, range(30))
+    assert [each.cost.mean for each in chain.estimates()] == [1.0, 3.0, 1.5]
+    assert chain.status().spent > 30
+
+
+def test_a_file_with_costs_is_for_options_in_its_order(tmp_path):
+    options = coins(MEANS, 3)
+    costs = {"a": 1.0, "b": 3.0, "c": 3.0}
+    with lb.Chain(options, costs=costs, state=tmp_path / "chain.json") as chain:
+        serve(chain, range(20))
+    with lb.Chain(options, costs=costs, state=tmp_path / "chain.json") as chain:
+        assert chain.status().cost_above_best is not None
+    turned = {label: options[label] for label in "acb"}
+    with pytest.raises(lb.InvalidParameter, match="in the order 'a', 'b', 'c'"):
+        lb.Chain(turned, costs=costs, state=tmp_path / "chain.json")
+    with pytest.raises(lb.InvalidParameter, match="begun with the policy"):
+        lb.Chain(options, costs={**costs, "c": 2.0}, state=tmp_path / "chain.json")
+
+
+def test_a_deadline_is_a_timeout_for_each_option_in_whatever_place():
+    hangs, quick = threading.Event(), works_on("quick", {1})
+    chain = lb.Chain({"slow": lambda _: hangs.wait(SECONDS), "quick": quick}, timeouts={"slow": 0.05}, deadline=SECONDS)
+    for _ in range(4):
+        result = chain(1)
+        assert result.option == "quick"
+        assert all(isinstance(cause, lb.AttemptTimedOut) for cause in result.causes.values())
+    with pytest.raises(lb.ChainFailed) as caught:
+        chain(2)
+    hangs.set()
+    assert isinstance(caught.value.causes["slow"], lb.AttemptTimedOut)
+    slow = chain.estimates()[0]
+    assert slow.successes == 0
+    assert slow.tries == 0 or slow.seconds.mean == pytest.approx(0.05)  # no more than its timeout

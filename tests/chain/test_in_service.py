@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from contextlib import ExitStack, suppress
 
@@ -266,6 +267,25 @@ def test_what_does_not_go_with_a_service_is_refused():
     experiment = AsyncClient("http://127.0.0.1:1").experiment("x")
     with pytest.raises(lb.InvalidParameter, match="an experiment of an AsyncClient; give one of a Client"):
         lb.Chain(options, state=experiment)
+
+
+def test_known_costs_are_those_of_the_experiment_and_measured_ones_those_of_the_chain():
+    options = coins({"a": 0.5, "b": 0.8, "c": 0.6}, 1)
+    with pytest.raises(lb.InvalidParameter, match="has its own; leave it out"):
+        lb.Chain(options, state=Remote(), costs={"a": 1.0, "b": 2.0, "c": 3.0})
+    priced = Remote(policy=lb.LinkedElimination(0.05, costs=(1.0, 9.0, 9.0)))
+    for remote, costs in ((priced, None), (Remote(), "seconds")):
+        with lb.Chain(options, state=remote, costs=costs) as chain:
+            numbers = itertools.count()
+
+            def some_calls(chain=chain, numbers=numbers):
+                for _ in range(20):
+                    with suppress(lb.ChainFailed):
+                        chain(next(numbers))
+                chain.settle()
+
+            until(lambda: some_calls() or chain.status().cost_above_best is not None, "costs")
+            assert (chain.status().spent is None) == (costs is None)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -266,6 +267,43 @@ def test_costs_go_by_names_or_by_order(log):
     assert named == ordered
     assert named["verdict"]["arm"] == "b"
     assert "has most successes per cost" in named["sentence"]
+
+
+def timed_log(tmp_path):
+    rng, rows = random.Random(7), ["req,provider,status,latency_ms"]
+    for number in range(900):
+        option = rng.choice(["slow", "quick"])
+        works = rng.random() < (0.9 if option == "slow" else 0.7)
+        rows.append(
+            f"{number},{option},{'ok' if works else 'failed'},{rng.randint(1000, 1900) if option == 'slow' else 100}"
+        )
+    path = tmp_path / "timed.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_costs_may_be_seconds(tmp_path):
+    result = run("verdict", timed_log(tmp_path), "--costs", "seconds")
+    assert "works per second" in words(result)
+    assert "- quick, slow: " in words(result)
+    assert "It goes by successes for the seconds measured" in words(result)
+
+
+def test_a_deadline_makes_late_successes_failures(tmp_path):
+    path = timed_log(tmp_path)
+    data, _ = data_of(path)
+    late, status = data_of(path, "--deadline", "1.2")
+    assert (data["deadline"], late["deadline"], status) == (None, 1.2, 0)
+    assert late["verdict"]["arm"] == "quick"
+    assert data["verdict"] is None or data["verdict"]["arm"] == "slow"
+    page = tmp_path / "page.html"
+    result = run("verdict", path, "--deadline", "1.2", "--report", str(page))
+    assert "quick works most often within 1.2 seconds" in words(result)
+    assert "A success that took longer than 1.2 seconds counts as a failure" in words(result)
+    assert "<dt>deadline</dt><dd>1.2 seconds</dd>" in page.read_text()
+    assert "Cost and time of an attempt" in page.read_text()
+    assert "behind a success that came too late" in refusal("verdict", path, "--deadline", "1.2", "--attempts", "duels")
+    assert "deadline" in refusal("verdict", path, "--deadline", "0")
 
 
 def test_costs_of_names_with_commas():

@@ -265,17 +265,32 @@ def test_the_same_arms_are_the_same_play_until_the_order_changes():
 
 
 def test_the_price_of_learning_counts_attempts_and_costs_against_the_best_order():
-    record = ChainRecord(2, independent=True)
+    record = ChainRecord(2, independent=True, costs=(1.0, 3.0))
     for _ in range(8):
         record.add(with_rest(np.array([0]), np.array([1])), hit=1)
     record.add(with_rest(np.array([1]), np.array([0])), hit=NO_HIT)
-    learning = record.learning(np.array([1, 0]), mean_of_first=0.75, costs=(1.0, 3.0))
+    learning = record.learning(np.array([1, 0]), mean_of_first=0.75)
     assert (learning.plays, learning.attempts, learning.failed) == (9, 18, 1)
     assert learning.of_best_order == pytest.approx(9 * 1.25)
     assert learning.above == pytest.approx(18 - 9 * 1.25)
     assert (learning.cost, learning.cost_of_best_order) == (36.0, pytest.approx(9 * (3 + 0.25)))
     assert learning.cost_above == pytest.approx(36 - 9 * 3.25)
-    assert record.learning(np.array([1, 0]), 0.75).cost_above is None
+    without_costs = ChainRecord.from_json(record.to_json())
+    assert without_costs.learning(np.array([1, 0]), 0.75).cost_above is None
+
+
+def test_the_rest_is_in_the_order_of_success_per_cost():
+    record = ChainRecord(3, independent=False, costs=(1.0, 4.0, 1.5))
+    assert rest_of(record.play(np.array([0]))).tolist() == [2, 1]  # of which nothing is known but what they cost
+    for hit in (1, 1, 1, NO_HIT) * 8:
+        record.add(with_rest(np.array([0]), np.array([1, 2])), hit)
+    for hit in (2, NO_HIT) * 16:
+        record.add(with_rest(np.array([0]), np.array([2, 1])), hit)
+    assert rest_of(record.play(np.array([0]))).tolist() == [2, 1]
+    assert record.rank([0]).tolist() == [0, 2, 1]
+    again = ChainRecord.from_json(record.to_json(), costs=(1.0, 4.0, 1.5))
+    assert again.rank([0]).tolist() == [0, 2, 1]
+    assert ChainRecord.from_json(record.to_json()).rank([0]).tolist() == [0, 1, 2]
 
 
 def test_ranked_by_cost():
@@ -311,6 +326,8 @@ def test_costs_of_the_policy_are_in_the_order_and_in_the_price():
         serve(exp, exp.ask(), rng.random(4) < 0.5)
     assert (exp.order[0], exp.order[-1]) == ("south", "west")
     assert exp.learning.cost is not None
+    again = lb.Experiment.from_json(exp.to_json())
+    assert (again.order, again.learning) == (exp.order, exp.learning)
 
 
 @pytest.mark.parametrize(("policy", "linkage"), POLICIES, ids=named)

@@ -9,6 +9,7 @@ from linkedbandits.attempts.cells import Blank
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.attempts.orders import GivenCosts
 from linkedbandits.attempts.report import Report, report_on
 from linkedbandits.attempts.sources import source_of
 from linkedbandits.policy import AnyPolicy
@@ -50,7 +51,7 @@ class Attempts(AttemptLog):
         delta: float = 0.05,
         attempts: Which = "first",
         independent: bool = False,
-        costs: Sequence[float] = (),
+        costs: GivenCosts = (),
         alpha: float = 0.01,
     ) -> Report:
         """Which option is best, as far as the log can tell; see :class:`linkedbandits.attempts.report.Report`.
@@ -59,8 +60,9 @@ class Attempts(AttemptLog):
         most ``delta``, however often one looks as the log grows. ``attempts`` says what may be read: the first attempt
         of each request, the first two (``"duels"``), or ``"all"``, for independent options. In a log with one fixed
         order independence cannot be checked: there ``"all"`` gives a verdict only if ``independent`` is your word for
-        it. With ``costs``, one for each option, the best one has most successes per cost. ``alpha`` is how likely any
-        alarm is if there is no reason for one.
+        it. With ``costs``, one for each option, the best one has most successes per cost. Costs on record, or with
+        ``costs="seconds"`` the times that attempts took, are for the order and the estimates alone: what is measured is
+        no number that a verdict could go by. ``alpha`` is how likely any alarm is if there is no reason for one.
         """
         return report_on(
             self, policy, delta=delta, attempts=attempts, independent=independent, costs=costs, alpha=alpha

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.attempts.set_aside import SetAside
+from linkedbandits.checks import check_positive
 from linkedbandits.errors import InvalidAttempts, UnknownName
 from linkedbandits.model import BoolArray, IntArray, Label
 
@@ -51,7 +52,8 @@ class AttemptLog:
     that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for,
     ``taken_for_success`` which outcomes were, "" if nothing was one, and ``noticed`` what a reader should know besides:
     rows that were put into order, options with nearly the same name. ``rows`` are all rows that it was read from: with
-    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried or as a header.
+    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried or as a header. With a
+    ``deadline`` a success is one that took no more seconds than that.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -73,6 +75,7 @@ class AttemptLog:
     noticed: tuple[str, ...] = ()
     taken_for_success: tuple[str, ...] = ()
     rows: int | None = None
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):
@@ -186,6 +189,60 @@ class AttemptLog:
             noticed=(noticed, *self.noticed),
         )
 
+    def within(self, deadline: float) -> Self:
+        """The log with successes that took longer than ``deadline`` seconds as failures: too late is no success.
+
+        What was offered second is not kept. Behind a success that came too late nothing was tried, and so a pair would
+        be left out just where its first option was late: duels on such a log would be wrong, first attempts are not.
+
+        >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), "a")])
+        >>> log = replace(log, seconds=np.array([0.5, 0.1, 0.2, 4.0]))
+        >>> log.within(2.0).success.tolist()
+        [True, False, True, False]
+        """
+        check_positive("deadline", deadline)
+        if self.seconds is None:
+            raise InvalidAttempts(
+                "the log does not say how long attempts took, so no deadline can be kept; name the column that does, "
+                "as in seconds='latency_ms'"
+            )
+        unknown = int(np.count_nonzero(self.success & ~np.isfinite(self.seconds)))
+        if unknown:
+            raise InvalidAttempts(
+                f"{unknown:,} of {np.count_nonzero(self.success):,} successes do not say how long they took, so it is "
+                "not known whether they came in time; write that into the log, or leave the deadline out"
+            )
+        late = self.success & (self.seconds > deadline)
+        noticed = (
+            f"A success that took longer than {seconds_in_words(deadline)} counts as a failure: "
+            f"{np.count_nonzero(late):,} of {np.count_nonzero(self.success):,}"
+        )
+        return replace(
+            self, success=self.success & ~late, second=None, deadline=deadline, noticed=(noticed, *self.noticed)
+        )
+
+    @property
+    def seconds_in_time(self) -> npt.NDArray[np.float64] | None:
+        """How long attempts took, or would have if they had been given up at the deadline."""
+        if self.seconds is None or self.deadline is None:
+            return self.seconds
+        return np.minimum(self.seconds, self.deadline)
+
+    @property
+    def why_no_duels(self) -> str | None:
+        """What the log lacks to be read as duels, and what else to do; None if it lacks nothing."""
+        if self.deadline is not None:
+            return (
+                "duels cannot be read under a deadline, as nothing was tried behind a success that came too late; use "
+                "first attempts, or leave the deadline out"
+            )
+        if not self.second_is_known:
+            return (
+                "duels need the option that was offered second on every request, also where the first one worked; give "
+                "the log a row a request, with its options in order, or use first attempts"
+            )
+        return None
+
     def _request_at(self, begin: int | float | str | datetime) -> int:
         """The first request at a time or later, or with a number."""
         seconds = _seconds_of(begin)
@@ -260,6 +317,15 @@ class AttemptLog:
             raise UnknownName(
                 f"{option!r} is no option of this log; choose one of {', '.join(map(str, self.options))}"
             ) from None
+
+
+def seconds_in_words(seconds: float) -> str:
+    """As a deadline is said.
+
+    >>> seconds_in_words(1.0), seconds_in_words(2.5)
+    ('1 second', '2.5 seconds')
+    """
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
 
 
 def _seconds_of(begin: object) -> float | None:

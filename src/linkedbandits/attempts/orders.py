@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
+
+GivenCosts = Sequence[float] | Literal["seconds"]
+"""What an attempt of each option costs, none for what is on record; or the seconds that attempts have taken."""
+Unit = Literal["attempts", "cost", "seconds"]
+"""What an order is to take little of."""
 
 ENOUGH = 30
 """Attempts behind the failure of just these others, for their share of successes to be used."""
@@ -41,7 +47,9 @@ class Order:
 
     ``success`` is how often a request succeeds at all, ``cost`` what it costs on average. ``success_now`` and
     ``cost_now`` are those of the log itself. Without costs on record an attempt costs 1. It is ``partly_guessed`` where
-    some place rests on attempts in other situations than its own, or on options being independent.
+    some place rests on attempts in other situations than its own, or on options being independent. ``seconds`` is how
+    long a request takes on average, ``seconds_now`` how long in the log, None where that is not on record. ``unit``
+    says what costs are in.
     """
 
     places: tuple[Place, ...]
@@ -51,6 +59,9 @@ class Order:
     success_now: float
     cost_now: float
     partly_guessed: bool
+    seconds: float | None = None
+    seconds_now: float | None = None
+    unit: Unit = "attempts"
 
     @property
     def options(self) -> tuple[Label, ...]:
@@ -59,19 +70,22 @@ class Order:
 
 
 def best_order(
-    log: AttemptLog, means: FloatArray, costs: FloatArray, independent: bool, first: Label | None
+    log: AttemptLog, means: FloatArray, given: GivenCosts, independent: bool, first: Label | None
 ) -> Order | None:
     """The greedy order; ``first`` is the option that a verdict gives the first place to. None for an empty log.
 
-    ``means`` and ``costs`` are those of every option on its own.
+    ``means`` are those of every option on its own, ``given`` what attempts cost.
     """
     if not len(log):
         return None
+    costs = costs_of(log, given)
+    in_time = log.seconds_in_time  # whoever keeps the deadline goes on to the next option when it is over
+    seconds = None if in_time is None else _average(log, in_time)
     failed_before = None if independent else _failed_before(log)
     place_in_request = np.arange(len(log)) - np.repeat(log.first, np.diff(log.first, append=len(log)))
     places: list[Place] = []
     tried: list[int] = []
-    reached, success, cost, assumed = 1.0, 0.0, 0.0, independent and len(log.options) > 1
+    reached, success, cost, lasts, assumed = 1.0, 0.0, 0.0, 0.0, independent and len(log.options) > 1
     for _ in log.options:
         left = [option for option in range(len(log.options)) if option not in tried]
         samples, chances = np.zeros(len(log.options), dtype=np.int64), means
@@ -89,6 +103,7 @@ def best_order(
         places.append(Place(log.options[place], float(chances[place]), float(costs[place]), int(samples[place])))
         success += reached * chances[place]
         cost += reached * costs[place]
+        lasts += 0.0 if seconds is None else reached * seconds[place]
         reached *= 1 - chances[place]
         tried.append(place)
     success_now = float(log.success.sum() / log.requests)
@@ -102,30 +117,45 @@ def best_order(
         success=float(success),
         cost=float(cost),
         success_now=success_now,
-        cost_now=float(_costs_of_attempts(log, costs).sum() / log.requests),
+        cost_now=_a_request(log, _on_record(log, given), costs),
         partly_guessed=bool(assumed),
+        seconds=None if seconds is None else float(lasts),
+        seconds_now=None if seconds is None else _a_request(log, log.seconds, seconds),
+        unit="seconds" if given == "seconds" else "attempts" if log.cost is None and not given else "cost",
     )
 
 
-def costs_of(log: AttemptLog, costs: Sequence[float]) -> FloatArray:
+def costs_of(log: AttemptLog, given: GivenCosts) -> FloatArray:
     """What an attempt of every option costs: as given, as on record on average, or 1; where none of an
     option is on record, what attempts cost on average."""
-    if costs:
-        return np.array(costs, dtype=np.float64)
-    if log.cost is None:
-        return np.ones(len(log.options))
-    known = np.flatnonzero(np.isfinite(log.cost))
-    spent = np.bincount(log.option[known], weights=log.cost[known], minlength=len(log.options))
+    if given and given != "seconds":
+        return np.array(given, dtype=np.float64)
+    recorded = log.seconds_in_time if given == "seconds" else log.cost
+    return np.ones(len(log.options)) if recorded is None else _average(log, recorded)
+
+
+def _on_record(log: AttemptLog, given: GivenCosts) -> FloatArray | None:
+    """Of each attempt what it has cost, or how long it took if that is the cost; None if costs are given."""
+    if given == "seconds":
+        return log.seconds
+    return None if given else log.cost
+
+
+def _average(log: AttemptLog, recorded: FloatArray) -> FloatArray:
+    """Of what is on record of the attempts of every option, above 0."""
+    known = np.flatnonzero(np.isfinite(recorded))
+    spent = np.bincount(log.option[known], weights=recorded[known], minlength=len(log.options))
     tries = np.bincount(log.option[known], minlength=len(log.options))
     of_all = spent.sum() / tries.sum() if tries.any() else 1.0
     average = np.divide(spent, tries, out=np.full(len(log.options), of_all), where=tries > 0)
     return np.where(average > 0, average, np.finfo(float).tiny)
 
 
-def _costs_of_attempts(log: AttemptLog, costs: FloatArray) -> FloatArray:
-    """Of each: what is on record, or else what its option costs."""
-    usual = costs[log.option]
-    return usual if log.cost is None else np.where(np.isfinite(log.cost), log.cost, usual)
+def _a_request(log: AttemptLog, recorded: FloatArray | None, usual: FloatArray) -> float:
+    """On average, what is on record of each attempt, or else what is usual for its option."""
+    of_option = usual[log.option]
+    attempts = of_option if recorded is None else np.where(np.isfinite(recorded), recorded, of_option)
+    return float(attempts.sum() / log.requests)
 
 
 def _failed_before(log: AttemptLog) -> IntArray | None:

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.concerning import objections, speaks_against, standing
+from linkedbandits.attempts.log import seconds_in_words
 from linkedbandits.attempts.pictures import (
     MOST_OPTIONS,
     alarm_picture,
@@ -28,6 +29,8 @@ from linkedbandits.attempts.wording import (
     noticed_in_words,
     order_caveat,
     order_in_words,
+    prices_caveat,
+    prices_tables,
     samples_called,
     set_aside_in_words,
     success_in_words,
@@ -56,6 +59,7 @@ def page_of(report: Report, made: Made) -> str:
         tag("div", _estimates(report), _evidence(report), class_="two"),
         _alarms(report),
         _missing(report),
+        *_prices(report),
         _order(report),
         _reading(report),
         _assumed(report),
@@ -215,11 +219,19 @@ def _missing(report: Report) -> Markup:
     return _section("What is missing", _list(lines), _p(forecast, "muted"))
 
 
+def _prices(report: Report) -> list[Markup]:
+    tables = [_table(headings, rows[:MOST_OPTIONS]) for headings, rows in prices_tables(report)]
+    if not tables:
+        return []
+    shown = tag("div", *tables, class_="two") if len(tables) > 1 else tables[0]
+    return [_section("Cost and time of an attempt", shown, _p(prices_caveat(report), "muted"))]
+
+
 def _order(report: Report) -> Markup:
     order = report.order
     if order is None:
         return _section("The best order", _p("There is nothing to go by yet."))
-    best, now = order_in_words(order, report.log, bool(report.costs))
+    best, now = order_in_words(order)
     places = [
         tag(
             "li",
@@ -271,6 +283,8 @@ def _made(report: Report, made: Made) -> Markup:
         ("alpha of alarms", f"{made.alpha:g}"),
         ("attempts", report.attempts),
     ]
+    if report.log.deadline is not None:
+        facts.append(("deadline", seconds_in_words(report.log.deadline)))
     if made.at is not None:
         facts.append(("made", made.at))
     rows = [join(tag("dt", text(name)), tag("dd", text(value))) for name, value in facts]

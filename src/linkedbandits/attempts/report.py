@@ -18,16 +18,17 @@ import numpy as np
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
 from linkedbandits.attempts.alarms import Alarm, Offset, offsets, unchecked, watch
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
-from linkedbandits.attempts.log import AttemptLog, Which
-from linkedbandits.attempts.orders import Order, best_order, costs_of
+from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
+from linkedbandits.attempts.orders import GivenCosts, Order, best_order, costs_of
 from linkedbandits.attempts.outlook import Missing, outlook
+from linkedbandits.attempts.prices import Prices, prices_of
 from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.attempts.race import RaceOnALog
 from linkedbandits.attempts.second_test import SHARE as SECOND_SHARE
 from linkedbandits.attempts.second_test import Decided, decided_by_all_samples
 from linkedbandits.checks import check_costs_of_arms, check_delta
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
-from linkedbandits.intervals import anytime_interval
+from linkedbandits.intervals import Estimated, anytime_interval
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray, IntArray, Label, Verdict
 from linkedbandits.policies import LinkedDuels
@@ -44,7 +45,8 @@ class LogEstimate:
     """What the log says of one option: its mean, between ``low`` and ``high``.
 
     ``attempts`` are all on record, ``samples`` those that say something of the mean, ``read`` those of them that the
-    verdict used. ``log10_evidence`` is what speaks against its being the best, None where that is not kept.
+    verdict used. ``log10_evidence`` is what speaks against its being the best, None where that is not kept. ``cost``,
+    ``seconds`` and ``success_per_cost`` are of those samples, None where nothing is known of them.
     """
 
     option: Label
@@ -57,6 +59,9 @@ class LogEstimate:
     high: float
     still_in: bool
     log10_evidence: float | None
+    cost: Estimated | None = None
+    seconds: Estimated | None = None
+    success_per_cost: Estimated | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ class Report:
     @property
     def sentence(self) -> str:
         """The answer in plain words."""
-        what = "has most successes per cost" if self.costs else "works most often"
+        in_time = "" if self.log.deadline is None else f" within {seconds_in_words(self.log.deadline)}"
+        what = ("has most successes per cost" if self.costs else "works most often") + in_time
         if self.verdict is not None:
             several = self.verdict.top
             named = f"{', '.join(map(str, several[:-1]))} and {several[-1]}" if several else str(self.verdict.arm)
@@ -147,8 +153,9 @@ class Report:
             "attempts_on_record": len(self.log),
             "attempts": self.attempts,
             "delta": self.delta,
+            "deadline": self.log.deadline,
             "verdict": None if self.verdict is None else asdict(self.verdict),
-            "estimates": [asdict(each) for each in self.estimates],
+            "estimates": [_estimate_as_data(each) for each in self.estimates],
             "alarms": [asdict(each) for each in self.alarms],
             "missing": [_finite(asdict(each)) for each in self.missing],
             "order": None if self.order is None else asdict(self.order),
@@ -168,6 +175,12 @@ class Report:
         lines = [self.sentence]
         lines += [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in self.alarms]
         return "\n".join([*lines, *self.notes])
+
+
+def _estimate_as_data(estimate: LogEstimate) -> dict[str, Any]:
+    figures = {name: getattr(estimate, name) for name in ("cost", "seconds", "success_per_cost")}
+    named = {name: None if figure is None else _finite(figure._asdict()) for name, figure in figures.items()}
+    return {**asdict(estimate), **named}
 
 
 def _finite(data: dict[str, Any]) -> dict[str, Any]:
@@ -194,18 +207,22 @@ def report_on(
     delta: float,
     attempts: Which,
     independent: bool,
-    costs: Sequence[float],
+    costs: GivenCosts,
     alpha: float,
 ) -> Report:
     """See :meth:`linkedbandits.attempts.attempts.Attempts.verdict`."""
     _check(log, policy, delta, attempts, costs)
+    by_order: GivenCosts = costs if policy is None else policy.goal.costs or costs
+    if costs == "seconds":
+        costs = ()  # what is measured is no cost that a verdict can weigh
     reading, queues = _read(log, policy, delta, attempts, tuple(costs))
     word_given = attempts != "all" or independent or not log.in_one_order
     verdict = of_race = _verdict_of(reading, log, attempts) if reading.stopped and word_given else None
     if policy is None and queues is not None and not costs and word_given:
         verdict = _sooner(verdict, decided_by_all_samples(queues, SECOND_SHARE * delta), delta, log, attempts)
     second = verdict is not of_race
-    estimates = _estimates(log, attempts, reading, None if verdict is None or not second else verdict.arm)
+    priced = prices_of(log, samples_of(log, attempts), by_order, CONFIDENCE)
+    estimates = _estimates(log, attempts, reading, priced, None if verdict is None or not second else verdict.arm)
     means = np.array([(each.successes + 0.5) / (each.samples + 1.0) for each in estimates])
     left = queues.left if queues is not None else np.zeros(len(log.options), dtype=np.int64)
     rates = np.array([each.samples for each in estimates]) / max(log.requests, 1)
@@ -230,7 +247,7 @@ def report_on(
         alarms=alarms,
         missing=() if verdict is not None else forecast,
         order=best_order(
-            log, means, costs_of(log, costs), attempts == "all", _settled_first(verdict, goal, costs_of(log, costs))
+            log, means, by_order, attempts == "all", _settled_first(verdict, goal, costs_of(log, by_order))
         ),
         notes=_notes(log, attempts, word_given, reading, second)
         + tuple(_offset_in_words(each) for each in off if not math.isnan(each.difference)),
@@ -241,7 +258,7 @@ def report_on(
     )
 
 
-def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: Sequence[float]) -> None:
+def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Which, costs: GivenCosts) -> None:
     if attempts not in ("first", "duels", "all"):
         raise InvalidParameter(f"attempts={attempts!r} is none of 'first', 'duels' and 'all'")
     if len(log.options) < 2:
@@ -250,18 +267,23 @@ def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Wh
         )
     if policy is not None:
         check_is_policy(policy)
-        if costs:
+        if costs and costs != "seconds":
             raise InvalidParameter("costs are the policy's, if one is given; use LinkedElimination(delta, costs=...)")
     check_delta(delta)
-    if costs:
+    if isinstance(costs, str) and costs != "seconds":
+        raise InvalidParameter(f"costs={costs!r} are no numbers; give one for each option, or costs='seconds'")
+    if costs == "seconds":
+        if log.seconds is None or not np.isfinite(log.seconds).any():
+            raise InvalidAttempts(
+                "the log does not say how long attempts took; name the column that does, as in seconds='latency_ms', "
+                "or leave out costs='seconds'"
+            )
+    elif costs:
         check_costs_of_arms(costs, len(log.options))
         if attempts == "duels":
             raise InvalidParameter("duels tell which option works most often, whatever it costs; leave out the costs")
-    if attempts == "duels" and not log.second_is_known:
-        raise InvalidAttempts(
-            "duels need the option that was offered second on every request, also where the first one worked; give "
-            "the log a row a request, with its options in order, or use attempts='first'"
-        )
+    if attempts == "duels" and log.why_no_duels is not None:
+        raise InvalidAttempts(f"{log.why_no_duels} (attempts='first')")
 
 
 def _read(
@@ -326,7 +348,7 @@ def _offset_in_words(offset: Offset) -> str:
 
 
 def _estimates(
-    log: AttemptLog, attempts: Which, reading: Reading, only: Label | None = None
+    log: AttemptLog, attempts: Which, reading: Reading, priced: Sequence[Prices], only: Label | None = None
 ) -> tuple[LogEstimate, ...]:
     options = len(log.options)
     chosen = samples_of(log, attempts)
@@ -350,6 +372,7 @@ def _estimates(
                 high,
                 bool(reading.state.still_in[0, option]) if only is None else label == only,
                 None if evidence is None else float(evidence[0, option]),
+                *priced[option],
             )
         )
     return tuple(found)

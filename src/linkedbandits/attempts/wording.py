@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 import numpy as np
 
 from linkedbandits.attempts.alarms import EARLIEST, Alarm
-from linkedbandits.attempts.log import AttemptLog, Which
-from linkedbandits.attempts.orders import Order
+from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
+from linkedbandits.attempts.orders import Order, Unit
 from linkedbandits.attempts.outlook import Missing
-from linkedbandits.attempts.report import LogEstimate, Report, in_words
+from linkedbandits.attempts.report import CONFIDENCE, LogEstimate, Report, in_words
 from linkedbandits.attempts.set_aside import SetAside
+from linkedbandits.intervals import Estimated
 
 SUCCESSES_SHOWN = 6
 
@@ -29,6 +30,10 @@ NO_MATTER_SAID: dict[Which, str] = {
     "all": "Seen, but no matter here.",
 }
 """What stands before alarms that do not speak against a verdict."""
+
+UNITS: dict[Unit, str] = {"attempts": "attempts", "cost": "of cost", "seconds": "seconds"}
+"""What a request takes, behind a number."""
+MEASURED: dict[Unit, str] = {"attempts": "attempts", "cost": "costs", "seconds": "seconds"}
 
 ALWAYS_NEEDED = (
     "Whoever chose what to try used the past alone, and nothing of the request itself: an option that is given the "
@@ -61,6 +66,58 @@ def samples_called(attempts: Which) -> str:
     return "attempts" if attempts == "all" else "first attempts"
 
 
+def prices_tables(report: Report) -> list[tuple[list[str], list[list[str]]]]:
+    """What attempts cost, and how long they take: headings and rows, best successes per cost first."""
+    by_seconds = report.order is not None and report.order.unit == "seconds"
+    per_cost = ("success_per_cost", "works per second" if by_seconds else "works per cost")
+    tables = (
+        [[("seconds", "seconds"), per_cost]] if by_seconds else [[("cost", "cost"), per_cost], [("seconds", "seconds")]]
+    )
+
+    def worth(each: LogEstimate) -> float:
+        return -1.0 if each.success_per_cost is None else each.success_per_cost.mean
+
+    best_first = sorted(report.estimates, key=worth, reverse=True)
+    return [
+        (
+            ["option", *(said for _, heading in columns for said in (heading, f"({100 * CONFIDENCE:g} % limits)"))],
+            [
+                [str(each.option), *(cell for name, _ in columns for cell in _estimated_cells(getattr(each, name)))]
+                for each in best_first
+            ],
+        )
+        for columns in tables
+        if any(getattr(each, columns[0][0]) is not None for each in report.estimates)
+    ]
+
+
+def prices_caveat(report: Report) -> str:
+    """What these figures are of, and what their limits are worth."""
+    said = f"Means of {samples_called(report.attempts)}."
+    if report.log.deadline is not None:
+        said += f" Seconds count up to the deadline of {seconds_in_words(report.log.deadline)}."
+    kinds = {"costs": [each.cost for each in report.estimates], "seconds": [each.seconds for each in report.estimates]}
+    if report.order is not None and report.order.unit == "seconds":
+        del kinds["costs"]
+    unproved = [kind for kind, them in kinds.items() if any(each is not None and not each.proved for each in them)]
+    if unproved:
+        said += (
+            f" Limits of {' and of '.join(unproved)} hold for those who begin to look after enough attempts; how many "
+            "that are cannot be said where there is no upper limit."
+        )
+    return said
+
+
+def _estimated_cells(figure: Estimated | None) -> list[str]:
+    if figure is None:
+        return ["", ""]
+    if figure.low is None or figure.high is None:
+        return [f"{figure.mean:.3g}", "too few"]
+    if figure.low == figure.high:
+        return [f"{figure.mean:.4g}", "given"]
+    return [f"{figure.mean:.3g}", f"({figure.low:.3g} to {figure.high:.3g})"]
+
+
 def missing_in_words(missing: Missing, attempts: Which) -> str:
     """What is missing of one option, and how long it takes until it is there."""
     kind = samples_called(attempts)
@@ -73,21 +130,29 @@ def missing_in_words(missing: Missing, attempts: Which) -> str:
     return f"{wanted}: {missing.requests:,.0f} more requests{lasts}"
 
 
-def order_in_words(order: Order, log: AttemptLog, costs: bool) -> tuple[str, str]:
-    """What the best order comes to, and what the log comes to: success and cost of a request."""
-    unit = "attempts" if log.cost is None and not costs else "of cost"
-    digits = 2 if unit == "attempts" else 4
+def order_in_words(order: Order) -> tuple[str, str]:
+    """What the best order comes to, and what the log comes to: success, cost and time of a request."""
 
-    def said(success: float, cost: float) -> str:
-        figure = f"{cost:.{digits}f}" if unit == "attempts" else f"{cost:.{digits}g}"
-        return f"{100 * success:.1f} % of requests succeed, with {figure} {unit} each"
+    def said(success: float, cost: float, seconds: float | None) -> str:
+        figure = f"{cost:.2f} attempts" if order.unit == "attempts" else f"{cost:.4g} {UNITS[order.unit]}"
+        lasts = "" if seconds is None or order.unit == "seconds" else f" and {seconds:.3g} seconds"
+        return f"{100 * success:.1f} % of requests succeed, with {figure}{lasts} each"
 
-    return said(order.success, order.cost), said(order.success_now, order.cost_now)
+    return said(order.success, order.cost, order.seconds), said(order.success_now, order.cost_now, order.seconds_now)
 
 
 def order_caveat(report: Report, order: Order) -> str:
     """What of the order is decided, and what its figures take for granted."""
     said = "The first place is decided, the others are estimates." if order.settled else "All of it is an estimate."
+    if not order.settled and report.proved and order.unit != "attempts" and not report.costs:
+        said = (
+            f"It goes by successes for the {MEASURED[order.unit]} measured, which is an estimate; the verdict does not."
+        )
+    if report.log.deadline is not None:
+        said += (
+            " It is for a chain that goes on to the next option when the deadline is over. The log did not, so what "
+            "works behind a success that came too late is taken from requests on which others failed."
+        )
     if not order.partly_guessed or len(order.places) < 2:
         return said
     if report.attempts != "all":

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple, NoReturn, Self
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.concerning import speaks_against
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
+from linkedbandits.chain.deadlines import timeouts_of
+from linkedbandits.chain.expenses import Costs, Ledger, OptionEstimate, Spent, check_chain_costs, measured
 from linkedbandits.chain.home import Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
@@ -28,10 +30,10 @@ from linkedbandits.chain.in_service import InService, Remote
 from linkedbandits.chain.lookout import Lookout
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
-from linkedbandits.chain.tally import Ending, Tally
+from linkedbandits.chain.tally import Counts, Ending, Tally
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
-from linkedbandits.checks import check_positive, check_probability, check_share, check_whole
+from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
 from linkedbandits.errors import (
     AttemptTimedOut,
     ChainFailed,
@@ -41,11 +43,11 @@ from linkedbandits.errors import (
     ValueRejected,
 )
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live import Experiment, Play
+from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.live.answer_log import joined
 from linkedbandits.live.experiment import check_labels
 from linkedbandits.model import Label, Verdict
-from linkedbandits.policies import LinkedDuels, describe_policy
+from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy
 from linkedbandits.policy import AnyPolicy
 
 Function = Callable[..., Any]
@@ -67,7 +69,8 @@ class ChainStatus:
     ``lost_of`` has the lost attempts of plays by option. ``in_flight`` are calls that are not over.
 
     ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
-    above what the best order would have taken, reckoned from estimates.
+    above what the best order would have taken, reckoned from estimates. ``cost_above_best`` is the same in costs, where
+    they are known or measured, and ``spent`` what all attempts of this process have cost.
 
     ``waiting`` are answers that the experiment has not got yet, ``dropped`` those that it will never get, ``expired``
     plays that were out for longer than the lease. ``errors`` counts what went wrong beside the calls, ``last_error`` is
@@ -84,6 +87,8 @@ class ChainStatus:
     in_flight: int
     lost_of: Mapping[Label, int]
     attempts_above_best: float | None
+    cost_above_best: float | None
+    spent: float | None
     waiting: int
     dropped: int
     expired: int
@@ -131,6 +136,11 @@ class Setup(NamedTuple):
                 f"the options in the file are {', '.join(map(repr, experiment.arms))}, and not "
                 f"{', '.join(map(repr, self.labels))}; give the chain the same ones, or another file"
             )
+        if self.policy.goal.costs and experiment.arms != self.labels:
+            raise InvalidParameter(
+                f"the options in the file are in the order {', '.join(map(repr, experiment.arms))}, by which costs go; "
+                "give the chain its options in that order, with their costs"
+            )
         return experiment
 
 
@@ -149,7 +159,14 @@ class Chain:
     An option fails if it raises one of ``failures``, if it takes longer than its timeout in seconds (``timeouts`` is
     one for all, or a mapping by option), or if ``worked`` is given and says no to its value. Any other error ends the
     call at once, and goes to the caller; the play is then lost to the experiment. So it is with a call that is
-    cancelled or interrupted.
+    cancelled or interrupted. ``deadline`` is the time in seconds within which every call ends: options without a
+    timeout share evenly what the timeouts of the others leave of it, and have as much in whatever place.
+
+    With ``costs`` options come in the order of success per cost. They are what an attempt of each option costs, a
+    mapping: then the verdict is about success per cost, too, under :class:`~linkedbandits.LinkedElimination`, which
+    reads what calls begin with and holds whatever depends on what. Or they are measured: ``"seconds"``, or a function
+    that is given each :class:`Attempt` and the value it returned (None if it failed) and says what it has cost. Then
+    the verdict is about success alone, and the order is an estimate by what this process has measured.
 
     ``watch`` is the share of calls that begin with another option after the verdict, to see whether it still holds.
     ``on_attempt`` is called with every :class:`Attempt`, ``on_result`` with what each call came to, a :class:`Result`
@@ -185,6 +202,8 @@ class Chain:
         failures: Failures = Exception,
         worked: Callable[[Any], object] | None = None,
         timeouts: float | Mapping[Label, float] | None = None,
+        deadline: float | None = None,
+        costs: Costs | None = None,
         watch: float | None = 0.05,
         on_attempt: Callable[[Attempt], object] | None = None,
         on_result: Callable[[Result | ChainFailed], object] | None = None,
@@ -195,7 +214,7 @@ class Chain:
         seed: int = 0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._options = check_options(options, timeouts)
+        self._options = check_options(options, timeouts, deadline)
         labels = tuple(self._options)
         self._awaited = next((label for label, option in self._options.items() if option.awaited), None)
         self._failures: tuple[type[Exception], ...] = (*check_failures(failures), AttemptTimedOut, ValueRejected)
@@ -215,15 +234,25 @@ class Chain:
             raise InvalidParameter(f"watch={watch!r} is more than half of all calls; try watch=0.05")
         self._watch = Watch.seeded(labels, share, seed)
         self._troubles = Troubles()
-        self._tally = Tally(labels)
-        setup = Setup(check_labels(labels), check_policy(delta, policy), linkage or "free", seed, parallel)
+        self._costs = check_chain_costs(costs, labels)
+        if callable(self._costs):
+            check_plain_function("costs", self._costs)
+        chosen = check_policy(delta, policy, self._costs)
+        if policy is not None and policy.goal.costs and self._costs is None:
+            check_costs_of_arms(policy.goal.costs, len(labels))
+            self._costs = dict(zip(labels, policy.goal.costs, strict=True))
+        longest = {label: option.timeout for label, option in self._options.items()}
+        self._tally = Tally(labels, Ledger.opened(labels, self._costs, longest))
+        by_cost = policy is None and isinstance(self._costs, Mapping)
+        setup = Setup(check_labels(labels), chosen, linkage or ("single" if by_cost else "free"), seed, parallel)
         self._home: Home
         if state is None:
             self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
         elif isinstance(state, str | os.PathLike):
             self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
         else:
-            given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel}
+            known = costs if isinstance(costs, Mapping) else None
+            given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel, "costs": known}
             self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
         self._unannounced = [True]  # taken by the one call that announces the verdict
         self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None
@@ -273,8 +302,8 @@ class Chain:
 
     @property
     def order(self) -> tuple[Label, ...]:
-        """The best order known; after a verdict the option that it names comes first."""
-        return self._home.order
+        """The best order known; after a verdict the option that it names comes first, unless costs are measured."""
+        return self._tally.order or self._home.order
 
     @property
     def experiment(self) -> Experiment | None:
@@ -284,6 +313,16 @@ class Chain:
     def verdict(self) -> Verdict | None:
         """The verdict, or None while there is none."""
         return self._home.verdict
+
+    def estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
+        """How often each option works, what it costs and how long it takes, from the calls of this process.
+
+        Each limit holds with this confidence, at all times together, where it is ``proved``:
+        :class:`~linkedbandits.intervals.Estimated` says what that means.
+        """
+        check_probability("confidence", confidence)
+        accounts = self._tally.counts().ledger.accounts
+        return tuple(account.estimate(label, confidence) for label, account in accounts.items())
 
     def alarms(self, alpha: float = ALPHA) -> tuple[ChainAlarm, ...]:
         """What speaks against the verdict: in the plays and the watched calls on record, and in the attempts lost.
@@ -308,6 +347,8 @@ class Chain:
         if above is not None and calls["watched"] and calls["served"]:
             above += attempts["watched"] - calls["watched"] * attempts["served"] / calls["served"]
         return ChainStatus(
+            cost_above_best=self._cost_above_best(counts, learning),
+            spent=None if self._costs is None else sum(counts.spent.values()),
             calls=counts.ended,
             plays=calls["play"],
             plain=calls["plain"],
@@ -326,6 +367,19 @@ class Chain:
             order=self.order,
             verdict=self.verdict(),
         )
+
+    def _cost_above_best(self, counts: Counts, learning: Learning | None) -> float | None:
+        """Of plays and of watched calls. What is measured is of this process alone."""
+        calls, spent = counts.calls, counts.spent
+        if isinstance(self._costs, Mapping) or self._costs is None:  # the experiment knows costs, if there are any
+            above = None if learning is None else learning.cost_above
+            if above is not None and calls["watched"] and calls["served"]:
+                above += spent["watched"] - calls["watched"] * spent["served"] / calls["served"]
+            return above
+        of_best = counts.ledger.cost_of(self.order)
+        if of_best is None:
+            return None
+        return spent["play"] + spent["watched"] - (calls["play"] + calls["watched"]) * of_best
 
     def settle(self) -> None:
         """Wait until the experiment has all answers of calls that are over, for some seconds at most."""
@@ -372,11 +426,12 @@ class Chain:
 class Call:
     """One call of a chain: the order in which it tries options, and what came of it. It knows nothing of awaiting."""
 
-    __slots__ = ("_began", "_causes", "_chain", "_order", "_play", "_recorded", "_role", "_tried", "_unended")
+    __slots__ = ("_began", "_causes", "_chain", "_order", "_play", "_recorded", "_role", "_spent", "_tried", "_unended")
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._tried: list[Label] = []
+        self._spent: list[Spent] = []
         self._causes: dict[Label, Exception] = {}
         self._play: Play | None = None
         self._recorded = False  # on the record of watched calls
@@ -390,7 +445,7 @@ class Call:
         except Exception as error:
             chain._troubles.note("the experiment", error)
             play = None
-        order = home.order
+        order = chain.order
         if play is not None:
             self._role, self._play, order = "play", play, play.arms + play.rest
         elif home.verdict is not None:
@@ -449,7 +504,7 @@ class Call:
 
     def succeed(self, value: Any) -> Result:
         """The last option tried has worked."""
-        self._attempted("worked", None)
+        self._attempted("worked", None, value)
         option = self._tried[-1]
         self._end("worked", option)
         result = Result(value, option, tuple(self._tried), self._causes, self._role)
@@ -475,15 +530,32 @@ class Call:
         # The frames in the tracebacks of the causes know this object: without this all would wait for the collector.
         self._causes = {}
 
-    def _attempted(self, outcome: Outcome, error: BaseException | None) -> None:
-        hook = self._chain._on_attempt
-        if hook is None:
-            return
+    def _attempted(self, outcome: Outcome, error: BaseException | None, value: Any = None) -> None:
+        chain, option = self._chain, self._tried[-1]
         seconds = time.perf_counter() - self._began
-        attempt = Attempt(
-            self._tried[-1], len(self._tried) - 1, outcome, time.time() - seconds, seconds, error, self._role
-        )
-        self._chain._hook("on_attempt", hook, attempt)
+        attempt = None
+        if chain._on_attempt is not None or callable(chain._costs):
+            place = len(self._tried) - 1
+            attempt = Attempt(option, place, outcome, time.time() - seconds, seconds, error, self._role)
+        if outcome != "lost":
+            self._spent.append(Spent(option, outcome == "worked", seconds, self._cost(option, seconds, attempt, value)))
+        if chain._on_attempt is not None:
+            chain._hook("on_attempt", chain._on_attempt, attempt)
+
+    def _cost(self, option: Label, seconds: float, attempt: Attempt | None, value: Any) -> float | None:
+        costs = self._chain._costs
+        if costs is None:
+            return None
+        if isinstance(costs, Mapping):
+            return costs[option]
+        if costs == "seconds":
+            return seconds
+        assert attempt is not None  # as there is a function to give it to
+        try:
+            return measured(costs(attempt, value))
+        except Exception as error:
+            self._chain._troubles.note("costs", error)
+            return None
 
     def _end(self, ending: Ending, hit: Label | None) -> None:
         self._unended = False
@@ -498,7 +570,7 @@ class Call:
                 chain._watch.add(self._order, hit)
         except Exception as error:
             chain._troubles.note("the experiment", error)
-        chain._tally.end(self._role, tuple(self._tried), ending)
+        chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
         try:
             chain._notice()
         except Exception as error:
@@ -514,7 +586,7 @@ def policy_in(text: str) -> Any:
 
 
 def check_options(
-    options: Mapping[Label, Function], timeouts: float | Mapping[Label, float] | None
+    options: Mapping[Label, Function], timeouts: float | Mapping[Label, float] | None, deadline: float | None = None
 ) -> dict[Label, Option]:
     """The options by label, or an error that says what is wrong with them."""
     if not isinstance(options, Mapping):
@@ -528,18 +600,7 @@ def check_options(
             if not options
             else f"{next(iter(options))!r} is the only option; a chain needs at least two: call that one yourself"
         )
-    if isinstance(timeouts, Mapping):
-        stray = [label for label in timeouts if label not in options]
-        if stray:
-            raise InvalidParameter(
-                f"timeouts has {stray[0]!r}, which is no option; the options are {', '.join(map(repr, options))}"
-            )
-        limits: Mapping[Label, float | None] = {label: timeouts.get(label) for label in options}
-    else:
-        limits = dict.fromkeys(options, timeouts)
-    for label, seconds in limits.items():
-        if seconds is not None:
-            check_positive(f"the timeout of {label!r}", seconds)
+    limits = timeouts_of(options, timeouts, deadline)
     return {label: Option(label, function, limits[label]) for label, function in options.items()}
 
 
@@ -584,10 +645,18 @@ def check_remote(experiment: Any, given: Mapping[str, object]) -> Remote:
     return remote
 
 
-def check_policy(delta: float | None, policy: AnyPolicy | None) -> AnyPolicy:
+def check_policy(delta: float | None, policy: AnyPolicy | None, costs: Costs | None = None) -> AnyPolicy:
     """The policy that decides."""
     if policy is None:
-        return LinkedDuels(DEFAULT_DELTA if delta is None else delta)
+        chosen = DEFAULT_DELTA if delta is None else delta
+        if isinstance(costs, Mapping):
+            return LinkedElimination(chosen, costs=tuple(costs.values()))
+        return LinkedDuels(chosen)
     if delta is not None:
         raise InvalidParameter(f"delta={delta!r} and a policy are given; a policy has a delta of its own: give one")
+    if isinstance(costs, Mapping):
+        raise InvalidParameter(
+            "costs and a policy are given, and known costs are for the policy to weigh; write them with it, as "
+            f"LinkedElimination(0.05, costs={list(costs.values())}), or leave the policy out"
+        )
     return policy

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
+from linkedbandits.chain.expenses import Ledger, Spent
 from linkedbandits.chain.results import Role
 from linkedbandits.model import Label
 
@@ -22,18 +23,24 @@ class Ended(NamedTuple):
     role: Role
     tried: tuple[Label, ...]
     ending: Ending
+    spent: tuple[Spent, ...]
 
 
 @dataclass
 class Counts:
-    """What was counted. ``attempts_of`` and ``lost_of`` are by option, of calls that were plays."""
+    """What was counted. ``attempts_of`` and ``lost_of`` are by option, of calls that were plays.
+
+    ``ledger`` has seconds and costs by option, ``spent`` is what attempts have cost by role, where that is known.
+    """
 
     attempts_of: dict[Label, int]
     lost_of: dict[Label, int]
+    ledger: Ledger
     began: int = 0
     calls: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(get_args(Role), 0))
     attempts: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(get_args(Role), 0))
     endings: dict[Ending, int] = field(default_factory=lambda: dict.fromkeys(get_args(Ending), 0))
+    spent: dict[Role, float] = field(default_factory=lambda: dict.fromkeys(get_args(Role), 0.0))
 
     @property
     def ended(self) -> int:
@@ -45,10 +52,15 @@ class Counts:
         if ended is None:
             self.began += 1
             return
-        role, tried, ending = ended
+        role, tried, ending, spent = ended
         self.calls[role] += 1
         self.attempts[role] += len(tried)
         self.endings[ending] += 1
+        if spent:
+            self.ledger.add(spent)
+            for attempt in spent:
+                if attempt.cost is not None:
+                    self.spent[role] += attempt.cost
         if role == "play":
             attempts_of = self.attempts_of
             for option in tried:
@@ -67,9 +79,10 @@ class Tally:
     {'north': 1, 'east': 1}
     """
 
-    def __init__(self, options: Iterable[Label]) -> None:
+    def __init__(self, options: Iterable[Label], ledger: Ledger | None = None) -> None:
         labels = tuple(options)
-        self._counts = Counts(dict.fromkeys(labels, 0), dict.fromkeys(labels, 0))
+        counts = dict.fromkeys(labels, 0)
+        self._counts = Counts(counts, counts.copy(), Ledger.opened(labels) if ledger is None else ledger)
         self._backlog: Backlog[Ended | None] = Backlog(self._counts.add)
         forks.call_in_child(self._backlog.free)
 
@@ -77,14 +90,19 @@ class Tally:
         """A call begins."""
         self._backlog.put(None)
 
-    def end(self, role: Role, tried: tuple[Label, ...], ending: Ending) -> None:
-        """A call is over."""
-        self._backlog.put(Ended(role, tried, ending))
+    def end(self, role: Role, tried: tuple[Label, ...], ending: Ending, spent: tuple[Spent, ...] = ()) -> None:
+        """A call is over; ``spent`` are those of its attempts that were not lost."""
+        self._backlog.put(Ended(role, tried, ending, spent))
 
     @property
     def ended(self) -> int:
         """Calls that are over, without waiting: some may be left out."""
         return self._counts.ended
+
+    @property
+    def order(self) -> tuple[Label, ...] | None:
+        """The order by success per measured cost, without waiting; None if there is none."""
+        return self._counts.ledger.order
 
     def counts(self) -> Counts:
         """All up to now, as a copy."""

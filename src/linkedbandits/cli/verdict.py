@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 from rich.console import Console
 
-from linkedbandits.checks import check_delta, check_probability
+from linkedbandits.checks import check_delta, check_positive, check_probability
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError
@@ -30,6 +30,7 @@ from linkedbandits.signals import what_is_kept
 if TYPE_CHECKING:
     from linkedbandits.attempts import Attempts
     from linkedbandits.attempts.log import Which
+    from linkedbandits.attempts.orders import GivenCosts
     from linkedbandits.attempts.report import Report
     from linkedbandits.cli.following import Event
     from linkedbandits.policy import AnyPolicy
@@ -94,7 +95,14 @@ def verdict(
         str | None,
         typer.Option(
             help="What an attempt of each option costs, for most successes per cost: north=1,east=2.5; or 1,2.5 in "
-            "the order in which options turn up.",
+            "the order in which options turn up; or seconds, for an order by the times that attempts took.",
+            show_default=False,
+        ),
+    ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that an attempt may take: a success that took longer counts as a failure.",
             show_default=False,
         ),
     ] = None,
@@ -191,6 +199,7 @@ def verdict(
         independent=independent,
         policy=policy,
         costs=costs,
+        deadline=deadline,
         alpha=alpha,
         since=since,
         page=report,
@@ -262,6 +271,7 @@ class _Looking:
     independent: bool
     policy: str | None
     costs: str | None
+    deadline: float | None
     alpha: float
     since: str | None
     page: Path | None
@@ -272,7 +282,9 @@ class _Looking:
         check_delta(self.delta)
         check_probability("alpha", self.alpha)
         self._policy()
-        if self.policy is not None and self.costs is not None:
+        if self.deadline is not None:
+            check_positive("deadline", self.deadline)
+        if self.policy is not None and self.costs not in (None, "seconds"):
             raise InvalidParameter(
                 f"both --policy {self.policy} and --costs {self.costs} were given; write the costs with the policy, as "
                 "linked-elimination:costs=1/2.5, or leave one out"
@@ -294,6 +306,8 @@ class _Looking:
         """What a log says."""
         if self.since is not None:
             log = log.since(self.since)
+        if self.deadline is not None:
+            log = log.within(self.deadline)
         report = log.verdict(
             self._policy(),
             delta=self.delta,
@@ -474,14 +488,16 @@ def about_how_many_rows(path: Path) -> int | None:
     return max(1, round(size / (len(begin) / begin.count(b"\n"))))
 
 
-def read_costs(text: str | None, options: tuple[Any, ...]) -> tuple[float, ...]:
-    """What an attempt of each option costs, by names or in their order.
+def read_costs(text: str | None, options: tuple[Any, ...]) -> GivenCosts:
+    """What an attempt of each option costs, by names or in their order, or the word seconds.
 
     >>> read_costs("east=2.5,north=1", ("north", "east")), read_costs("1,2.5", ("north", "east"))
     ((1.0, 2.5), (1.0, 2.5))
     """
     if text is None:
         return ()
+    if text.strip() == "seconds":
+        return "seconds"
     parts = next(csv.reader([text], skipinitialspace=True), [])
     named = [part.rpartition("=") for part in parts]
     try:

@@ -21,6 +21,8 @@ from linkedbandits.attempts.wording import (
     missing_in_words,
     order_caveat,
     order_in_words,
+    prices_caveat,
+    prices_tables,
     samples_called,
     set_aside_in_words,
     success_in_words,
@@ -56,6 +58,7 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
     if report.verdict is not None and report.verdict.contradicted:
         console.print(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.", style="bold red")
     _print_missing(console, report)
+    _print_prices(console, report)
     _print_order(console, report)
     against = objections(report)
     _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, report.log, remedies=True)
@@ -120,11 +123,27 @@ def _print_missing(console: Console, report: Report) -> None:
     _print_lines(console, [*lines, f"and of {more:,} more options"] if more else lines)
 
 
+def _print_prices(console: Console, report: Report) -> None:
+    tables = prices_tables(report)
+    if not tables:
+        return
+    _heading(console, "Cost and time of an attempt")
+    for headings, rows in tables:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column(headings[0], overflow="fold", min_width=12)
+        for heading in headings[1:]:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in rows[:MOST_OPTIONS]:
+            table.add_row(*row)
+        console.print(table)
+    console.print(prices_caveat(report))
+
+
 def _print_order(console: Console, report: Report) -> None:
     order = report.order
     if order is None:
         return
-    best, now = order_in_words(order, report.log, bool(report.costs))
+    best, now = order_in_words(order)
     _heading(console, "The best order")
     more = len(order.options) - MOST_OPTIONS
     named = ", ".join(map(str, order.options[:MOST_OPTIONS])) + (f" and {more:,} more" if more > 0 else "")

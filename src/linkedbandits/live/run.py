@@ -130,7 +130,7 @@ class Run:
         self._late_successes = np.zeros(arms, dtype=np.int64)
         independent = INDEPENDENT_OPTIONS in policy.assumptions(linkage)
         self.only_first_tries = not independent and (whole_chains or not linkage.tries_one)
-        self.chains = ChainRecord(arms, independent) if whole_chains else None
+        self.chains = ChainRecord(arms, independent, policy.goal.costs) if whole_chains else None
         self._rest_counts = whole_chains and independent
         self._first_tries = FirstTries(arms) if self.only_first_tries else None  # for no one else: it takes time
         self._plays_observed = 0  # of which the policy has been told
@@ -318,7 +318,7 @@ class Run:
         """All arms in the best order known: the answer or what leads, and behind it what does best there."""
         top = self.recommend().top
         if self.chains is not None:
-            return self.chains.rank(top, self.policy.goal.costs)
+            return self.chains.rank(top)
         samples, successes = self.samples_of_means()
         return ranked(top, (successes + 1.0) / (samples + 2.0), self.policy.goal.costs)
 
@@ -328,7 +328,7 @@ class Run:
             return None
         order = self.order()
         samples, successes = (counts[order[0]] for counts in self.samples_of_means())
-        return self.chains.learning(order, (successes + 1.0) / (samples + 2.0), self.policy.goal.costs)
+        return self.chains.learning(order, (successes + 1.0) / (samples + 2.0))
 
     def evidence(self) -> list[float] | None:
         """Evidence against every arm as a power of ten, for policies that keep it."""
@@ -401,7 +401,7 @@ class Run:
         self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
         self.warm = warm_start_in(content)
         if self.chains is not None:
-            self.chains = ChainRecord.from_json(content["chains"])
+            self.chains = ChainRecord.from_json(content["chains"], self.policy.goal.costs)
         if content["verdict"] is None and not self._asks_as_in(content, answers):
             self.go_on(Played.of(content, answers), content["written_by"]["version"])
             return
@@ -481,7 +481,8 @@ class Run:
 
     def nothing_played(self) -> Played:
         """To follow what was played in such a run without its policy."""
-        chains = None if self.chains is None else ChainRecord(self._samples.size, self._rest_counts)
+        costs = self.policy.goal.costs
+        chains = None if self.chains is None else ChainRecord(self._samples.size, self._rest_counts, costs)
         return Played(self._samples.size, chains, self._rest_counts)
 
     def recall_upgrade(self, upgrade: Upgrade) -> None:

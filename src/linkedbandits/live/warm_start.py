@@ -97,11 +97,8 @@ class WarmStart:
                 f"{', '.join(map(repr, labels[:8]))}. Add the missing ones, or say log_others='ignore' to leave out "
                 "what was tried of others"
             )
-        if attempts == "duels" and not log.second_is_known:
-            raise InvalidAttempts(
-                "duels need the option that was offered second on every request, also where the first one worked; give "
-                "the log a row a request, with its options in order, or use another policy with log_attempts='first'"
-            )
+        if attempts == "duels" and log.why_no_duels is not None:
+            raise InvalidAttempts(f"{log.why_no_duels}: another policy, with log_attempts='first'")
         needs_word = attempts == "all" and log.in_one_order and len(log) > 0
         if needs_word and not independent:
             raise InvalidAttempts(

@@ -105,17 +105,20 @@ class ChainRecord:
 
     For independent arms every try counts. For others the tries that come first in the rest do: those further behind
     are on requests that more arms have failed on, and an arm that is put last would look worse for being last.
+
+    With ``costs``, one for each arm, the likeliest to work *for its cost* comes first.
     """
 
-    def __init__(self, arms: int, independent: bool) -> None:
+    def __init__(self, arms: int, independent: bool, costs: Sequence[float] = ()) -> None:
         self._independent = independent
+        self._costs = tuple(costs)
         self._tries = [0] * arms
         self._worked = [0] * arms
         self._attempts = [0] * arms  # all of them, wherever they stood
         self._told = 0
         self._failed = 0
         self._due = LEAST_BETWEEN
-        self._ranking = np.arange(arms)
+        self._ranking = self.rank(())
         self._plays: dict[bytes, IntArray] = {}
 
     def play(self, arms: IntArray) -> IntArray:
@@ -145,20 +148,20 @@ class ChainRecord:
         if self._told >= self._due:
             self._rank()
 
-    def rank(self, first: Sequence[int], costs: Sequence[float] | None = None) -> IntArray:
+    def rank(self, first: Sequence[int]) -> IntArray:
         """All arms: ``first`` those, behind them the others, the likeliest to work (for its cost) first."""
-        return ranked(first, self.rates(), costs)
+        return ranked(first, self.rates(), self._costs)
 
     def rates(self) -> FloatArray:
         """The share of tries of every arm that worked, where they count; a half before there are any."""
         return (np.array(self._worked) + 1.0) / (np.array(self._tries) + 2.0)
 
-    def learning(self, order: IntArray, mean_of_first: float, costs: Sequence[float] | None = None) -> Learning:
+    def learning(self, order: IntArray, mean_of_first: float) -> Learning:
         """What was tried, against as many plays in this order, whose first arm works with that probability."""
         works = self.rates()[order]
         works[0] = mean_of_first
         reached = np.concatenate([[1.0], np.cumprod(1 - works[:-1])])
-        known = None if not costs else np.array(costs)
+        known = np.array(self._costs) if self._costs else None
         return Learning(
             plays=self._told,
             attempts=sum(self._attempts),
@@ -189,9 +192,9 @@ class ChainRecord:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ChainRecord:
-        """What :meth:`to_json` wrote."""
-        read = cls(len(data["tries"]), data["independent"])
+    def from_json(cls, data: dict[str, Any], costs: Sequence[float] = ()) -> ChainRecord:
+        """What :meth:`to_json` wrote; costs are those of the policy, and saved with it."""
+        read = cls(len(data["tries"]), data["independent"], costs)
         read._tries, read._worked = list(data["tries"]), list(data["worked"])
         read._attempts = list(data["attempts"])
         read._told, read._failed, read._due = data["told"], data["failed"], data["due"]

@@ -24,6 +24,34 @@ def test_the_order_and_the_price_of_learning_are_shown(service, client, open_pag
 
 
 @pytest.mark.slow
+def test_where_costs_are_known_they_are_shown_with_what_learning_costs(service, client, open_page):
+    policy = lb.LinkedElimination(0.05, costs=(0.5, 0.25))
+    exp = client.create("costs", ["dear", "cheap"], policy, linkage="single", whole_chains=True)
+    for _ in range(8):
+        play = exp.ask()
+        exp.tell(play.id, play.arms[0])
+    page = open_page(service.address_of(exp))
+    learning = exp.learning
+    expect(page.get_by_text(f"They cost {learning.cost:.3g}, about")).to_be_visible()
+    expect(page.get_by_text(f"{learning.cost / 8:.3g} a play instead of")).to_be_visible()
+    row = page.get_by_role("row").filter(has_text="cheap")
+    expect(row.get_by_text("4", exact=True).first).to_be_visible()  # it has always worked, for a quarter
+    expect(row.get_by_text("cost 0.25")).to_be_visible()
+    page.get_by_role("radio", name="By estimate").check()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("cheap")
+
+
+@pytest.mark.slow
+def test_without_costs_nothing_is_said_of_them(service, client, open_page):
+    exp = client.create("chains", ["north", "east"], lb.LinkedElimination(0.05), whole_chains=True)
+    exp.tell(exp.ask().id, "east")
+    page = open_page(service.address_of(exp))
+    expect(page.get_by_text("attempts in 1 play")).to_be_visible()
+    expect(page.get_by_text("They cost")).to_be_hidden()
+    expect(page.get_by_role("columnheader", name="Per cost")).to_be_hidden()
+
+
+@pytest.mark.slow
 def test_without_whole_chains_there_is_nothing_of_it(service, client, open_page):
     exp = client.create("parts", ["north", "east"], lb.UniformSampling(samples=2))
     page = open_page(service.address_of(exp))

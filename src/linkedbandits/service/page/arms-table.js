@@ -2,7 +2,7 @@
 // something changed.
 
 import { instantiate, setAttribute, setHidden, setProperty, setText } from "./dom.js";
-import { count, evidence as evidenceText, labelText, NOTHING, percent, roundPercent } from "./format.js";
+import { amount, count, evidence as evidenceText, labelText, NOTHING, percent, roundPercent } from "./format.js";
 
 export const ROWS_A_PAGE = 25;
 
@@ -41,12 +41,13 @@ export class ArmsTable {
   }
 
   /** Indices of the arms to show, in the order that the reader chose. */
-  #order({ size, stillIn, mean, leading }) {
+  #order({ size, stillIn, mean, costs, leading }) {
     const { order, "still-in": onlyStillIn } = this.#parts["arm-choice"].elements;
     let indices = [...Array(size).keys()];
     if (onlyStillIn.checked) indices = indices.filter((index) => stillIn[index] || leading.has(index));
     // Arms without samples come last; the sort is stable, so ties stay in order.
-    if (order.value === "estimate") indices.sort((a, b) => (mean[b] ?? -1) - (mean[a] ?? -1));
+    const worth = (index) => (mean[index] === null ? -1 : mean[index] / (costs?.[index] ?? 1));
+    if (order.value === "estimate") indices.sort((a, b) => worth(b) - worth(a));
     return indices;
   }
 
@@ -62,6 +63,7 @@ export class ArmsTable {
     const table = parts["arms-table"];
     const hasEvidence = arms.evidence !== null;
     setAttribute(table, "data-evidence", String(hasEvidence));
+    setAttribute(table, "data-costs", String(arms.costs !== null));
     setHidden(parts["no-evidence"], hasEvidence);
     setText(parts["interval-end"], roundPercent(arms.shareEnd));
     const hasLine = hasEvidence && arms.threshold !== null;
@@ -78,7 +80,8 @@ export class ArmsTable {
     const range = `${count(first + 1)} to ${count(first + shown)} of ${count(matching)}`;
     const counted = arms.onlyFirstTries ? "First tries" : "Samples";
     setText(parts["samples-heading"], counted);
-    const columns = `${counted.toLowerCase()}, estimate with interval, evidence against it, in or out`;
+    const perCost = arms.costs === null ? "" : " successes per cost,";
+    const columns = `${counted.toLowerCase()}, estimate with interval,${perCost} evidence against it, in or out`;
     setText(parts["arms-caption"], `Arms ${range}: ${columns}`);
     setHidden(parts["no-arms"], matching > 0);
     setHidden(parts.pager, pages === 1);
@@ -109,6 +112,7 @@ class Row {
     setText(parts.tag, leads ? tag : "");
     setText(parts.state, arms.stillIn[index] ? "In" : "Out");
     this.#renderEstimate(arms, index);
+    if (arms.costs !== null) this.#renderPerCost(arms, index, arms.costs[index]);
     if (arms.evidence !== null) this.#renderEvidence(arms, arms.evidence[index]);
   }
 
@@ -126,6 +130,14 @@ class Row {
     setProperty(interval, "--low", within(low[index] / shareEnd));
     setProperty(interval, "--high", within(high[index] / shareEnd));
     setAttribute(interval, "data-beyond", String(high[index] > shareEnd));
+  }
+
+  /** The limits of a share for a cost that is known are those of successes for it. */
+  #renderPerCost({ mean, low, high }, index, cost) {
+    const known = mean[index] !== null;
+    setText(this.#parts["per-cost"], known ? amount(mean[index] / cost) : NOTHING);
+    const limits = known ? `${amount(low[index] / cost)} to ${amount(high[index] / cost)}, ` : "";
+    setText(this.#parts["cost"], `${limits}cost ${amount(cost)}`);
   }
 
   #renderEvidence({ evidenceEnd }, log10) {

@@ -1,7 +1,7 @@
 // Whole chains: the order to serve customers in, and what learning it has cost them.
 
 import { setHidden, setText } from "./dom.js";
-import { about, count, labelText, percent, plural } from "./format.js";
+import { about, amount, count, labelText, percent, plural } from "./format.js";
 
 export class Chain {
   #parts;
@@ -26,8 +26,12 @@ export function priceOf({ plays, attempts, failed, of_best_order: best, cost, co
   const more = above > 0 ? `about ${about(above)} above those of this order` : "no more than this order would have taken";
   const nothing = `${plural(failed, "play")} found nothing (${percent(failed / plays, 2)}), with all arms tried.`;
   const served = failed === 0 ? "Every play found something that works." : nothing;
-  const paid = cost === null ? "" : ` They cost ${about(cost)}, ${costAbove(cost - bestCost)}.`;
+  const paid = cost === null ? "" : ` ${paidFor(plays, cost, bestCost)}`;
   return `${count(attempts)} attempts in ${plural(plays, "play")}, ${more}.${paid} ${served}`;
 }
 
-const costAbove = (above) => (above > 0 ? `about ${about(above)} above this order` : "no more than this order would have");
+/** The same in costs, in all and for a play. */
+function paidFor(plays, cost, best) {
+  const more = cost > best ? `about ${amount(cost - best)} above this order` : "no more than this order would have";
+  return `They cost ${amount(cost)}, ${more}: ${amount(cost / plays)} a play instead of ${amount(best / plays)}.`;
+}

@@ -3,6 +3,7 @@
 const LOCALE = "en-GB";
 const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
 const twoDigits = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 2 });
+const threeDigits = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 });
 const compact = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumSignificantDigits: 3 });
 const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -15,6 +16,9 @@ export const count = (value) => whole.format(value);
 
 /** An estimate: not more digits than it deserves. */
 export const about = (value) => (value < 1e6 ? whole.format(Number(value.toPrecision(2))) : compact.format(value));
+
+/** A cost, or successes per cost: of any size, so digits and not decimals. */
+export const amount = (value) => (value < 1e6 ? threeDigits.format(value) : compact.format(value));
 
 export const axisCount = (value) => (value < 1e4 ? whole.format(value) : compact.format(value));
 
