@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from itertools import product
+from dataclasses import fields
 from multiprocessing import get_context
 
 import numpy as np
@@ -165,22 +165,34 @@ def report_rules() -> None:
     print(f"error rates over {len(named)} instances, {TRIALS:,} trials each, delta 0.1: the largest, its 99.9 % limit")
     claims = Claims()
     with get_context("spawn").Pool() as pool:
-        for rule, linkage in product(RULES, LINKAGES):
-            found = pool.map(of_instance, [(rule, linkage, place) for place in range(len(named))], chunksize=1)
-            known = [
-                (wrong, unsure, name) for (name, _), (wrong, unsure) in zip(named, found, strict=True) if wrong >= 0
-            ]
-            wrong, _, where = max(known)
-            unsure = sum(each for _, each, _ in known)
-            _, high = share_interval(wrong, TRIALS, confidence=0.998)
-            print(
-                f"  {rule:<20} {linkage:<8} {wrong / TRIALS:.4f} (limit {high:.4f}) on {where}; "
-                f"{len(known)} instances, {unsure} runs did not end",
-                flush=True,
-            )
-            claims.check(high <= 0.1, f"{rule}, {linkage}, {where}: wrong up to {high:.4f}")
-            claims.check(unsure == 0, f"{rule}, {linkage}: {unsure} runs did not end")
+        for rule in RULES:
+            for linkage, alike in linkages_that_matter(rule).items():
+                found = pool.map(of_instance, [(rule, linkage, place) for place in range(len(named))], chunksize=1)
+                known = [
+                    (wrong, unsure, name) for (name, _), (wrong, unsure) in zip(named, found, strict=True) if wrong >= 0
+                ]
+                wrong, _, where = max(known)
+                unsure = sum(each for _, each, _ in known)
+                _, high = share_interval(wrong, TRIALS, confidence=0.998)
+                print(
+                    f"  {rule:<20} {alike:<22} {wrong / TRIALS:.4f} (limit {high:.4f}) on {where}; "
+                    f"{len(known)} instances, {unsure} runs did not end",
+                    flush=True,
+                )
+                claims.check(high <= 0.1, f"{rule}, {alike}, {where}: wrong up to {high:.4f}")
+                claims.check(unsure == 0, f"{rule}, {alike}: {unsure} runs did not end")
     claims.report()
+
+
+def linkages_that_matter(rule: str) -> dict[str, str]:
+    """The linkages to run, with the names of those alike: a rule that does not look at prices asks the same of all.
+
+    What it is told then are as many coins of the same means, so one of them stands for all.
+    """
+    policy = RULES[rule](np.array([0.5, 0.3, 0.2, 0.1]), 0.1)
+    if any(field.name == "price" for field in fields(policy)):
+        return {name: name for name in LINKAGES}
+    return {"ordered": ", ".join(LINKAGES)}
 
 
 def of_instance(piece: tuple[str, str, int]) -> tuple[int, int]:
