@@ -28,7 +28,7 @@ LAYERS = {
         "figures attempts",
         "live",
         "chain lidar study service",
-        "testing __init__",
+        "adapters testing __init__",
         "cli",
         "__main__",
     ),
@@ -61,7 +61,7 @@ LAYERS = {
     "linkedbandits.chain": (
         "attempting backlog forks home losses results troubles",
         "ahead lookout rounds tally watching",
-        "in_file in_memory in_service",
+        "in_file in_memory in_service tracing",
         "chain",
         "__init__",
     ),
