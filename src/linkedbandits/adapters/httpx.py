@@ -24,8 +24,8 @@ except ModuleNotFoundError as missing:
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
 """Methods that do the same if they are done twice, by RFC 9110."""
-RESULT = "linkedbandits.result"
-"""Where the extensions of a response have the :class:`~linkedbandits.chain.Result` of its call."""
+MIRROR, TRIED = "linkedbandits.mirror", "linkedbandits.tried"
+"""Where the extensions of a response have the mirror that gave it, and all that were asked, in order."""
 BUSY = frozenset({408, 425, 429})
 """Statuses below 500 that speak of the server and not of the request."""
 
@@ -105,9 +105,13 @@ class MirrorTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return self.transport.handle_request(request)
         request.read()  # a body that can be sent more than once
         try:
-            return with_result(self.chain(request))
+            return with_names(self.chain(request))
         except ChainFailed as failed:
-            return last_response(failed)
+            last = last_cause(failed)
+        try:
+            return response_of(last)
+        finally:
+            del last  # which knows this frame if it was raised
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The response of the first mirror that works."""
@@ -115,9 +119,13 @@ class MirrorTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return await self.async_transport.handle_async_request(request)
         await request.aread()
         try:
-            return with_result(await self.chain.acall(request))
+            return with_names(await self.chain.acall(request))
         except ChainFailed as failed:
-            return last_response(failed)
+            last = last_cause(failed)
+        try:
+            return response_of(last)
+        finally:
+            del last  # which knows this frame if it was raised
 
     def close(self) -> None:
         """Let go of connections and of what the chain holds; what was learned is kept."""
@@ -247,20 +255,28 @@ def finished(response: httpx.Response, failed: bool) -> httpx.Response:
     return response
 
 
-def with_result(result: Result) -> httpx.Response:
-    """The response of a call, with the result in its extensions."""
+def with_names(result: Result) -> httpx.Response:
+    """The response of a call, with the names of mirrors in its extensions."""
     response: httpx.Response = result.value
-    response.extensions[RESULT] = result
+    response.extensions[MIRROR] = result.option
+    response.extensions[TRIED] = result.tried
     return response
 
 
-def last_response(failed: ChainFailed) -> httpx.Response:
-    """What came of the last mirror that was tried: its response, or the error raised."""
+def last_cause(failed: ChainFailed) -> Exception:
+    """The error of the last mirror that was tried, which says that all have failed."""
     cause = failed.causes[failed.tried[-1]]
-    if not isinstance(cause, MirrorFailed):
-        try:
-            raise cause from failed
-        finally:
-            del cause, failed  # which know this frame by now
-    cause.response.extensions[RESULT] = failed
-    return cause.response
+    cause.add_note(f"{failed}; this is what came of the last")
+    if isinstance(cause, MirrorFailed):
+        cause.response.extensions[TRIED] = failed.tried
+    return cause
+
+
+def response_of(last: Exception) -> httpx.Response:
+    """The response of the last mirror, if there is one; else its error is raised."""
+    if isinstance(last, MirrorFailed):
+        return last.response
+    try:
+        raise last
+    finally:
+        del last

@@ -97,42 +97,44 @@ class ChainRouter:
         return getattr(self.__dict__["router"], name)
 
     def _completion(self, model: str, messages: Messages, options: Options, depth: int) -> Any:
-        chain = self._chain_of(model)
-        if chain is None:
+        group = group_of(self.router, model)
+        if group not in self.chains:
             return self.router.completion(model=model, messages=messages, **options)
         try:
-            return chain(messages, without_fallbacks(options)).value
+            return self.chains[group](messages, without_fallbacks(options)).value
         except Exception as error:
             failed = of_litellm(error)
-        for group, changed in self._fallbacks(model, options, failed, depth):
+        for target, changed in self._fallbacks(group, options, failed, depth):
             try:
-                return self._completion(group, messages, changed, depth + 1)
+                return self._completion(target, messages, changed, depth + 1)
             except Exception as error:
                 failed = error
-        raise failed
+        try:
+            raise failed
+        finally:
+            del failed  # which knows this frame by now
 
     async def _acompletion(self, model: str, messages: Messages, options: Options, depth: int) -> Any:
-        chain = self._chain_of(model)
-        if chain is None:
+        group = group_of(self.router, model)
+        if group not in self.chains:
             return await self.router.acompletion(model=model, messages=messages, **options)
         try:
-            return (await chain.acall(messages, without_fallbacks(options))).value
+            return (await self.chains[group].acall(messages, without_fallbacks(options))).value
         except Exception as error:
             failed = of_litellm(error)
-        for group, changed in self._fallbacks(model, options, failed, depth):
+        for target, changed in self._fallbacks(group, options, failed, depth):
             try:
-                return await self._acompletion(group, messages, changed, depth + 1)
+                return await self._acompletion(target, messages, changed, depth + 1)
             except Exception as error:
                 failed = error
-        raise failed
+        try:
+            raise failed
+        finally:
+            del failed
 
     def _chain(self, ids: Sequence[str], failures: tuple[type[Exception], ...], given: Mapping[str, Any]) -> Chain:
         options: dict[Label, Callable[..., Any]] = {name: Deployment(self.router, name) for name in ids}
         return Chain(options, failures=failures, **given)
-
-    def _chain_of(self, model: str) -> Chain | None:
-        found = self.chains.get(model)
-        return found if found is not None else self.chains.get(self.router.get_model_from_alias(model=model))
 
     def _fallbacks(self, group: str, options: Options, error: Exception, depth: int) -> Iterator[tuple[str, Options]]:
         """The model groups to go on with after an error, with what a call of them is given."""
@@ -189,9 +191,15 @@ def need_litellm() -> Any:
 def deployments_of(router: Any) -> dict[str, list[str]]:
     """The ids of deployments by model group."""
     found: dict[str, list[str]] = {}
-    for deployment in router.get_model_list() or ():
+    for deployment in router.model_list:
         found.setdefault(deployment["model_name"], []).append(deployment["model_info"]["id"])
     return found
+
+
+def group_of(router: Any, model: str) -> str:
+    """The model group that a name stands for."""
+    alias = (router.model_group_alias or {}).get(model, model)
+    return str(alias["model"] if isinstance(alias, Mapping) else alias)
 
 
 def without_fallbacks(options: Options) -> Options:
@@ -204,7 +212,7 @@ def of_litellm(error: Exception) -> Exception:
     if not isinstance(error, ChainFailed):
         return error
     last = error.causes[error.tried[-1]]
-    last.__cause__ = error
+    last.add_note(f"{error}; this is what came of the last")
     return last
 
 
