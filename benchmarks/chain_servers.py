@@ -2,12 +2,12 @@
 
 Each provider is a process behind HTTP that replays its column of a table of real outcomes. Half of the calls are made
 by 64 threads, half by 1,000 tasks at once; ``CALLS=1000000`` makes that many instead of fewer. All the while providers
-are killed and begun again. One call in ten goes to a plain loop over all providers, beside the chain.
+are killed and begun again. One request in ten is also made by a plain loop over all providers, just before or after.
 
 Claims: every call ends in a value or in ChainFailed, and its value is the answer to its own request; a call fails only
-if every provider failed on it, each by the table, by a fault that was injected, or because it was killed; the share
-of failed calls lies within the 99 % interval of the plain loop's; calls are served while the experiment is held by
-someone else; a verdict names the best provider.
+if every provider failed on it, each by the table, by a fault that was injected, or because it was down just then; of
+the requests that the plain loop made, too, the share that failed lies within the 99 % interval of the loop's; calls are
+served while the experiment is held by someone else; a verdict names the best provider.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TypeVar
 
 import numpy as np
 from scipy.stats import beta
@@ -37,8 +38,8 @@ from tools.provider_server import PATIENCE, READY, quick_runner, works
 from tools.waiting import SECONDS, killed_in_the_end
 
 CALLS = int(os.environ.get("CALLS", "20000"))
-PLAIN_OF = 10
-"""One call of so many goes to the plain loop instead."""
+BOTH_OF = 10
+"""One request of so many is made by the chain and by the plain loop."""
 BETWEEN_KILLS = 4.0
 DOWN = 0.2
 """Seconds between two kills, and until a provider is begun again; that takes a moment, too."""
@@ -149,6 +150,7 @@ class Seen:
                 self.unexplained.append(f"{asked} was served, and no provider could")
             return
         self.ended[f"{way} failed"] += 1
+        self.ended[f"{way} failed, both"] += asked[1] % BOTH_OF == 0
         if hopeless and len(causes) == len(of.labels):
             return
         self.ended[f"{way} by kills"] += 1
@@ -260,6 +262,7 @@ def by_streams(of: Providers) -> dict[str, Callable[[Asked], object]]:
     return {label: option(number, label, of.ports[number]) for number, label in enumerate(of.labels)}
 
 
+Way = TypeVar("Way")
 FAILURES = (Refused, ConnectionError, TimeoutError)
 
 
@@ -300,25 +303,36 @@ async def plain_loop_awaited(
     return causes
 
 
+def ways(asked: Asked, by_chain: Way, by_loop: Way) -> tuple[Way, ...]:
+    """Who makes a request: the chain, or the chain and the loop, in one order or in the other."""
+    number, left = divmod(asked[1], BOTH_OF)
+    if left:
+        return (by_chain,)
+    return (by_chain, by_loop) if number % 2 else (by_loop, by_chain)
+
+
 @contextmanager
-def held_by_someone_else(chain: lb.Chain, calls: Callable[[], int], seconds: float) -> Iterator[list[int]]:
-    """Twice in the run the experiment's lock is taken; what is given are the calls that ended meanwhile, by hold."""
-    home = chain._home
+def held_by_someone_else(chain: lb.Chain, calls: int) -> Iterator[list[int]]:
+    """Twice in the run the experiment's lock is taken; what is given are the calls that ended meanwhile, each time.
+
+    A time in which the last of the ``calls`` were made does not count.
+    """
+    home, tally = chain._home, chain._tally
     assert isinstance(home, InMemory)
     served: list[int] = []
     over = threading.Event()
 
     def work() -> None:
         for _ in range(2):
-            if over.wait(seconds):
+            if over.wait(HELD):
                 return
             if not home._answers.hold(SECONDS):
                 continue
             try:
-                before = calls()
+                before = tally.ended
                 over.wait(HELD)
-                if not over.is_set():
-                    served.append(calls() - before)
+                if calls - tally.ended > AT_ONCE:
+                    served.append(tally.ended - before)
             finally:
                 home._answers.release()
 
@@ -337,25 +351,29 @@ def in_threads(of: Providers, world: lb.OutcomeTable, calls: int, claims: Claims
     chain = lb.Chain(options, delta=DELTA, parallel=THREADS, failures=FAILURES)
     seen = [Seen() for _ in range(THREADS)]
 
+    def by_loop(mine: Seen, asked: Asked) -> None:
+        mine.add(of, asked, "loop", plain_loop(options, asked))
+
+    def by_chain(mine: Seen, asked: Asked) -> None:
+        try:
+            chain(asked)
+        except lb.ChainFailed as failed:
+            mine.add(of, asked, "chain", dict(failed.causes))
+        except BaseException as error:
+            mine.unexplained.append(f"{asked} ended with {error!r}")
+        else:
+            mine.add(of, asked, "chain", None)
+
     def work(mine: Seen) -> None:
-        for number in range(calls // THREADS):
+        for _ in range(calls // THREADS):
             with guard:
                 asked = next(rows)
-            if number % PLAIN_OF == PLAIN_OF - 1:
-                mine.add(of, asked, "plain", plain_loop(options, asked))
-                continue
-            try:
-                chain(asked)
-            except lb.ChainFailed as failed:
-                mine.add(of, asked, "chain", dict(failed.causes))
-            except BaseException as error:
-                mine.unexplained.append(f"{asked} ended with {error!r}")
-            else:
-                mine.add(of, asked, "chain", None)
+            for make in ways(asked, by_chain, by_loop):
+                make(mine, asked)
 
     start = perf_counter()
     threads = [threading.Thread(target=work, args=(mine,)) for mine in seen]
-    with held_by_someone_else(chain, lambda: chain._tally.ended, 1.0) as served, of.dying(seed=1):
+    with held_by_someone_else(chain, calls) as served, of.dying(seed=1):
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -369,24 +387,28 @@ async def at_once(of: Providers, world: lb.OutcomeTable, calls: int, claims: Cla
     chain = lb.Chain(options, delta=DELTA, parallel=AT_ONCE, failures=FAILURES)
     seen = Seen()
 
-    async def work(task: int) -> None:
-        for number in range(calls // AT_ONCE):
+    async def by_loop(asked: Asked) -> None:
+        seen.add(of, asked, "loop", await plain_loop_awaited(options, asked))
+
+    async def by_chain(asked: Asked) -> None:
+        try:
+            await chain.acall(asked)
+        except lb.ChainFailed as failed:
+            seen.add(of, asked, "chain", dict(failed.causes))
+        except Exception as error:
+            seen.unexplained.append(f"{asked} ended with {error!r}")
+        else:
+            seen.add(of, asked, "chain", None)
+
+    async def work() -> None:
+        for _ in range(calls // AT_ONCE):
             asked = next(rows)
-            if (task + number) % PLAIN_OF == PLAIN_OF - 1:
-                seen.add(of, asked, "plain", await plain_loop_awaited(options, asked))
-                continue
-            try:
-                await chain.acall(asked)
-            except lb.ChainFailed as failed:
-                seen.add(of, asked, "chain", dict(failed.causes))
-            except Exception as error:
-                seen.unexplained.append(f"{asked} ended with {error!r}")
-            else:
-                seen.add(of, asked, "chain", None)
+            for make in ways(asked, by_chain, by_loop):
+                await make(asked)
 
     start = perf_counter()
-    with held_by_someone_else(chain, lambda: chain._tally.ended, 1.0) as served, of.dying(seed=2):
-        await asyncio.gather(*(work(task) for task in range(AT_ONCE)))
+    with held_by_someone_else(chain, calls) as served, of.dying(seed=2):
+        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     return report(f"{AT_ONCE} tasks", chain, [seen], served, perf_counter() - start, world, claims)
 
 
@@ -406,7 +428,7 @@ def report(
     verdict = status.verdict
     found = "none yet" if verdict is None else f"{verdict.arm} after {verdict.plays:,} plays"
     print(
-        f"  {name}: {total['chain calls']:,} calls of the chain and {total['plain calls']:,} of the plain loop in "
+        f"  {name}: {total['chain calls']:,} calls of the chain and {total['loop calls']:,} of the plain loop in "
         f"{seconds:.0f} s, {total['chain calls'] / seconds:,.0f} a second\n"
         f"    {status.plays:,} plays, {status.plain:,} plain, {status.served + status.watched:,} after the verdict: "
         f"{found} (truly best: {best})\n"
@@ -439,14 +461,14 @@ def main() -> None:
         with quick_runner() as runner:
             total += runner.run(at_once(of, world, CALLS // 2, claims))
         print(f"  providers were killed {sum(map(len, of.down))} times")
-    calls, failed = total["plain calls"], total["plain failed"]
+    calls, failed = total["loop calls"], total["loop failed"]
     tail = (1 - CONFIDENCE) / 2
     low = float(beta.ppf(tail, failed, calls - failed + 1)) if failed else 0.0
     high = float(beta.ppf(1 - tail, failed + 1, calls - failed)) if failed < calls else 1.0
-    share = total["chain failed"] / total["chain calls"]
+    share = total["chain failed, both"] / calls
     print(
-        f"customers that failed: {share:.4%} with the chain, {failed / calls:.4%} with the plain loop beside it "
-        f"(99 % interval {low:.4%} to {high:.4%})"
+        f"of {calls:,} requests that both made {total['chain failed, both']:,} failed with the chain ({share:.3%}), "
+        f"and {failed:,} with the plain loop ({failed / calls:.3%}, 99 % interval {low:.3%} to {high:.3%})"
     )
     claims.check(low <= share <= high, "the share of failed calls is outside of the plain loop's 99 % interval")
     plays, whole = overhead(calls=6000)

@@ -89,7 +89,12 @@ class Provider(asyncio.Protocol):
             self._transport.write(answer)
         else:
             seconds = SLOW if wrong == "slow" else 2 * PATIENCE
-            asyncio.get_running_loop().call_later(seconds, self._transport.write, answer)
+            asyncio.get_running_loop().call_later(seconds, self._write, answer)
+
+    def _write(self, answer: bytes) -> None:
+        """Send it, if the client is still there."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(answer)
 
 
 async def serve(port: int, option: int, outcomes: str) -> None:
