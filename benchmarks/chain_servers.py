@@ -1,8 +1,9 @@
 """Fallback chains in front of eight real providers that fail together, are slow, cut connections and are killed.
 
 Each provider is a process behind HTTP that replays its column of a table of real outcomes. Half of the calls are made
-by 64 threads, half by 1,000 tasks at once; ``CALLS=1000000`` makes that many instead of fewer. All the while providers
-are killed and begun again. One request in ten is also made by a plain loop over all providers, just before or after.
+by 64 threads, half by 1,000 tasks at once; ``CALLS=1000000`` makes that many instead of fewer, in five to ten minutes on
+two cores, and ``ONLY=threads`` or ``ONLY=tasks`` one of the halves. All the while providers are killed and begun again.
+One request in ten is also made by a plain loop over all providers, just before or after.
 
 Claims: every call ends in a value or in ChainFailed, and its value is the answer to its own request; a call fails only
 if every provider failed on it, each by the table, by a fault that was injected, or because it was down just then; of
@@ -20,7 +21,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ from tools.provider_server import PATIENCE, READY, quick_runner, works
 from tools.waiting import SECONDS, killed_in_the_end
 
 CALLS = int(os.environ.get("CALLS", "20000"))
+ONLY = os.environ.get("ONLY", "")
 BOTH_OF = 10
 """One request of so many is made by the chain and by the plain loop."""
 BETWEEN_KILLS = 4.0
@@ -200,7 +202,9 @@ def by_sockets(of: Providers) -> dict[str, Callable[[Asked], str]]:
         def attempt(asked: Asked) -> str:
             connections = kept.__dict__.setdefault("connections", {})
             life, began = len(of.down[number]), perf_counter()
-            connection = connections.pop((port, life), None)
+            connection, its_life = connections.pop(port, (None, life))
+            if connection is not None and its_life != life:
+                connection = connection.close()
             try:
                 if connection is None:
                     connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
@@ -218,7 +222,7 @@ def by_sockets(of: Providers) -> dict[str, Callable[[Asked], str]]:
                 if isinstance(error, ConnectionError):
                     raise CutOff(error, began) from error
                 raise
-            connections[port, life] = connection
+            connections[port] = connection, life
             return read_answer(answer, asked, label)
 
         return attempt
@@ -230,16 +234,18 @@ def by_streams(of: Providers) -> dict[str, Callable[[Asked], object]]:
     """The same to be awaited, with connections that are kept for all tasks."""
 
     def option(number: int, label: str, port: int) -> Callable[[Asked], object]:
-        idle: dict[int, deque[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = defaultdict(deque)
+        idle: deque[tuple[int, asyncio.StreamReader, asyncio.StreamWriter]] = deque()
 
         async def attempt(asked: Asked) -> str:
             life, began = len(of.down[number]), perf_counter()
             writer = None
             try:
                 async with asyncio.timeout(PATIENCE):
-                    if idle[life]:
-                        reader, writer = idle[life].pop()
-                    else:
+                    while idle and writer is None:
+                        its_life, reader, writer = idle.pop()
+                        if its_life != life:
+                            writer = writer.close()
+                    if writer is None:
                         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=4096)
                     writer.write(message(asked))
                     answer = b""
@@ -254,7 +260,7 @@ def by_streams(of: Providers) -> dict[str, Callable[[Asked], object]]:
                 if isinstance(error, ConnectionError):
                     raise CutOff(error, began) from error
                 raise
-            idle[life].append((reader, writer))
+            idle.append((life, reader, writer))
             return read_answer(answer, asked, label)
 
         return attempt
@@ -457,9 +463,12 @@ def main() -> None:
         f"eight providers behind HTTP, processes of their own, of which one is killed every {BETWEEN_KILLS:g} s or so"
     )
     with Providers(world) as of:
-        total = in_threads(of, world, CALLS // 2, claims)
-        with quick_runner() as runner:
-            total += runner.run(at_once(of, world, CALLS // 2, claims))
+        total = Counter[str]()
+        if ONLY != "tasks":
+            total += in_threads(of, world, CALLS // 2, claims)
+        if ONLY != "threads":
+            with quick_runner() as runner:
+                total += runner.run(at_once(of, world, CALLS // 2, claims))
         print(f"  providers were killed {sum(map(len, of.down))} times")
     calls, failed = total["loop calls"], total["loop failed"]
     tail = (1 - CONFIDENCE) / 2

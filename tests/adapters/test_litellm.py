@@ -143,9 +143,10 @@ def test_the_best_is_found_and_comes_first(litellm, servers, way):
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 def test_if_all_fail_the_error_is_litellm_s_and_what_is_the_request_s_fault_is_not_tried_again(litellm, servers, way):
-    made = servers(a=error(503), b=error(503))
-    with pytest.raises(litellm.ServiceUnavailableError) as caught:
-        complete(ChainRouter(router_of(litellm, made, num_retries=3)), way)
+    made = servers(a=error(500), b=error(500))
+    often = {"num_retries": 3, "retry_policy": {"InternalServerErrorRetries": 3}}
+    with pytest.raises(litellm.InternalServerError) as caught:
+        complete(ChainRouter(router_of(litellm, made, **often)), way)
     assert "this is what came of the last" in caught.value.__notes__[0]
     assert [len(server.asked) for server in made.values()] == [1, 1]
     made = servers(a=error(400, "invalid_request_error"), b=error(400, "invalid_request_error"))
@@ -188,6 +189,21 @@ def test_litellm_s_fallbacks_follow_when_all_deployments_have_failed(litellm, se
     assert router.chains["backup"].status().failed == 0
     only = ChainRouter(router_of(litellm, made, others, **settings), "chat")
     assert set(only.chains) == {"chat"}
+
+
+def test_fallbacks_come_behind_the_whole_chain_and_do_not_go_round_for_ever(litellm, servers):
+    made = servers(a=error(500), b=error(500))
+    spare = servers(any=says("from any"))
+    others = [deployment("any", spare["any"], "any")]
+    router = ChainRouter(router_of(litellm, made, others, default_fallbacks=["any"]))
+    assert complete(router, "sync") == "from any"
+    assert [len(server.asked) for server in (*made.values(), *spare.values())] == [1, 1, 1]
+    assert router.chains["chat"].status().failed == 1
+    others = [deployment("c", made["a"], "other"), deployment("d", made["b"], "other")]
+    circle = [{"chat": ["other"]}, {"other": ["chat"]}]
+    with pytest.raises(litellm.InternalServerError):
+        complete(ChainRouter(router_of(litellm, made, others, fallbacks=circle)), "sync")
+    assert [len(server.asked) for server in made.values()] == [1 + 6, 1 + 6]  # the first, and five fallbacks
 
 
 def test_cooldowns_of_the_router_go_on_and_do_not_hold_up_a_chain(litellm, servers):

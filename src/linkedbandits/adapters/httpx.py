@@ -10,6 +10,7 @@ client gets if all mirrors fail.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -77,6 +78,7 @@ class MirrorTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._methods = frozenset(method.upper() for method in methods)
         self._transport = transport
         self._async_transport = async_transport
+        self._making = threading.Lock()  # of those two, by the first request
         for name in ("failures", "worked"):
             if name in chain:
                 raise InvalidParameter(f"{name} is given; say what fails with fails=lambda response: ...")
@@ -88,16 +90,18 @@ class MirrorTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     @property
     def transport(self) -> httpx.BaseTransport:
         """What sends requests without ``await``."""
-        if self._transport is None:
-            self._transport = httpx.HTTPTransport()
-        return self._transport
+        with self._making:
+            if self._transport is None:
+                self._transport = httpx.HTTPTransport()
+            return self._transport
 
     @property
     def async_transport(self) -> httpx.AsyncBaseTransport:
         """What sends requests that are awaited."""
-        if self._async_transport is None:
-            self._async_transport = httpx.AsyncHTTPTransport()
-        return self._async_transport
+        with self._making:
+            if self._async_transport is None:
+                self._async_transport = httpx.AsyncHTTPTransport()
+            return self._async_transport
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The response of the first mirror that works."""
