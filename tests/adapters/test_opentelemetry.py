@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 import sys
 import threading
+import weakref
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -125,6 +127,24 @@ def test_calls_that_fail_and_calls_that_are_lost_are_errors(exported):
     assert attempt.attributes["linkedbandits.outcome"] == call.attributes["linkedbandits.outcome"] == "lost"
     assert attempt.attributes["error.type"] == call.attributes["error.type"] == "KeyboardInterrupt"
     assert not trace.get_current_span().get_span_context().is_valid
+
+
+def test_what_a_call_held_is_free_when_it_is_over(exported):
+    provider, _ = exported
+    down = options(provider)["sync"]["down"]
+    chain = lb.Chain({"a": down, "b": down}, tracing=Spans(provider=provider))
+    held = []
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):
+            try:
+                chain(1)
+            except lb.ChainFailed as error:
+                held.append(weakref.ref(error))
+        assert [error() for error in held] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_an_attempt_that_takes_too_long_ends_its_span_when_its_time_is_up(exported):

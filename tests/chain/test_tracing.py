@@ -115,5 +115,6 @@ def test_a_tracer_that_breaks_changes_nothing(broken, monkeypatch, caplog):
 
 def test_what_cannot_follow_is_refused():
     assert isinstance(Follow(), Tracing)
-    with pytest.raises(lb.InvalidParameter, match="tracing=True cannot follow calls; give"):
-        lb.Chain({"a": int, "b": int}, tracing=True)
+    for wrong in (True, Follow):
+        with pytest.raises(lb.InvalidParameter, match="cannot follow calls; give"):
+            lb.Chain({"a": int, "b": int}, tracing=wrong)

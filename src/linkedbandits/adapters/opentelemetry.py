@@ -137,6 +137,7 @@ class CallSpan:
             failed(self._span, ChainFailed(f"none of {', '.join(self._tried)} worked"))
         elif self._error is not None:
             failed(self._span, self._error)
+        self._error = None  # it knows the frame of the call, and that knows this
         self._span.end()
 
 

@@ -586,10 +586,10 @@ def check_plain_function(name: str, function: Function) -> None:
 
 def check_tracing(tracing: Tracing | None) -> Tracing | None:
     """What follows calls, or an error that says what it lacks."""
-    if tracing is not None and not isinstance(tracing, Tracing):
+    if tracing is not None and (isinstance(tracing, type) or not isinstance(tracing, Tracing)):
         raise InvalidParameter(
-            f"tracing={tracing!r} cannot follow calls; give linkedbandits.adapters.opentelemetry.Spans(), made, or an "
-            "object with its methods"
+            f"tracing={tracing!r} cannot follow calls; give linkedbandits.adapters.opentelemetry.Spans(), or an object "
+            "with its methods"
         )
     return tracing
 
