@@ -77,7 +77,7 @@ class ChainRouter:
         if chain.get("state") is not None and len(groups) > 1:
             raise InvalidParameter("a state is given for more than one chain; make a ChainRouter for each of groups=")
         if failures is None:
-            failures = tuple(getattr(self._litellm, name) for name in FAILURES)
+            failures = tuple(getattr(self._litellm.exceptions, name) for name in FAILURES)
         self.chains = {group: self._chain(deployments[group], failures, chain) for group in groups}
 
     def completion(self, model: str, messages: Messages, **options: Any) -> Any:
