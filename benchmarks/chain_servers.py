@@ -38,14 +38,14 @@ from tools.claims import CONFIDENCE, Claims, mark_over
 from tools.provider_server import PATIENCE, READY, quick_runner, works
 from tools.waiting import SECONDS, killed_in_the_end
 
-CALLS = int(os.environ.get("CALLS", "20000"))
+CALLS = int(os.environ.get("CALLS", "60000"))
 ONLY = os.environ.get("ONLY", "")
 BOTH_OF = 10
 """One request of so many is made by the chain and by the plain loop."""
 BETWEEN_KILLS = 4.0
 DOWN = 0.2
 """Seconds between two kills, and until a provider is begun again; that takes a moment, too."""
-HELD = 1.0
+HELD = 2.0
 """Seconds that the experiment is held by someone else, twice in a run."""
 MOST_OVER_ASK_AND_TELL = 5.0
 
@@ -317,35 +317,45 @@ def ways(asked: Asked, by_chain: Way, by_loop: Way) -> tuple[Way, ...]:
     return (by_chain, by_loop) if number % 2 else (by_loop, by_chain)
 
 
+@dataclass
+class Hold:
+    """Someone else who has the experiment at times, and the calls that began and ended meanwhile."""
+
+    since: float = float("inf")
+    served: int = 0
+
+    def call_ended(self, began: float) -> None:
+        self.served += began > self.since
+
+
 @contextmanager
-def held_by_someone_else(chain: lb.Chain, calls: int) -> Iterator[list[int]]:
-    """Twice in the run the experiment's lock is taken; what is given are the calls that ended meanwhile, each time.
+def held_by_someone_else(chain: lb.Chain, calls: int) -> Iterator[tuple[Hold, list[int]]]:
+    """Twice in the run the experiment's lock is taken; the list has the calls that began and ended meanwhile.
 
     A time in which the last of the ``calls`` were made does not count.
     """
     home, tally = chain._home, chain._tally
     assert isinstance(home, InMemory)
-    served: list[int] = []
+    hold, served = Hold(), list[int]()
     over = threading.Event()
 
     def work() -> None:
         for _ in range(2):
-            if over.wait(HELD):
+            if over.wait(HELD / 2) or not home._answers.hold(SECONDS):
                 return
-            if not home._answers.hold(SECONDS):
-                continue
             try:
-                before = tally.ended
+                hold.served, hold.since = 0, perf_counter()
                 over.wait(HELD)
                 if calls - tally.ended > AT_ONCE:
-                    served.append(tally.ended - before)
+                    served.append(hold.served)
             finally:
+                hold.since = float("inf")
                 home._answers.release()
 
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        yield served
+        yield hold, served
     finally:
         over.set()
         thread.join(SECONDS)
@@ -361,6 +371,7 @@ def in_threads(of: Providers, world: lb.OutcomeTable, calls: int, claims: Claims
         mine.add(of, asked, "loop", plain_loop(options, asked))
 
     def by_chain(mine: Seen, asked: Asked) -> None:
+        began = perf_counter()
         try:
             chain(asked)
         except lb.ChainFailed as failed:
@@ -369,6 +380,7 @@ def in_threads(of: Providers, world: lb.OutcomeTable, calls: int, claims: Claims
             mine.unexplained.append(f"{asked} ended with {error!r}")
         else:
             mine.add(of, asked, "chain", None)
+        hold.call_ended(began)
 
     def work(mine: Seen) -> None:
         for _ in range(calls // THREADS):
@@ -379,7 +391,7 @@ def in_threads(of: Providers, world: lb.OutcomeTable, calls: int, claims: Claims
 
     start = perf_counter()
     threads = [threading.Thread(target=work, args=(mine,)) for mine in seen]
-    with held_by_someone_else(chain, calls) as served, of.dying(seed=1):
+    with held_by_someone_else(chain, calls) as (hold, served), of.dying(seed=1):
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -397,6 +409,7 @@ async def at_once(of: Providers, world: lb.OutcomeTable, calls: int, claims: Cla
         seen.add(of, asked, "loop", await plain_loop_awaited(options, asked))
 
     async def by_chain(asked: Asked) -> None:
+        began = perf_counter()
         try:
             await chain.acall(asked)
         except lb.ChainFailed as failed:
@@ -405,6 +418,7 @@ async def at_once(of: Providers, world: lb.OutcomeTable, calls: int, claims: Cla
             seen.unexplained.append(f"{asked} ended with {error!r}")
         else:
             seen.add(of, asked, "chain", None)
+        hold.call_ended(began)
 
     async def work() -> None:
         for _ in range(calls // AT_ONCE):
@@ -413,7 +427,7 @@ async def at_once(of: Providers, world: lb.OutcomeTable, calls: int, claims: Cla
                 await make(asked)
 
     start = perf_counter()
-    with held_by_someone_else(chain, calls) as served, of.dying(seed=2):
+    with held_by_someone_else(chain, calls) as (hold, served), of.dying(seed=2):
         await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     return report(f"{AT_ONCE} tasks", chain, [seen], served, perf_counter() - start, world, claims)
 
@@ -440,7 +454,7 @@ def report(
         f"{found} (truly best: {best})\n"
         f"    {total['chain failed']:,} failed: {total['chain hopeless']:,} as all providers fail on them, and "
         f"{total['chain by kills']:,} as providers were killed; {len(unexplained)} not explained\n"
-        f"    while the experiment was held by someone else, for {HELD:g} s each time, calls that ended: "
+        f"    while the experiment was held by someone else, for {HELD:g} s each time, calls that began and ended: "
         f"{', '.join(f'{calls:,}' for calls in served) or 'none, as the run was over before'}",
         flush=True,
     )
@@ -450,7 +464,7 @@ def report(
         counted == (total["chain calls"], total["chain failed"], 0, 0, 0, 0),
         f"{name}: the chain counts calls, failed, in flight, lost, waiting, errors {counted}; {status.last_error}",
     )
-    claims.check(all(served), f"{name}: calls waited for the experiment: {served} ended while it was held")
+    claims.check(all(served), f"{name}: calls waited for the experiment: {served} began and ended while it was held")
     claims.check(verdict is None or verdict.arm == best, f"{name}: the verdict is {found}, and {best} is best")
     return total
 
