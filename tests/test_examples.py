@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,26 @@ def test_a_chain_in_front_of_servers_that_fail_answers_all_and_goes_on_after_a_r
         assert "60 calls, " in said
         assert "order now: " in said
     assert [path.name for path in tmp_path.iterdir() if "answers" in path.name] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [(), ("--tasks", "4")], ids=["threads", "tasks"])
+def test_an_httpx_client_in_front_of_mirrors(way):
+    said = run_example("mirrors_with_httpx.py", "--requests", "40", *way)
+    assert "what clients got: {'200': " in said
+    assert "40 calls, " in said
+
+
+@pytest.mark.slow
+def test_a_litellm_router_in_front_of_models():
+    said = run_example("chain_of_models.py", "--requests", "12")
+    answers = re.findall(r"says hello': (\d+)", said)
+    assert sum(map(int, answers)) == 12
+    assert "12 calls, " in said
+
+
+@pytest.mark.slow
+def test_a_traced_chain_prints_its_spans():
+    said = run_example("traced_chain.py", "--requests", "30")
+    assert re.search(r"^mirrors +[\d.]+ ms  (worked|failed)\n  mirrors \w+ +[\d.]+ ms  \w+\n    GET ", said)
+    assert re.search(r"^\d+ spans in 3[01] traces$", said, flags=re.MULTILINE)

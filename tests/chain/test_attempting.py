@@ -134,6 +134,22 @@ def test_a_function_that_returns_a_coroutine_is_awaited_or_refused():
         option.run(((), {}))
 
 
+def test_what_can_do_both_is_called_or_awaited_as_the_chain_is():
+    class Both:
+        def __call__(self, value):
+            return "called", value
+
+        async def acall(self, value):
+            return "awaited", value, threading.current_thread() is threading.main_thread()
+
+    assert Option("a", Both(), None).run(((1,), {})) == ("called", 1)
+    assert run_async(Option("a", Both(), SECONDS).arun(((1,), {}))) == ("awaited", 1, True)
+    inner = lb.Chain({"c": plain, "d": plain})
+    outer = lb.Chain({"a": inner, "b": inner})
+    assert outer(1).value.value == run_async(outer.acall(1)).value.value == 1
+    assert inner.status().calls == 2
+
+
 def test_a_loop_that_was_closed_meanwhile_is_left_alone():
     go_on, began, ended = threading.Event(), threading.Event(), threading.Event()
 

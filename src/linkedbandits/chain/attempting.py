@@ -4,7 +4,8 @@ Python cannot stop a function that runs. So where an option has a timeout a call
 of its own, and does not wait for it longer than that; the thread goes on until the function returns, and what that
 returns is not used. Awaited, an option that is a coroutine function is cancelled.
 
-A plain function is run in a thread of its own whenever it is awaited, so that the event loop goes on meanwhile.
+A plain function is run in a thread of its own whenever it is awaited, so that the event loop goes on meanwhile. An
+option that can do both says so as a chain does: it is called without ``await``, and its ``acall`` is awaited.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Option:
     """A labelled callable with its timeout in seconds, if it has one."""
 
-    __slots__ = ("awaited", "function", "label", "timeout")
+    __slots__ = ("acall", "awaited", "function", "label", "timeout")
 
     def __init__(self, label: Label, function: Function, timeout: float | None) -> None:
         if not callable(function):
@@ -36,6 +37,8 @@ class Option:
         self.function = function
         self.timeout = timeout
         self.awaited = is_awaited(function)
+        acall = getattr(function, "acall", None)
+        self.acall: Function | None = acall if acall is not None and is_awaited(acall) else None
 
     def run(self, arguments: Arguments) -> Any:
         """Call it and wait. Raises what it raises, or :class:`AttemptTimedOut`."""
@@ -66,6 +69,8 @@ class Option:
 
     async def _awaited(self, arguments: Arguments) -> Any:
         positional, named = arguments
+        if self.acall is not None:
+            return await self.acall(*positional, **named)
         if self.awaited:
             return await self.function(*positional, **named)
         value = await in_a_thread_awaited(self.function, arguments)

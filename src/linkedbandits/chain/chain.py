@@ -31,6 +31,7 @@ from linkedbandits.chain.lookout import Lookout
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.tally import Counts, Ending, Tally
+from linkedbandits.chain.tracing import CallTrace, Tracing
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
@@ -171,7 +172,8 @@ class Chain:
     ``watch`` is the share of calls that begin with another option after the verdict, to see whether it still holds.
     ``on_attempt`` is called with every :class:`Attempt`, ``on_result`` with what each call came to, a :class:`Result`
     or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
-    logged, and changes nothing.
+    logged, and changes nothing. ``tracing`` follows calls while they run, such as
+    ``linkedbandits.adapters.opentelemetry.Spans()``.
 
     ``state`` is where the experiment lives: in memory if it is None; in the file with this path, which survives
     restarts and is shared by all processes of the machine that name it; or in the service, if it is an experiment of a
@@ -209,6 +211,7 @@ class Chain:
         on_result: Callable[[Result | ChainFailed], object] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         on_alarm: Callable[[ChainAlarm], object] | None = None,
+        tracing: Tracing | None = None,
         state: str | os.PathLike[str] | Remote | None = None,
         lease: float = 60.0,
         seed: int = 0,
@@ -226,6 +229,7 @@ class Chain:
             if hook is not None:
                 check_plain_function(name, hook)
         self._on_attempt, self._on_result, self._on_verdict, self._on_alarm = hooks.values()
+        self._tracing = check_tracing(tracing)
         check_positive("lease", lease)
         check_whole("seed", seed, least=0)
         share = 0.0 if watch is None else watch
@@ -255,7 +259,8 @@ class Chain:
             given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel, "costs": known}
             self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
         self._unannounced = [True]  # taken by the one call that announces the verdict
-        self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None
+        heard = on_alarm is not None or tracing is not None
+        self._lookout = Lookout(self.alarms, self._hear, self._troubles) if heard else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Result:
         """Try the options until one works."""
@@ -408,11 +413,15 @@ class Chain:
             except IndexError:  # another call was quicker
                 return
             self._hook("on_verdict", self._on_verdict, verdict)
+            if self._tracing is not None:
+                self._hook("tracing", self._tracing.verdict, verdict)
         if self._lookout is not None:
             self._lookout.look_after(self._tally.ended)
 
     def _hear(self, alarm: Any) -> None:
         self._hook("on_alarm", self._on_alarm, alarm)
+        if self._tracing is not None:
+            self._hook("tracing", self._tracing.alarm, alarm)
 
     def _hook(self, name: str, hook: Callable[[Any], object] | None, given: Any) -> None:
         if hook is None:
@@ -426,7 +435,19 @@ class Chain:
 class Call:
     """One call of a chain: the order in which it tries options, and what came of it. It knows nothing of awaiting."""
 
-    __slots__ = ("_began", "_causes", "_chain", "_order", "_play", "_recorded", "_role", "_spent", "_tried", "_unended")
+    __slots__ = (
+        "_began",
+        "_causes",
+        "_chain",
+        "_ending",
+        "_order",
+        "_play",
+        "_recorded",
+        "_role",
+        "_spent",
+        "_trace",
+        "_tried",
+    )
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
@@ -435,7 +456,7 @@ class Call:
         self._causes: dict[Label, Exception] = {}
         self._play: Play | None = None
         self._recorded = False  # on the record of watched calls
-        self._unended = True
+        self._ending: Ending | None = None
         self._began = 0.0
         self._role: Role = "plain"
         chain._tally.begin()
@@ -457,12 +478,20 @@ class Call:
                 if differs:
                     self._role = "watched"
         self._order = order
+        self._trace: CallTrace | None = None
+        if chain._tracing is not None:
+            try:
+                self._trace = chain._tracing.call(self._role)
+            except Exception as error:
+                chain._troubles.note("tracing", error)
 
     def options(self) -> Iterator[Option]:
         """The options to try, in order; each is noted as tried when it comes."""
         known = self._chain._options
         for label in self._order:
             self._tried.append(label)
+            if self._trace is not None:
+                self._chain._hook("tracing", self._trace.attempt, label)
             self._began = time.perf_counter()
             yield known[label]
 
@@ -525,8 +554,10 @@ class Call:
 
     def end(self) -> None:
         """The call is over. If it has come to nothing by now it is lost."""
-        if self._unended:
+        if self._ending is None:
             self._end("lost", None)
+        if self._trace is not None:
+            self._chain._hook("tracing", self._trace.end, self._ending)
         # The frames in the tracebacks of the causes know this object: without this all would wait for the collector.
         self._causes = {}
 
@@ -534,13 +565,14 @@ class Call:
         chain, option = self._chain, self._tried[-1]
         seconds = time.perf_counter() - self._began
         attempt = None
-        if chain._on_attempt is not None or callable(chain._costs):
+        if chain._on_attempt is not None or self._trace is not None or callable(chain._costs):
             place = len(self._tried) - 1
             attempt = Attempt(option, place, outcome, time.time() - seconds, seconds, error, self._role)
         if outcome != "lost":
             self._spent.append(Spent(option, outcome == "worked", seconds, self._cost(option, seconds, attempt, value)))
-        if chain._on_attempt is not None:
-            chain._hook("on_attempt", chain._on_attempt, attempt)
+        if self._trace is not None:
+            chain._hook("tracing", self._trace.attempted, attempt)
+        chain._hook("on_attempt", chain._on_attempt, attempt)
 
     def _cost(self, option: Label, seconds: float, attempt: Attempt | None, value: Any) -> float | None:
         costs = self._chain._costs
@@ -558,7 +590,7 @@ class Call:
             return None
 
     def _end(self, ending: Ending, hit: Label | None) -> None:
-        self._unended = False
+        self._ending = ending
         chain = self._chain
         try:
             if self._play is not None:
@@ -622,6 +654,16 @@ def check_plain_function(name: str, function: Function) -> None:
         raise InvalidParameter(f"{name}={function!r} cannot be called; give a function")
     if is_awaited(function):
         raise InvalidParameter(f"{name} would have to be awaited; give a plain function")
+
+
+def check_tracing(tracing: Tracing | None) -> Tracing | None:
+    """What follows calls, or an error that says what it lacks."""
+    if tracing is not None and (isinstance(tracing, type) or not isinstance(tracing, Tracing)):
+        raise InvalidParameter(
+            f"tracing={tracing!r} cannot follow calls; give linkedbandits.adapters.opentelemetry.Spans(), or an object "
+            "with its methods"
+        )
+    return tracing
 
 
 def check_remote(experiment: Any, given: Mapping[str, object]) -> Remote:
