@@ -42,6 +42,7 @@ SECTIONS = {
     "lidar-speed": "lidar:speed",
     "chain": "chain:main",
     "chain-kills": "chain:kills",
+    "chain-change": "chain_change:main",
     "service-store": "service_store:main",
     "nothing-lost": "nothing_lost:main",
     "service-http": "service_http:main",

@@ -59,8 +59,9 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.chain": (
-        "attempting backlog forks home losses results troubles",
-        "ahead lookout rounds tally watching",
+        "attempting backlog drift forks history losses results troubles",
+        "home in_order lookout tally watching",
+        "ahead chapter rounds",
         "in_file in_memory in_service",
         "chain",
         "__init__",

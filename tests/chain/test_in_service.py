@@ -31,6 +31,20 @@ class Remote:
         self.away = False
         self.loses_answers = False
         self.requests: list[str] = []
+        self.following: Remote | None = None
+        self.previous: Remote | None = None
+
+    @property
+    def before(self):
+        return self.experiment.before
+
+    def successor(self, arms=None, *, keep=True, why="changed"):
+        self._come("successor")
+        if self.following is None:
+            self.following = Remote()
+            self.following.experiment = self.experiment.successor(arms, keep=keep, why=why)
+            self.following.previous = self
+        return self.following
 
     def _come(self, what: str) -> None:
         self.requests.append(what)
@@ -39,6 +53,8 @@ class Remote:
 
     def ask_many(self, count):
         self._come("ask")
+        if self.following is not None:
+            raise lb.ExperimentPaused("another one goes on")
         return [self.experiment.ask() for _ in range(count)]
 
     def tell_many(self, answers):

@@ -1,7 +1,8 @@
 """Fallback chains that learn which option should come first."""
 
 from linkedbandits.chain.chain import Chain, ChainStatus
+from linkedbandits.chain.history import Era
 from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
 
-__all__ = ["Attempt", "Chain", "ChainStatus", "LossAlarm", "Result"]
+__all__ = ["Attempt", "Chain", "ChainStatus", "Era", "LossAlarm", "Result"]

@@ -12,16 +12,21 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.concerning import speaks_against
+from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
-from linkedbandits.chain.home import Home
+from linkedbandits.chain.chapter import Chapter, Watching, missing_from
+from linkedbandits.chain.drift import DriftAlarm
+from linkedbandits.chain.history import Era, Move, options_changed
+from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.in_service import InService, Remote
@@ -38,6 +43,7 @@ from linkedbandits.errors import (
     DamagedSave,
     InvalidLabels,
     InvalidParameter,
+    StoreUnavailable,
     ValueRejected,
 )
 from linkedbandits.linkage import Linkage, find_linkage
@@ -50,7 +56,7 @@ from linkedbandits.policy import AnyPolicy
 
 Function = Callable[..., Any]
 Failures = type[Exception] | tuple[type[Exception], ...]
-ChainAlarm = Alarm | LossAlarm
+ChainAlarm = Alarm | LossAlarm | DriftAlarm
 
 DEFAULT_DELTA = 0.05
 ALPHA = 0.01
@@ -68,6 +74,9 @@ class ChainStatus:
 
     ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
     above what the best order would have taken, reckoned from estimates.
+
+    ``reopened`` is how often the verdict was reopened, or the experiment begun anew, because of a change; ``since`` is
+    when the present experiment began, in seconds since 1970.
 
     ``waiting`` are answers that the experiment has not got yet, ``dropped`` those that it will never get, ``expired``
     plays that were out for longer than the lease. ``errors`` counts what went wrong beside the calls, ``last_error`` is
@@ -91,6 +100,8 @@ class ChainStatus:
     last_error: str | None
     order: tuple[Label, ...]
     verdict: Verdict | None
+    reopened: int
+    since: float | None
 
 
 class Setup(NamedTuple):
@@ -126,11 +137,6 @@ class Setup(NamedTuple):
                 f"the experiment in the file was begun with the policy {saved}, and not {given}; give the chain the "
                 "same one, or another file"
             ) from error
-        if sorted(map(repr, experiment.arms)) != sorted(map(repr, self.labels)):
-            raise InvalidParameter(
-                f"the options in the file are {', '.join(map(repr, experiment.arms))}, and not "
-                f"{', '.join(map(repr, self.labels))}; give the chain the same ones, or another file"
-            )
         return experiment
 
 
@@ -152,6 +158,11 @@ class Chain:
     cancelled or interrupted.
 
     ``watch`` is the share of calls that begin with another option after the verdict, to see whether it still holds.
+    If it does not, because an option has changed, a new experiment begins, and comes to a new verdict. ``reopen`` is
+    the chance that this happens ever though nothing has changed; None is for never. ``on_reopen`` is called with the
+    :class:`Era` that has ended. :meth:`add` and :meth:`remove` change options, and so does a chain that is opened with
+    others than its file or its experiment has, if it says ``change_options=True``.
+
     ``on_attempt`` is called with every :class:`Attempt`, ``on_result`` with what each call came to, a :class:`Result`
     or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
     logged, and changes nothing.
@@ -186,47 +197,63 @@ class Chain:
         worked: Callable[[Any], object] | None = None,
         timeouts: float | Mapping[Label, float] | None = None,
         watch: float | None = 0.05,
+        reopen: float | None = 0.01,
+        change_options: bool = False,
         on_attempt: Callable[[Attempt], object] | None = None,
         on_result: Callable[[Result | ChainFailed], object] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         on_alarm: Callable[[ChainAlarm], object] | None = None,
+        on_reopen: Callable[[Era], object] | None = None,
         state: str | os.PathLike[str] | Remote | None = None,
         lease: float = 60.0,
         seed: int = 0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._options = check_options(options, timeouts)
-        labels = tuple(self._options)
-        self._awaited = next((label for label, option in self._options.items() if option.awaited), None)
+        self._known = check_options(options, timeouts)  # by label, those that were removed among them
+        labels = tuple(self._known)
         self._failures: tuple[type[Exception], ...] = (*check_failures(failures), AttemptTimedOut, ValueRejected)
         self._worked = worked
         if worked is not None:
             check_plain_function("worked", worked)
-        hooks = {"on_attempt": on_attempt, "on_result": on_result, "on_verdict": on_verdict, "on_alarm": on_alarm}
-        for name, hook in hooks.items():
-            if hook is not None:
-                check_plain_function(name, hook)
-        self._on_attempt, self._on_result, self._on_verdict, self._on_alarm = hooks.values()
+        self._on_attempt, self._on_result = on_attempt, on_result
+        self._on_verdict, self._on_alarm, self._on_reopen = on_verdict, on_alarm, on_reopen
+        for name in ("on_attempt", "on_result", "on_verdict", "on_alarm", "on_reopen"):
+            if getattr(self, f"_{name}") is not None:
+                check_plain_function(name, getattr(self, f"_{name}"))
         check_positive("lease", lease)
         check_whole("seed", seed, least=0)
         share = 0.0 if watch is None else watch
         check_share("watch", share)
         if share > 0.5:
             raise InvalidParameter(f"watch={watch!r} is more than half of all calls; try watch=0.05")
-        self._watch = Watch.seeded(labels, share, seed)
+        if reopen is not None:
+            check_probability("reopen", reopen)
+        self._reopen, self._share, self._seed = reopen, share, seed
+        self._lease, self._clock = lease, clock or time.monotonic
         self._troubles = Troubles()
         self._tally = Tally(labels)
         setup = Setup(check_labels(labels), check_policy(delta, policy), linkage or "free", seed, parallel)
-        self._home: Home
+        home: Home
         if state is None:
-            self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
+            home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
         elif isinstance(state, str | os.PathLike):
-            self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
+            home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
         else:
             given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel}
-            self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
-        self._unannounced = [True]  # taken by the one call that announces the verdict
-        self._lookout = Lookout(self.alarms, self._hear, self._troubles) if on_alarm is not None else None
+            remote = check_remote(state, given)
+            home = InService(
+                remote, labels, lease, clock or time.monotonic, self._troubles, change_options=change_options
+            )
+        self._turning = threading.Lock()  # held by whoever goes on with another chapter
+        self._earlier: list[Home] = []  # of which answers may still come
+        while home.successor is not None:
+            self._earlier.append(home)
+            home = home.successor
+        if not same_options(home.arms, labels):
+            home = self._with_other_options(home, labels, change_options)
+        self._chapter = self._open(home, labels)
+        forks.call_in_child(self._be_in_a_child)
+        self._lookout = None if on_alarm is None else self._look_out()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Result:
         """Try the options until one works."""
@@ -269,7 +296,40 @@ class Chain:
     @property
     def options(self) -> tuple[Label, ...]:
         """The labels, in the order they were given in."""
-        return tuple(self._options)
+        return tuple(self._chapter.options)
+
+    @property
+    def history(self) -> tuple[Era, ...]:
+        """The experiments of the chain, the first one first: what each came to, when, and why it ended."""
+        home = self._home
+        return (*home.eras, home.era)
+
+    def add(self, label: Label, function: Function, timeout: float | None = None) -> None:
+        """Add an option. An experiment with it goes on from this one, with what was told as its log.
+
+        Calls in flight end as they began. It is for the process that has the function: others with the same file or
+        experiment serve their own options from then on, and learn again when they have it too.
+        """
+        before = self.options
+        if label in before:
+            raise InvalidLabels(f"{label!r} is an option already; remove it first, or give another label")
+        if timeout is not None:
+            check_positive(f"the timeout of {label!r}", timeout)
+        wanted = check_labels((*before, label))
+        self._known = {**self._known, label: Option(label, function, timeout)}
+        self._go_on_with(wanted)
+
+    def remove(self, label: Label) -> None:
+        """Remove an option. An experiment without it goes on from this one, with what was told as its log.
+
+        Calls in flight end as they began, with the option if they have it before them.
+        """
+        before = self.options
+        if label not in before:
+            raise InvalidLabels(f"{label!r} is no option; the options are {', '.join(map(repr, before))}")
+        if len(before) == 2:
+            raise InvalidLabels(f"without {label!r} one option is left; a chain needs at least two: add another first")
+        self._go_on_with(tuple(option for option in before if option != label))
 
     @property
     def order(self) -> tuple[Label, ...]:
@@ -294,10 +354,11 @@ class Chain:
         check_probability("alpha", alpha)
         counts = self._tally.counts()
         lost = loss_alarms(counts.attempts_of, counts.lost_of, alpha / 2)
-        log = self._watch.attempts()
-        played = self._home.attempts()
-        seen = (*self._home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
-        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, self._home.reads)))
+        chapter = self._chapter
+        home, log = chapter.home, chapter.watch.attempts()
+        played = home.attempts()
+        seen = (*home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
+        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, home.reads)))
 
     def status(self) -> ChainStatus:
         """How it stands."""
@@ -325,6 +386,8 @@ class Chain:
             last_error=self._troubles.last,
             order=self.order,
             verdict=self.verdict(),
+            reopened=sum(era.reason == "drift" for era in self._home.eras),
+            since=self._home.era.began,
         )
 
     def settle(self) -> None:
@@ -335,6 +398,8 @@ class Chain:
     def close(self) -> None:
         """Let go of files, threads and connections; what was learned is kept. Calls are served all the same."""
         self._home.close()
+        for home in self._earlier:
+            home.close()
         self._notice()
 
     def __enter__(self) -> Self:
@@ -345,17 +410,123 @@ class Chain:
     ) -> None:
         self.close()
 
+    @property
+    def _home(self) -> Home:
+        return self._chapter.home
+
     def _notice(self) -> None:
-        """Announce the verdict, if it is new; look for alarms, if it is time."""
-        verdict = self._home.verdict
-        if verdict is not None and self._unannounced:
+        """Announce the verdict, if it is new; go on where it does not hold; look for alarms, if it is time."""
+        chapter = self._chapter
+        home = chapter.home
+        verdict = home.verdict
+        if verdict is not None and chapter.unannounced:
             try:
-                self._unannounced.pop()
+                chapter.unannounced.pop()
             except IndexError:  # another call was quicker
                 return
             self._hook("on_verdict", self._on_verdict, verdict)
+        watching = chapter.watching
+        if watching is None:
+            self._watch_over(chapter)
+        elif watching.alarm is not None and home.successor is None:
+            self._reopen_for(chapter, watching.alarm, watching)
+        if home.successor is not None:
+            self._follow()
         if self._lookout is not None:
             self._lookout.look_after(self._tally.ended)
+
+    def _reopen_for(self, chapter: Chapter, alarm: DriftAlarm, watching: Watching) -> None:
+        """Say that an option has changed, once, and have a new experiment begin."""
+        if chapter.unheard:
+            try:
+                chapter.unheard.pop()
+            except IndexError:  # another call was quicker
+                return
+            self._hear(alarm)
+        chapter.home.go_on(watching.move(alarm))
+
+    def _open(self, home: Home, labels: tuple[Label, ...]) -> Chapter:
+        """A chapter with the experiment that lives there."""
+        chapter = Chapter(
+            home,
+            {label: self._known[label] for label in labels},
+            Watch.seeded(labels, self._share, self._seed + len(home.eras)),
+        )
+        self._watch_over(chapter)
+        self._awaited = next((label for label, option in chapter.options.items() if option.awaited), None)
+        return chapter
+
+    def _with_other_options(self, home: Home, labels: tuple[Label, ...], allowed: bool) -> Home:
+        """The experiment in a file goes on with other options, if that is what is wanted."""
+        if allowed:
+            home.go_on(move_to(home.arms, labels), LONGEST_WAIT)
+        if allowed and home.successor is not None:
+            self._earlier.append(home)
+            return home.successor
+        for opened in (*self._earlier, home):
+            opened.close()
+        raise InvalidParameter(
+            f"the options in the file are {', '.join(map(repr, home.arms))}, and not {', '.join(map(repr, labels))}; "
+            "give the chain the same ones, say change_options=True to go on with these, or give another file"
+        )
+
+    def _watch_over(self, chapter: Chapter) -> None:
+        """Watch for changes, as soon as it is known with which part of the level."""
+        if self._reopen is not None and chapter.home.share:
+            chapter.watching = Watching(chapter.home, self._reopen, self._lease, self._clock)
+
+    def _follow(self) -> bool:
+        """Go on with the experiment that goes on from the present one; did this call do so?"""
+        if not self._turning.acquire(blocking=False):
+            return False
+        try:
+            home = self._chapter.home
+            new = home.successor
+            if new is None:
+                return False
+            while new.successor is not None:
+                self._earlier.append(new)
+                new = new.successor
+            missing = missing_from(self._known, new.arms)
+            if missing:
+                self._troubles.once(
+                    f"no function for {missing}",
+                    f"others went on with {', '.join(map(repr, missing))}, but this chain has no function for it: "
+                    "its calls are served in the last order known, and nothing is learned from them. Make the chain "
+                    "with the same options as the others",
+                )
+                return False
+            chapter = self._open(new, tuple(label for label in self._known if label in new.arms))
+            self._earlier.append(home)
+            self._chapter = chapter
+            if self._lookout is not None:
+                self._lookout = self._look_out()  # what was heard was about other times
+        finally:
+            self._turning.release()
+        self._hook("on_reopen", self._on_reopen, new.eras[-1])
+        return True
+
+    def _go_on_with(self, wanted: tuple[Label, ...]) -> None:
+        """Go on with other options, with what was told as a log; wait until that is done."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while not same_options(self._home.arms, wanted):  # another process may have gone on meanwhile
+            if time.monotonic() > deadline:
+                raise StoreUnavailable(
+                    f"the experiment could not go on with other options within {LONGEST_WAIT:g} s: "
+                    f"{self._troubles.last or 'it is in use'}; try again"
+                )
+            self._home.go_on(move_to(self._home.arms, wanted), LONGEST_WAIT)
+            if not self._follow():
+                time.sleep(0.002)
+
+    def _be_in_a_child(self) -> None:
+        """After a fork: watch with a part of the level of one's own, where processes share one."""
+        self._turning = threading.Lock()
+        if isinstance(self._home, InFile):
+            self._chapter.watching = None
+
+    def _look_out(self) -> Lookout:
+        return Lookout(self.alarms, self._hear, self._troubles)
 
     def _hear(self, alarm: Any) -> None:
         self._hook("on_alarm", self._on_alarm, alarm)
@@ -372,10 +543,25 @@ class Chain:
 class Call:
     """One call of a chain: the order in which it tries options, and what came of it. It knows nothing of awaiting."""
 
-    __slots__ = ("_began", "_causes", "_chain", "_order", "_play", "_recorded", "_role", "_tried", "_unended")
+    __slots__ = (
+        "_began",
+        "_causes",
+        "_chain",
+        "_chapter",
+        "_first",
+        "_order",
+        "_play",
+        "_recorded",
+        "_role",
+        "_ticket",
+        "_tried",
+        "_unended",
+        "_watching",
+    )
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
+        chapter = self._chapter = chain._chapter
         self._tried: list[Label] = []
         self._causes: dict[Label, Exception] = {}
         self._play: Play | None = None
@@ -384,7 +570,7 @@ class Call:
         self._began = 0.0
         self._role: Role = "plain"
         chain._tally.begin()
-        home = chain._home
+        home = chapter.home
         try:
             play = home.take()
         except Exception as error:
@@ -395,17 +581,20 @@ class Call:
             self._role, self._play, order = "play", play, play.arms + play.rest
         elif home.verdict is not None:
             self._role = "served"
-            watched = chain._watch.order_for(order)
+            watched = chapter.watch.order_for(order)
             if watched is not None:
                 order, differs = watched
                 self._recorded = True
                 if differs:
                     self._role = "watched"
         self._order = order
+        self._first: bool | None = None  # how the first attempt ended
+        self._watching = chapter.watching
+        self._ticket = None if self._watching is None else self._watching.calls.begin(order[0])
 
     def options(self) -> Iterator[Option]:
         """The options to try, in order; each is noted as tried when it comes."""
-        known = self._chain._options
+        known = self._chapter.options
         for label in self._order:
             self._tried.append(label)
             self._began = time.perf_counter()
@@ -476,6 +665,8 @@ class Call:
         self._causes = {}
 
     def _attempted(self, outcome: Outcome, error: BaseException | None) -> None:
+        if len(self._tried) == 1 and outcome != "lost":
+            self._first = outcome == "worked"
         hook = self._chain._on_attempt
         if hook is None:
             return
@@ -487,15 +678,17 @@ class Call:
 
     def _end(self, ending: Ending, hit: Label | None) -> None:
         self._unended = False
-        chain = self._chain
+        chain, chapter = self._chain, self._chapter
         try:
             if self._play is not None:
                 if ending == "lost":
-                    chain._home.lose(self._play)
+                    chapter.home.lose(self._play)
                 else:
-                    chain._home.tell(self._play, hit)
+                    chapter.home.tell(self._play, hit)
             elif self._recorded and ending != "lost":
-                chain._watch.add(self._order, hit)
+                chapter.watch.add(self._order, hit)
+            if self._watching is not None and self._ticket is not None:
+                self._watching.calls.end(self._ticket, self._first)
         except Exception as error:
             chain._troubles.note("the experiment", error)
         chain._tally.end(self._role, tuple(self._tried), ending)
@@ -503,6 +696,17 @@ class Call:
             chain._notice()
         except Exception as error:
             chain._troubles.note("the experiment", error)
+
+
+def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
+    """Are these the same options, in whatever order?"""
+    return sorted(map(repr, one)) == sorted(map(repr, other))
+
+
+def move_to(arms: tuple[Label, ...], wanted: tuple[Label, ...]) -> Move:
+    """From an experiment with these arms to one with the options that are wanted; those that stay keep their order."""
+    kept = [label for label in arms if label in wanted]
+    return Move((*kept, *(new for new in wanted if new not in arms)), True, "options", options_changed(arms, wanted))
 
 
 def policy_in(text: str) -> Any:

@@ -52,6 +52,8 @@ class Counts:
         if role == "play":
             attempts_of = self.attempts_of
             for option in tried:
+                if option not in attempts_of:  # it was added
+                    attempts_of[option] = self.lost_of[option] = 0
                 attempts_of[option] += 1
             if ending == "lost" and tried:
                 self.lost_of[tried[-1]] += 1

@@ -44,7 +44,7 @@ def succeed(
         warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
         setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
         created = _done(desk.create(setup, standing.record.name, warm)).id
-        successor = _done(desk.give_way(experiment, created))
+        successor = _done(desk.give_way(experiment, created, why))
         if successor != created:  # another one came first
             _done(desk.set_status(created, "archived"))
     return _done(desk.record(successor))
