@@ -95,10 +95,10 @@ def spent(before: tuple[float, ...], after: tuple[float, ...], seed: int, served
     for _ in range(served):
         call(chain, world)
     world.means = dict(zip(world.means, after, strict=True))
-    began, noticed = chain.status(), None
-    while chain.status().reopened == began.reopened or chain.verdict() is None:
+    began, experiments, noticed = chain.status(), len(chain.history), 0
+    while len(chain.history) == experiments or chain.verdict() is None:
         call(chain, world)
-        if noticed is None and len(chain.history) > 1:
+        if not noticed and len(chain.history) > experiments:
             noticed = chain.status().calls - began.calls
     now = chain.status()
     fresh_world = World(after, seed + 1000)
@@ -108,7 +108,7 @@ def spent(before: tuple[float, ...], after: tuple[float, ...], seed: int, served
     return Spent(
         now.calls - began.calls,
         now.plays + now.watched - began.plays - began.watched,
-        noticed or 0,
+        noticed,
         fresh.status().plays,
         chain.order[0] != world.best(),
     )

@@ -42,9 +42,19 @@ def anytime_interval(successes: int, samples: int, confidence: float = 0.95) -> 
     >>> anytime_interval(0, 0)
     (0.0, 1.0)
     """
+    return anytime_limits(successes, samples, 1 - confidence)
+
+
+def anytime_limits(successes: int, samples: int, wrong: float) -> tuple[float, float]:
+    """The same, for a chance to be ``wrong`` that may be too small to be told from a confidence of 1.
+
+    >>> low, high = anytime_limits(50, 100, 1e-30)
+    >>> round(low, 3), round(high, 3)
+    (0.064, 0.936)
+    """
     failures = samples - successes
     average = math.lgamma(successes + 1) + math.lgamma(failures + 1) - math.lgamma(samples + 2)
-    least = average + math.log(1 - confidence)
+    least = average + math.log(wrong)
     odds = math.log(successes / failures) if successes and failures else FARTHEST * ((successes > 0) - (failures > 0))
     limits = []
     for end in (-FARTHEST, FARTHEST):

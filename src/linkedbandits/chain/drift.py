@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linkedbandits.attempts.alarms import Rate
-from linkedbandits.intervals import anytime_interval
+from linkedbandits.intervals import anytime_limits
 from linkedbandits.model import Label
 
 BLOCK = 16
@@ -168,7 +168,7 @@ class Coin:
         return DriftAlarm(self.option, how, math.log10(evidence.evidence), level, before, after)
 
     def _draw_limits(self) -> None:
-        low, high = anytime_interval(self.worked, self.tried, 1 - self._alpha / 2)
+        low, high = anytime_limits(self.worked, self.tried, self._alpha / 2)
         self._low, self._high = max(low, self._low), min(high, self._high)
         self._falls.bet_against(self._low)
         self._rises.bet_against(1 - self._high)
