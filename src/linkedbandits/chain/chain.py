@@ -246,6 +246,7 @@ class Chain:
             )
         self._turning = threading.Lock()  # held by whoever goes on with another chapter
         self._earlier: list[Home] = []  # of which answers may still come
+        self._above_before = 0.0  # attempts above the best order, in experiments that this one goes on from
         while home.successor is not None:
             self._earlier.append(home)
             home = home.successor
@@ -304,9 +305,10 @@ class Chain:
         home = self._home
         return (*home.eras, home.era)
 
-    def add(self, label: Label, function: Function, timeout: float | None = None) -> None:
+    def add(self, label: Label, function: Function, timeout: float | None = None, *, keep: bool = True) -> None:
         """Add an option. An experiment with it goes on from this one, with what was told as its log.
 
+        If the choice of what to add or remove comes from looking at outcomes, say ``keep=False``: it begins anew.
         Calls in flight end as they began. It is for the process that has the function: others with the same file or
         experiment serve their own options from then on, and learn again when they have it too.
         """
@@ -317,11 +319,12 @@ class Chain:
             check_positive(f"the timeout of {label!r}", timeout)
         wanted = check_labels((*before, label))
         self._known = {**self._known, label: Option(label, function, timeout)}
-        self._go_on_with(wanted)
+        self._go_on_with(wanted, keep)
 
-    def remove(self, label: Label) -> None:
+    def remove(self, label: Label, *, keep: bool = True) -> None:
         """Remove an option. An experiment without it goes on from this one, with what was told as its log.
 
+        If the choice of what to add or remove comes from looking at outcomes, say ``keep=False``: it begins anew.
         Calls in flight end as they began, with the option if they have it before them.
         """
         before = self.options
@@ -329,7 +332,7 @@ class Chain:
             raise InvalidLabels(f"{label!r} is no option; the options are {', '.join(map(repr, before))}")
         if len(before) == 2:
             raise InvalidLabels(f"without {label!r} one option is left; a chain needs at least two: add another first")
-        self._go_on_with(tuple(option for option in before if option != label))
+        self._go_on_with(tuple(option for option in before if option != label), keep)
 
     @property
     def order(self) -> tuple[Label, ...]:
@@ -365,7 +368,7 @@ class Chain:
         counts, home = self._tally.counts(), self._home.condition()
         calls, attempts = counts.calls, counts.attempts
         learning = self._home.learning()
-        above = None if learning is None else learning.above
+        above = None if learning is None else learning.above + self._above_before
         if above is not None and calls["watched"] and calls["served"]:
             above += attempts["watched"] - calls["watched"] * attempts["served"] / calls["served"]
         return ChainStatus(
@@ -459,7 +462,7 @@ class Chain:
     def _with_other_options(self, home: Home, labels: tuple[Label, ...], allowed: bool) -> Home:
         """The experiment in a file goes on with other options, if that is what is wanted."""
         if allowed:
-            home.go_on(move_to(home.arms, labels), LONGEST_WAIT)
+            home.go_on(move_to(home.arms, labels, keep=True), LONGEST_WAIT)
         if allowed and home.successor is not None:
             self._earlier.append(home)
             return home.successor
@@ -484,8 +487,9 @@ class Chain:
             new = home.successor
             if new is None:
                 return False
+            passed = [home]
             while new.successor is not None:
-                self._earlier.append(new)
+                passed.append(new)
                 new = new.successor
             missing = missing_from(self._known, new.arms)
             if missing:
@@ -497,8 +501,8 @@ class Chain:
                 )
                 return False
             chapter = self._open(new, tuple(label for label in self._known if label in new.arms))
-            self._earlier.append(home)
             self._chapter = chapter
+            self._leave(passed)
             if self._lookout is not None:
                 self._lookout = self._look_out()  # what was heard was about other times
         finally:
@@ -506,8 +510,8 @@ class Chain:
         self._hook("on_reopen", self._on_reopen, new.eras[-1])
         return True
 
-    def _go_on_with(self, wanted: tuple[Label, ...]) -> None:
-        """Go on with other options, with what was told as a log; wait until that is done."""
+    def _go_on_with(self, wanted: tuple[Label, ...], keep: bool) -> None:
+        """Go on with other options; wait until that is done."""
         deadline = time.monotonic() + LONGEST_WAIT
         while not same_options(self._home.arms, wanted):  # another process may have gone on meanwhile
             if time.monotonic() > deadline:
@@ -515,9 +519,20 @@ class Chain:
                     f"the experiment could not go on with other options within {LONGEST_WAIT:g} s: "
                     f"{self._troubles.last or 'it is in use'}; try again"
                 )
-            self._home.go_on(move_to(self._home.arms, wanted), LONGEST_WAIT)
+            self._home.go_on(move_to(self._home.arms, wanted, keep), LONGEST_WAIT)
             if not self._follow():
                 time.sleep(0.002)
+
+    def _leave(self, homes: list[Home]) -> None:
+        """Close the homes of experiments that others go on from, when calls in flight have had time to end."""
+        for home in homes:
+            learning = home.learning()
+            self._above_before += 0.0 if learning is None else learning.above
+            if not isinstance(home, InMemory):
+                self._earlier.append(home)
+                closing = threading.Timer(self._lease, home.close)
+                closing.daemon = True
+                closing.start()
 
     def _be_in_a_child(self) -> None:
         """After a fork: watch with a part of the level of one's own, where processes share one."""
@@ -703,10 +718,10 @@ def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
     return sorted(map(repr, one)) == sorted(map(repr, other))
 
 
-def move_to(arms: tuple[Label, ...], wanted: tuple[Label, ...]) -> Move:
+def move_to(arms: tuple[Label, ...], wanted: tuple[Label, ...], keep: bool) -> Move:
     """From an experiment with these arms to one with the options that are wanted; those that stay keep their order."""
     kept = [label for label in arms if label in wanted]
-    return Move((*kept, *(new for new in wanted if new not in arms)), True, "options", options_changed(arms, wanted))
+    return Move((*kept, *(new for new in wanted if new not in arms)), keep, "options", options_changed(arms, wanted))
 
 
 def policy_in(text: str) -> Any:

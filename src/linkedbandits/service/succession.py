@@ -79,7 +79,7 @@ def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup) -> WarmSta
     linkage = find_linkage(setup.linkage)
     policy = make_policy(setup.policy["name"], setup.policy["parameters"]).fitted_to(linkage, setup.parallel)
     attempts = may_read(policy, linkage, len(labels))
-    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all")
+    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all", of_plays=True)
 
 
 def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, kept: int) -> Setup:
