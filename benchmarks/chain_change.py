@@ -143,7 +143,7 @@ def simulated_reopens(means: tuple[float, ...], calls: int, seed: int) -> bool:
     watcher = Drift(range(len(means)), level_of(ALPHA, 0, 1.0))
     shares = [1 - WATCHED] + [WATCHED / (len(means) - 1)] * (len(means) - 1)
     for option, (mean, share) in enumerate(zip(means, shares, strict=True)):
-        coin = watcher._coins[option]
+        coin = watcher.coins[option]
         for worked in rng.binomial(BLOCK, mean, int(calls * share) // BLOCK).tolist():
             coin.add(worked, BLOCK - worked)
             if coin.alarm("falls") is not None or coin.alarm("rises") is not None:

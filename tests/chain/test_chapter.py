@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
 import time
@@ -15,7 +16,9 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.chain import in_service
+from linkedbandits.chain.history import Move
 from linkedbandits.chain.in_file import VERSION
+from tests.support.remotes import Remote, home_of
 from tools.waiting import SECONDS, until
 
 MEANS = {"a": 0.55, "b": 0.9, "c": 0.3}
@@ -371,7 +374,85 @@ def test_a_successor_that_was_not_announced_is_made_again(path):
         assert len(chain.history) == 3
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_watches_with_a_part_of_the_level_of_its_own(path):
+    world = World()
+    with world.chain(state=path) as chain:
+        call(chain, 50)
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            said = b"failed"
+            try:
+                with_parents = chain._chapter.watching is not None
+                chain.settle()
+                call(chain)
+                said = b"%d %.4f %d" % (with_parents, chain._home.share, chain._chapter.watching is not None)
+            finally:
+                os.write(writing, said)
+                os._exit(0)
+        os.waitpid(pid, 0)
+        assert os.read(reading, 100) == b"0 %.4f 1" % (1 / 6)
+        os.close(reading)
+        os.close(writing)
+
+
 # ----------------------------------------------------------------------------------------------------- in the service
+
+
+@pytest.fixture
+def remote() -> Remote:
+    return Remote()
+
+
+def test_in_the_service_there_is_one_successor_whoever_asks_for_it(remote):
+    homes = [home_of(remote), home_of(remote)]
+    for home in homes:
+        home._round()
+        home.go_on(Move(("b", "a", "c"), False, "drift", "drift: b"))
+    for home in homes:
+        home._round()
+    assert remote.requests.count("successor") == 2
+    assert homes[0].successor._remote is homes[1].successor._remote is remote.following
+    assert [home.successor.eras[-1].why for home in homes] == ["drift: b"] * 2
+    assert homes[0].take() is None  # what was asked ahead was given back
+    assert remote.experiment.in_flight == 0
+
+
+def test_a_service_that_allows_no_successor_hinders_nothing_else(remote, monkeypatch, caplog):
+    home = home_of(remote)
+    home._round()
+
+    def refuse(*_, **__):
+        raise lb.AccessDenied("not with this token")
+
+    monkeypatch.setattr(remote, "successor", refuse)
+    play = home.take()
+    home.go_on(Move(("b", "a", "c"), False, "drift", "drift: b"))
+    home.tell(play, None)
+    home._round()
+    assert "not with this token" in home._troubles.last
+    assert (home.successor, remote.experiment.plays, home.take() is not None) == (None, 1, True)
+
+
+def test_a_chain_with_the_first_experiment_comes_to_the_last(remote):
+    second = remote.successor(["a", "b"], why="options: removed 'c'")
+    second.successor(["b", "a"], keep=False, why="drift: b")
+    home = home_of(remote)
+    for _ in range(3):
+        home._round()
+    home.successor._round()
+    last = home.successor.successor
+    assert [(era.reason, era.why) for era in last.eras] == [("options", "options: removed 'c'"), ("drift", "drift: b")]
+    last._round()
+    assert (last.arms, last.take() is not None) == (("b", "a"), True)
+
+
+def test_options_of_the_service_change_if_that_is_wanted(remote):
+    home = home_of(remote, labels=("a", "b", "d"), change_options=True)
+    home._round()
+    assert remote.following.experiment.arms == ("a", "b", "d")
+    assert home.successor.eras[-1].why == "options: added 'd'; removed 'c'"
 
 
 @pytest.mark.slow

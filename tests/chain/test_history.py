@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from linkedbandits.chain.history import Era, options_changed
+from linkedbandits.chain.history import LONGEST_WHY, Era, options_changed, short
 from linkedbandits.live import Before
 from linkedbandits.model import Verdict
 
@@ -32,3 +32,13 @@ def test_what_a_successor_says_of_the_experiment_before():
 def test_what_came_and_went_is_named():
     assert options_changed(["a"], ["a", "b", "c"]) == "options: added 'b', 'c'"
     assert options_changed(["a", "b"], ["a"]) == "options: removed 'b'"
+
+
+def test_a_reason_fits_wherever_it_is_kept():
+    from linkedbandits.service.records import check_text
+
+    long = options_changed(["a"], ["a", 300 * "b", "c\n"])
+    assert len(long) == LONGEST_WHY
+    for why in (long, short("a\nb"), short("drift")):
+        check_text("why", why)
+    assert short("drift: so it is") == "drift: so it is"

@@ -13,7 +13,7 @@ import numpy as np
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain.attempting import Option
 from linkedbandits.chain.drift import Drift, DriftAlarm, level_of
-from linkedbandits.chain.history import Move
+from linkedbandits.chain.history import Move, short
 from linkedbandits.chain.home import Home
 from linkedbandits.chain.in_order import InOrder
 from linkedbandits.chain.watching import Watch
@@ -46,7 +46,7 @@ class Watching:
             order = self._home.order
             best = max(order, key=means.__getitem__)
             arms = (best, *(label for label in order if label != best))
-        return Move(arms, False, "drift", f"drift: {alarm.sentence}")
+        return Move(arms, False, "drift", short(f"drift: {alarm.sentence}"))
 
 
 class Chapter:

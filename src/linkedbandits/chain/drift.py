@@ -176,27 +176,27 @@ class Coin:
 
 
 class Drift:
-    """The options of an experiment, each with its share of ``alpha``: first attempts in, alarms out."""
+    """The ``coins`` of an experiment by option, each with its share of ``alpha``: first attempts in, alarms out."""
 
     def __init__(self, options: Iterable[Label], alpha: float) -> None:
         labels = tuple(options)
-        self._coins = {label: Coin(label, alpha / len(labels)) for label in labels}
+        self.coins = {label: Coin(label, alpha / len(labels)) for label in labels}
         self._block = {label: [0, 0] for label in labels}
 
     def know(self, counts: Mapping[Label, tuple[int, int]]) -> None:
         """Successes and first attempts from before, by option."""
         for label, (worked, tried) in counts.items():
-            self._coins[label].know(worked, tried)
+            self.coins[label].know(worked, tried)
 
     def add(self, option: Label, worked: bool) -> bool:
         """A first attempt, in the order in which calls began; is a block full with it?"""
         block = self._block[option]
         block[worked] += 1
-        if sum(block) < BLOCK:
+        if block[0] + block[1] < BLOCK:
             return False
         failed, succeeded = block
         self._block[option] = [0, 0]
-        self._coins[option].add(succeeded, failed)
+        self.coins[option].add(succeeded, failed)
         return True
 
     def alarm(self, named: tuple[Label, ...]) -> DriftAlarm | None:
@@ -204,7 +204,7 @@ class Drift:
 
         Against it speaks that one of them works less often, or any other but the first more often.
         """
-        for label, coin in self._coins.items():
+        for label, coin in self.coins.items():
             if not named or label in named:
                 found = coin.alarm("falls")
                 if found is not None:
@@ -217,7 +217,7 @@ class Drift:
 
     def means(self, changed: DriftAlarm | None = None) -> dict[Label, float]:
         """What the means seem to be, of a changed option since then."""
-        found = {label: (coin.worked + 1) / (coin.tried + 2) for label, coin in self._coins.items()}
+        found = {label: (coin.worked + 1) / (coin.tried + 2) for label, coin in self.coins.items()}
         if changed is not None:
             found[changed.option] = (changed.after.successes + 1) / (changed.after.attempts + 2)
         return found

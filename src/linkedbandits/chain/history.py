@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple
 from linkedbandits.live import Before
 from linkedbandits.model import Label, Verdict
 
+LONGEST_WHY = 200
+"""Characters that the service takes for a reason."""
+
 Reason = Literal["drift", "options"]
 """Why an experiment ended: an option has changed, or options were added or removed."""
 
@@ -62,6 +65,16 @@ class Era:
         return cls(before.arms, verdict, reason="drift" if same else "options", why=before.why)
 
 
+def short(why: str) -> str:
+    """A reason that every home can keep, however long the labels in it are.
+
+    >>> len(short("options: " + 50 * "added "))
+    200
+    """
+    text = "".join(letter if letter.isprintable() else "?" for letter in why)
+    return text if len(text) <= LONGEST_WHY else f"{text[: LONGEST_WHY - 3]}..."
+
+
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     """For ``json.dumps``."""
     return {
@@ -85,4 +98,4 @@ def options_changed(before: Sequence[Label], after: Sequence[Label]) -> str:
     added = ", ".join(repr(label) for label in after if label not in before)
     removed = ", ".join(repr(label) for label in before if label not in after)
     said = [f"{word} {labels}" for word, labels in (("added", added), ("removed", removed)) if labels]
-    return f"options: {'; '.join(said)}"
+    return short(f"options: {'; '.join(said)}")
