@@ -386,7 +386,7 @@ def test_a_forked_process_watches_with_a_part_of_the_level_of_its_own(path):
             try:
                 with_parents = chain._chapter.watching is not None
                 chain.settle()
-                call(chain)
+                until(lambda: call(chain) or chain._chapter.watching is not None, "the child to watch")
                 said = b"%d %.4f %d" % (with_parents, chain._home.share, chain._chapter.watching is not None)
             finally:
                 os.write(writing, said)

@@ -30,7 +30,7 @@ from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.in_service import InService, Remote
-from linkedbandits.chain.lookout import Lookout
+from linkedbandits.chain.lookout import Lookout, in_a_thread
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.tally import Ending, Tally
@@ -430,7 +430,7 @@ class Chain:
             self._hook("on_verdict", self._on_verdict, verdict)
         watching = chapter.watching
         if watching is None:
-            self._watch_over(chapter)
+            self._watch_over(chapter, at_once=False)
         elif watching.alarm is not None and home.successor is None:
             self._reopen_for(chapter, watching.alarm, watching)
         if home.successor is not None:
@@ -448,14 +448,14 @@ class Chain:
             self._hear(alarm)
         chapter.home.go_on(watching.move(alarm))
 
-    def _open(self, home: Home, labels: tuple[Label, ...]) -> Chapter:
+    def _open(self, home: Home, labels: tuple[Label, ...], at_once: bool = True) -> Chapter:
         """A chapter with the experiment that lives there."""
         chapter = Chapter(
             home,
             {label: self._known[label] for label in labels},
             Watch.seeded(labels, self._share, self._seed + len(home.eras)),
         )
-        self._watch_over(chapter)
+        self._watch_over(chapter, at_once)
         self._awaited = next((label for label, option in chapter.options.items() if option.awaited), None)
         return chapter
 
@@ -473,10 +473,26 @@ class Chain:
             "give the chain the same ones, say change_options=True to go on with these, or give another file"
         )
 
-    def _watch_over(self, chapter: Chapter) -> None:
-        """Watch for changes, as soon as it is known with which part of the level."""
-        if self._reopen is not None and chapter.home.share:
-            chapter.watching = Watching(chapter.home, self._reopen, self._lease, self._clock)
+    def _watch_over(self, chapter: Chapter, at_once: bool) -> None:
+        """Watch for changes, once it is known with which part of the level. To read what is on record takes time."""
+        level = self._reopen
+        if level is None or not chapter.home.share or not chapter.unwatched:
+            return
+        try:
+            chapter.unwatched.pop()
+        except IndexError:  # another call was quicker
+            return
+
+        def begin() -> None:
+            try:
+                chapter.watching = Watching(chapter.home, level, self._lease, self._clock)
+            except Exception as error:
+                self._troubles.note("watching for changes", error)
+
+        if at_once:
+            begin()
+        else:
+            in_a_thread(begin)
 
     def _follow(self) -> bool:
         """Go on with the experiment that goes on from the present one; did this call do so?"""
@@ -500,7 +516,8 @@ class Chain:
                     "with the same options as the others",
                 )
                 return False
-            chapter = self._open(new, tuple(label for label in self._known if label in new.arms))
+            labels = tuple(label for label in self._known if label in new.arms)
+            chapter = self._open(new, labels, at_once=isinstance(new, InMemory))
             self._chapter = chapter
             self._leave(passed)
             if self._lookout is not None:
@@ -538,7 +555,7 @@ class Chain:
         """After a fork: watch with a part of the level of one's own, where processes share one."""
         self._turning = threading.Lock()
         if isinstance(self._home, InFile):
-            self._chapter.watching = None
+            self._chapter.watching, self._chapter.unwatched = None, [True]
 
     def _look_out(self) -> Lookout:
         return Lookout(self.alarms, self._hear, self._troubles)

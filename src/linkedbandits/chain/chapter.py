@@ -52,7 +52,8 @@ class Watching:
 class Chapter:
     """One experiment of a chain.
 
-    ``unannounced`` is emptied by the one call that announces its verdict, ``unheard`` by the one that says of a change.
+    ``unannounced`` is emptied by the one call that announces its verdict, ``unheard`` by the one that says of a change,
+    ``unwatched`` by the one that begins to watch for changes.
     """
 
     def __init__(self, home: Home, options: Mapping[Label, Option], watch: Watch) -> None:
@@ -62,6 +63,7 @@ class Chapter:
         self.watching: Watching | None = None
         self.unannounced = [True]
         self.unheard = [True]
+        self.unwatched = [True]
 
 
 def named_by(verdict: Verdict | None) -> tuple[Label, ...]:
