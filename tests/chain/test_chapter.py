@@ -370,8 +370,12 @@ def test_a_successor_that_was_not_announced_is_made_again(path):
     with world.chain(state=path) as chain:
         chain.remove("c")
         assert chain.options == ("a", "b")
+    with world.chain(state=path) as chain:  # with the options that it began with
+        assert (chain.options, len(chain.history)) == (("a", "b"), 2)
+        call(chain, 20)
+        assert chain.status().errors == 0
     with world.chain(state=path, change_options=True) as chain:
-        assert len(chain.history) == 3
+        assert (chain.options, len(chain.history)) == (("a", "b", "c"), 3)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -446,6 +450,19 @@ def test_a_chain_with_the_first_experiment_comes_to_the_last(remote):
     assert [(era.reason, era.why) for era in last.eras] == [("options", "options: removed 'c'"), ("drift", "drift: b")]
     last._round()
     assert (last.arms, last.take() is not None) == (("b", "a"), True)
+
+
+def test_options_that_no_experiment_had_are_those_of_the_last_one_or_refused(remote, caplog):
+    remote.successor(["a", "b"], why="options: removed 'c'")
+    refused, changed = (home_of(remote, labels=("a", "b", "d"), change_options=change) for change in (False, True))
+    for home in (refused, changed):
+        home._round()
+        home.successor._round()
+    assert "'a', 'b', and not 'a', 'b', 'd'" in refused._troubles.last
+    assert refused.successor.take() is None
+    last = remote.following.following
+    assert (last.experiment.arms, last.before.why) == (("a", "b", "d"), "options: added 'd'")
+    assert [era.why for era in changed.successor.successor.eras] == ["options: removed 'c'", "options: added 'd'"]
 
 
 def test_options_of_the_service_change_if_that_is_wanted(remote):

@@ -251,7 +251,11 @@ class Chain:
             self._earlier.append(home)
             home = home.successor
         if not same_options(home.arms, labels):
-            home = self._with_other_options(home, labels, change_options)
+            had = any(same_options(era.arms, labels) for era in home.eras)
+            if had and not change_options and not missing_from(self._known, home.arms):
+                labels = tuple(label for label in labels if label in home.arms)  # some were removed since
+            else:
+                home = self._with_other_options(home, labels, change_options)
         self._chapter = self._open(home, labels)
         forks.call_in_child(self._be_in_a_child)
         self._lookout = None if on_alarm is None else self._look_out()
@@ -401,8 +405,8 @@ class Chain:
     def close(self) -> None:
         """Let go of files, threads and connections; what was learned is kept. Calls are served all the same."""
         self._home.close()
-        for home in self._earlier:
-            home.close()
+        for home in tuple(self._earlier):
+            self._forget(home)
         self._notice()
 
     def __enter__(self) -> Self:
@@ -547,9 +551,14 @@ class Chain:
             self._above_before += 0.0 if learning is None else learning.above
             if not isinstance(home, InMemory):
                 self._earlier.append(home)
-                closing = threading.Timer(self._lease, home.close)
+                closing = threading.Timer(self._lease, self._forget, [home])
                 closing.daemon = True
                 closing.start()
+
+    def _forget(self, home: Home) -> None:
+        home.close()
+        if home in self._earlier:
+            self._earlier.remove(home)
 
     def _be_in_a_child(self) -> None:
         """After a fork: watch with a part of the level of one's own, where processes share one."""

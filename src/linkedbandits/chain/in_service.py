@@ -322,7 +322,7 @@ class InService:
     def _meet(self) -> bool:
         order = self._remote.order
         if sorted(map(repr, order)) != sorted(map(repr, self._labels)):
-            if self._follow_if_there_is_one():
+            if self._follow_if_there_is_one(wanted=self._labels):
                 return False
             if self._change_options:
                 move = Move(self._labels, True, "options", options_changed(order, self._labels))
@@ -388,18 +388,22 @@ class InService:
             arms, one = before.arms, previous
         return tuple(eras)
 
-    def _follow_if_there_is_one(self) -> bool:
+    def _follow_if_there_is_one(self, wanted: tuple[Label, ...] | None = None) -> bool:
         following = self._remote.following
         if following is None:
             return False
-        self._follow(following, None)
+        self._follow(following, None, wanted)
         return True
 
-    def _follow(self, remote: Remote, move: Move | None) -> None:
-        """Go on with another experiment, which this process or another one has asked for."""
+    def _follow(self, remote: Remote, move: Move | None, wanted: tuple[Label, ...] | None = None) -> None:
+        """Go on with another experiment, which this process or another one has asked for.
+
+        It has the options that it has, unless others are ``wanted``, as this process never had those of this one.
+        """
         order, before = remote.order, remote.before
         said = Era.before(before, order) if before is not None else Era(self._labels)
-        new = InService(remote, order, self._lease, self._clock, self._troubles, self._most_waiting)
+        labels, change = (order, False) if wanted is None else (wanted, self._change_options)
+        new = type(self)(remote, labels, self._lease, self._clock, self._troubles, self._most_waiting, change)
         known = self.eras or self._eras_before()
         reason, why = said.reason or "options", said.why
         if move is not None and move.why == why:
