@@ -43,6 +43,7 @@ SECTIONS = {
     "chain": "chain:main",
     "chain-kills": "chain:kills",
     "chain-servers": "chain_servers:main",
+    "chain-change": "chain_change:main",
     "service-store": "service_store:main",
     "nothing-lost": "nothing_lost:main",
     "service-http": "service_http:main",

@@ -59,9 +59,9 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.chain": (
-        "attempting backlog deadlines forks home losses results troubles",
-        "ahead expenses lookout rounds watching",
-        "tally",
+        "attempting backlog deadlines drift forks history losses results troubles",
+        "expenses home in_order lookout watching",
+        "ahead chapter rounds tally",
         "in_file in_memory in_service tracing",
         "chain",
         "__init__",

@@ -54,8 +54,33 @@ def anytime_interval(successes: int, samples: int, confidence: float = 0.95) -> 
     >>> anytime_interval(0, 0)
     (0.0, 1.0)
     """
-    low, high = anytime_intervals(np.array([successes]), np.array([samples]), confidence)
-    return float(low[0]), float(high[0])
+    return anytime_limits(successes, samples, 1 - confidence)
+
+
+def anytime_limits(successes: int, samples: int, wrong: float) -> tuple[float, float]:
+    """The same, for a chance to be ``wrong`` that may be too small to be told from a confidence of 1.
+
+    >>> low, high = anytime_limits(50, 100, 1e-30)
+    >>> round(low, 3), round(high, 3)
+    (0.064, 0.936)
+    """
+    failures = samples - successes
+    average = math.lgamma(successes + 1) + math.lgamma(failures + 1) - math.lgamma(samples + 2)
+    least = average + math.log(wrong)
+    odds = math.log(successes / failures) if successes and failures else FARTHEST * ((successes > 0) - (failures > 0))
+    limits = []
+    for end in (-FARTHEST, FARTHEST):
+        outside, inside = end, odds
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            small = math.log1p(math.exp(-abs(middle)))
+            likelihood = -successes * (small + max(-middle, 0.0)) - failures * (small + max(middle, 0.0))
+            if likelihood < least:
+                outside = middle
+            else:
+                inside = middle
+        limits.append(1 / (1 + math.exp(-outside)))
+    return limits[0] if successes else 0.0, limits[1] if failures else 1.0
 
 
 def anytime_intervals(

@@ -103,3 +103,15 @@ def test_costs_need_a_policy_for_the_new_arms():
     assert (
         exp.successor(["north", "east", "west"], policy=lb.LinkedElimination(0.05, costs=(1, 2, 3))).arms[-1] == "west"
     )
+
+
+def test_arms_that_are_removed_one_after_the_other_leave_pairs_of_the_others():
+    """The log of the second successor has pairs of which the other option is no arm any more."""
+    exp = lb.Experiment(["a", "b", "c", "d"], lb.LinkedDuels(1e-9), linkage="free", whole_chains=True)
+    for _ in range(400):
+        play = exp.ask()
+        exp.tell(play.id, play.arms[0] if play.id % 3 else None)
+    less = exp.successor(["a", "b", "c"]).successor(["a", "b"])
+    at_once = exp.successor(["a", "b"])
+    assert less.from_log.samples == at_once.from_log.samples > 0
+    assert [each.successes for each in less.estimates()] == [each.successes for each in at_once.estimates()]

@@ -84,7 +84,7 @@ def test_it_is_known_after_a_restart_and_in_the_journal(store, clock, snapshot_e
         assert desk.record(new.id).result().setup.log.samples == 2
         assert succeed(store, desk, old, None, keep=True, why="again").id == new.id
     last = json.loads("".join(journal_lines(store, old)).splitlines()[-1])
-    assert last["status"] == f"paused; goes on as {new.id}"
+    assert last["status"] == f"paused; goes on as {new.id} (a new provider)"
 
 
 def test_what_is_wrong_with_it_is_said(service):

@@ -2,7 +2,8 @@
 
 from linkedbandits.chain.chain import Chain, ChainStatus
 from linkedbandits.chain.expenses import OptionEstimate
+from linkedbandits.chain.history import Era
 from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
 
-__all__ = ["Attempt", "Chain", "ChainStatus", "LossAlarm", "OptionEstimate", "Result"]
+__all__ = ["Attempt", "Chain", "ChainStatus", "Era", "LossAlarm", "OptionEstimate", "Result"]

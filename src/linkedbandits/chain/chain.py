@@ -12,22 +12,27 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.concerning import speaks_against
+from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
+from linkedbandits.chain.chapter import Chapter, Watching, missing_from
 from linkedbandits.chain.deadlines import timeouts_of
+from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.expenses import Costs, Ledger, OptionEstimate, Spent, check_chain_costs, measured
-from linkedbandits.chain.home import Home
+from linkedbandits.chain.history import Era, Move, options_changed
+from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.in_service import InService, Remote
-from linkedbandits.chain.lookout import Lookout
+from linkedbandits.chain.lookout import Lookout, in_a_thread
 from linkedbandits.chain.losses import LossAlarm, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.tally import Counts, Ending, Tally
@@ -41,6 +46,7 @@ from linkedbandits.errors import (
     DamagedSave,
     InvalidLabels,
     InvalidParameter,
+    StoreUnavailable,
     ValueRejected,
 )
 from linkedbandits.linkage import Linkage, find_linkage
@@ -53,7 +59,7 @@ from linkedbandits.policy import AnyPolicy
 
 Function = Callable[..., Any]
 Failures = type[Exception] | tuple[type[Exception], ...]
-ChainAlarm = Alarm | LossAlarm
+ChainAlarm = Alarm | LossAlarm | DriftAlarm
 
 DEFAULT_DELTA = 0.05
 ALPHA = 0.01
@@ -72,6 +78,9 @@ class ChainStatus:
     ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
     above what the best order would have taken, reckoned from estimates. ``cost_above_best`` is the same in costs, where
     they are known or measured, and ``spent`` what all attempts of this process have cost.
+
+    ``reopened`` is how often the verdict was reopened, or the experiment begun anew, because of a change; ``since`` is
+    when the present experiment began, in seconds since 1970.
 
     ``waiting`` are answers that the experiment has not got yet, ``dropped`` those that it will never get, ``expired``
     plays that were out for longer than the lease. ``errors`` counts what went wrong beside the calls, ``last_error`` is
@@ -97,6 +106,8 @@ class ChainStatus:
     last_error: str | None
     order: tuple[Label, ...]
     verdict: Verdict | None
+    reopened: int
+    since: float | None
 
 
 class Setup(NamedTuple):
@@ -132,15 +143,10 @@ class Setup(NamedTuple):
                 f"the experiment in the file was begun with the policy {saved}, and not {given}; give the chain the "
                 "same one, or another file"
             ) from error
-        if sorted(map(repr, experiment.arms)) != sorted(map(repr, self.labels)):
-            raise InvalidParameter(
-                f"the options in the file are {', '.join(map(repr, experiment.arms))}, and not "
-                f"{', '.join(map(repr, self.labels))}; give the chain the same ones, or another file"
-            )
         if self.policy.goal.costs and experiment.arms != self.labels:
             raise InvalidParameter(
-                f"the options in the file are in the order {', '.join(map(repr, experiment.arms))}, by which costs go; "
-                "give the chain its options in that order, with their costs"
+                f"the options in the file are {', '.join(map(repr, experiment.arms))}, by which costs go; give the "
+                "chain the same ones in that order, with their costs, or another file"
             )
         return experiment
 
@@ -170,6 +176,11 @@ class Chain:
     the verdict is about success alone, and the order is an estimate by what this process has measured.
 
     ``watch`` is the share of calls that begin with another option after the verdict, to see whether it still holds.
+    If it does not, because an option has changed, a new experiment begins, and comes to a new verdict. ``reopen`` is
+    the chance that this happens ever though nothing has changed; None is for never. ``on_reopen`` is called with the
+    :class:`Era` that has ended. :meth:`add` and :meth:`remove` change options, and so does a chain that is opened with
+    others than its file or its experiment has, if it says ``change_options=True``.
+
     ``on_attempt`` is called with every :class:`Attempt`, ``on_result`` with what each call came to, a :class:`Result`
     or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
     logged, and changes nothing. ``tracing`` follows calls while they run, such as
@@ -207,60 +218,66 @@ class Chain:
         deadline: float | None = None,
         costs: Costs | None = None,
         watch: float | None = 0.05,
+        reopen: float | None = 0.01,
+        change_options: bool = False,
         on_attempt: Callable[[Attempt], object] | None = None,
         on_result: Callable[[Result | ChainFailed], object] | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         on_alarm: Callable[[ChainAlarm], object] | None = None,
+        on_reopen: Callable[[Era], object] | None = None,
         tracing: Tracing | None = None,
         state: str | os.PathLike[str] | Remote | None = None,
         lease: float = 60.0,
         seed: int = 0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._options = check_options(options, timeouts, deadline)
-        labels = tuple(self._options)
-        self._awaited = next((label for label, option in self._options.items() if option.awaited), None)
+        self._known = check_options(options, timeouts, deadline)  # by label, those that were removed among them
+        self._deadline = deadline
+        labels = tuple(self._known)
         self._failures: tuple[type[Exception], ...] = (*check_failures(failures), AttemptTimedOut, ValueRejected)
         self._worked = worked
         if worked is not None:
             check_plain_function("worked", worked)
-        hooks = {"on_attempt": on_attempt, "on_result": on_result, "on_verdict": on_verdict, "on_alarm": on_alarm}
-        for name, hook in hooks.items():
-            if hook is not None:
-                check_plain_function(name, hook)
-        self._on_attempt, self._on_result, self._on_verdict, self._on_alarm = hooks.values()
+        self._on_attempt, self._on_result = on_attempt, on_result
+        self._on_verdict, self._on_alarm, self._on_reopen = on_verdict, on_alarm, on_reopen
+        for name in ("on_attempt", "on_result", "on_verdict", "on_alarm", "on_reopen"):
+            if getattr(self, f"_{name}") is not None:
+                check_plain_function(name, getattr(self, f"_{name}"))
         self._tracing = check_tracing(tracing)
         check_positive("lease", lease)
         check_whole("seed", seed, least=0)
-        share = 0.0 if watch is None else watch
-        check_share("watch", share)
-        if share > 0.5:
-            raise InvalidParameter(f"watch={watch!r} is more than half of all calls; try watch=0.05")
-        self._watch = Watch.seeded(labels, share, seed)
+        if reopen is not None:
+            check_probability("reopen", reopen)
+        self._reopen, self._share, self._seed = reopen, check_watch(watch), seed
+        self._lease, self._clock = lease, clock or time.monotonic
         self._troubles = Troubles()
         self._costs = check_chain_costs(costs, labels)
         if callable(self._costs):
             check_plain_function("costs", self._costs)
         chosen = check_policy(delta, policy, self._costs)
-        if policy is not None and policy.goal.costs and self._costs is None:
-            check_costs_of_arms(policy.goal.costs, len(labels))
-            self._costs = dict(zip(labels, policy.goal.costs, strict=True))
-        longest = {label: option.timeout for label, option in self._options.items()}
-        self._tally = Tally(labels, Ledger.opened(labels, self._costs, longest))
+        self._costs = self._costs or costs_of(policy, labels)
+        self._tally = Tally(labels, Ledger.opened(labels, self._costs, self._timeouts(labels)))
         by_cost = policy is None and isinstance(self._costs, Mapping)
         setup = Setup(check_labels(labels), chosen, linkage or ("single" if by_cost else "free"), seed, parallel)
-        self._home: Home
+        home: Home
         if state is None:
-            self._home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
+            home = InMemory(setup.begin(), lease, clock or time.monotonic, self._troubles)
         elif isinstance(state, str | os.PathLike):
-            self._home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
+            home = InFile(state, setup.begin, setup.reopen, lease, self._troubles, clock or time.time)
         else:
             known = costs if isinstance(costs, Mapping) else None
             given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel, "costs": known}
-            self._home = InService(check_remote(state, given), labels, lease, clock or time.monotonic, self._troubles)
-        self._unannounced = [True]  # taken by the one call that announces the verdict
-        heard = on_alarm is not None or tracing is not None
-        self._lookout = Lookout(self.alarms, self._hear, self._troubles) if heard else None
+            remote = check_remote(state, given)
+            home = InService(
+                remote, labels, lease, clock or time.monotonic, self._troubles, change_options=change_options
+            )
+        self._turning = threading.Lock()  # held by whoever goes on with another chapter
+        self._earlier: list[Home] = []  # of which answers may still come
+        # Attempts above the best order, and costs above its cost, in experiments that this one goes on from.
+        self._above_before = self._cost_above_before = 0.0
+        self._chapter = self._first_chapter(home, labels, change_options)
+        forks.call_in_child(self._be_in_a_child)
+        self._lookout = None if on_alarm is None and tracing is None else self._look_out()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Result:
         """Try the options until one works."""
@@ -303,12 +320,52 @@ class Chain:
     @property
     def options(self) -> tuple[Label, ...]:
         """The labels, in the order they were given in."""
-        return tuple(self._options)
+        return tuple(self._chapter.options)
+
+    @property
+    def history(self) -> tuple[Era, ...]:
+        """The experiments of the chain, the first one first: what each came to, when, and why it ended."""
+        home = self._home
+        return (*home.eras, home.era)
+
+    def add(self, label: Label, function: Function, timeout: float | None = None, *, keep: bool = True) -> None:
+        """Add an option. An experiment with it goes on from this one, with what was told as its log.
+
+        If the choice of what to add or remove comes from looking at outcomes, say ``keep=False``: it begins anew.
+        Calls in flight end as they began. It is for the process that has the function: others with the same file or
+        experiment serve their own options from then on, and learn again when they have it too.
+        """
+        before = self.options
+        if label in before:
+            raise InvalidLabels(f"{label!r} is an option already; remove it first, or give another label")
+        if timeout is not None:
+            check_positive(f"the timeout of {label!r}", timeout)
+        wanted = check_labels((*before, label))
+        self._check_may_change(f"{label!r} cannot be added")
+        self._known = {**self._known, label: Option(label, function, timeout)}
+        self._go_on_with(wanted, keep)
+
+    def remove(self, label: Label, *, keep: bool = True) -> None:
+        """Remove an option. An experiment without it goes on from this one, with what was told as its log.
+
+        If the choice of what to add or remove comes from looking at outcomes, say ``keep=False``: it begins anew.
+        Calls in flight end as they began, with the option if they have it before them.
+        """
+        before = self.options
+        if label not in before:
+            raise InvalidLabels(f"{label!r} is no option; the options are {', '.join(map(repr, before))}")
+        if len(before) == 2:
+            raise InvalidLabels(f"without {label!r} one option is left; a chain needs at least two: add another first")
+        self._check_may_change(f"{label!r} cannot be removed")
+        self._go_on_with(tuple(option for option in before if option != label), keep)
 
     @property
     def order(self) -> tuple[Label, ...]:
         """The best order known; after a verdict the option that it names comes first, unless costs are measured."""
-        return self._tally.order or self._home.order
+        chapter = self._chapter
+        by_cost = self._tally.order
+        # One of other options is from before some were added or removed.
+        return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else chapter.home.order
 
     @property
     def experiment(self) -> Experiment | None:
@@ -327,7 +384,7 @@ class Chain:
         """
         check_probability("confidence", confidence)
         accounts = self._tally.counts().ledger.accounts
-        return tuple(account.estimate(label, confidence) for label, account in accounts.items())
+        return tuple(accounts[label].estimate(label, confidence) for label in self.options)
 
     def alarms(self, alpha: float = ALPHA) -> tuple[ChainAlarm, ...]:
         """What speaks against the verdict: in the plays and the watched calls on record, and in the attempts lost.
@@ -338,17 +395,18 @@ class Chain:
         check_probability("alpha", alpha)
         counts = self._tally.counts()
         lost = loss_alarms(counts.attempts_of, counts.lost_of, alpha / 2)
-        log = self._watch.attempts()
-        played = self._home.attempts()
-        seen = (*self._home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
-        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, self._home.reads)))
+        chapter = self._chapter
+        home, log = chapter.home, chapter.watch.attempts()
+        played = home.attempts()
+        seen = (*home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
+        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, home.reads)))
 
     def status(self) -> ChainStatus:
         """How it stands."""
         counts, home = self._tally.counts(), self._home.condition()
         calls, attempts = counts.calls, counts.attempts
         learning = self._home.learning()
-        above = None if learning is None else learning.above
+        above = None if learning is None else learning.above + self._above_before
         if above is not None and calls["watched"] and calls["served"]:
             above += attempts["watched"] - calls["watched"] * attempts["served"] / calls["served"]
         return ChainStatus(
@@ -371,6 +429,8 @@ class Chain:
             last_error=self._troubles.last,
             order=self.order,
             verdict=self.verdict(),
+            reopened=sum(era.reason == "drift" for era in self._home.eras),
+            since=self._home.era.began,
         )
 
     def _cost_above_best(self, counts: Counts, learning: Learning | None) -> float | None:
@@ -378,6 +438,8 @@ class Chain:
         calls, spent = counts.calls, counts.spent
         if isinstance(self._costs, Mapping) or self._costs is None:  # the experiment knows costs, if there are any
             above = None if learning is None else learning.cost_above
+            if above is not None:
+                above += self._cost_above_before
             if above is not None and calls["watched"] and calls["served"]:
                 above += spent["watched"] - calls["watched"] * spent["served"] / calls["served"]
             return above
@@ -394,6 +456,8 @@ class Chain:
     def close(self) -> None:
         """Let go of files, threads and connections; what was learned is kept. Calls are served all the same."""
         self._home.close()
+        for home in tuple(self._earlier):
+            self._forget(home)
         self._notice()
 
     def __enter__(self) -> Self:
@@ -404,19 +468,192 @@ class Chain:
     ) -> None:
         self.close()
 
+    @property
+    def _home(self) -> Home:
+        return self._chapter.home
+
     def _notice(self) -> None:
-        """Announce the verdict, if it is new; look for alarms, if it is time."""
-        verdict = self._home.verdict
-        if verdict is not None and self._unannounced:
+        """Announce the verdict, if it is new; go on where it does not hold; look for alarms, if it is time."""
+        chapter = self._chapter
+        home = chapter.home
+        verdict = home.verdict
+        if verdict is not None and chapter.unannounced:
             try:
-                self._unannounced.pop()
+                chapter.unannounced.pop()
             except IndexError:  # another call was quicker
                 return
             self._hook("on_verdict", self._on_verdict, verdict)
             if self._tracing is not None:
                 self._hook("tracing", self._tracing.verdict, verdict)
+        watching = chapter.watching
+        if watching is None:
+            self._watch_over(chapter, at_once=False)
+        elif watching.alarm is not None and home.successor is None:
+            self._reopen_for(chapter, watching.alarm, watching)
+        if home.successor is not None:
+            self._follow()
         if self._lookout is not None:
             self._lookout.look_after(self._tally.ended)
+
+    def _reopen_for(self, chapter: Chapter, alarm: DriftAlarm, watching: Watching) -> None:
+        """Say that an option has changed, once, and have a new experiment begin."""
+        if chapter.unheard:
+            try:
+                chapter.unheard.pop()
+            except IndexError:  # another call was quicker
+                return
+            self._hear(alarm)
+        chapter.home.go_on(watching.move(alarm))
+
+    def _open(self, home: Home, labels: tuple[Label, ...], at_once: bool = True) -> Chapter:
+        """A chapter with the experiment that lives there."""
+        chapter = Chapter(
+            home,
+            {label: self._known[label] for label in labels},
+            Watch.seeded(labels, self._share, self._seed + len(home.eras)),
+        )
+        self._watch_over(chapter, at_once)
+        self._awaited = next((label for label, option in chapter.options.items() if option.awaited), None)
+        return chapter
+
+    def _first_chapter(self, home: Home, labels: tuple[Label, ...], change_options: bool) -> Chapter:
+        """With the last of the experiments that go on from the one that the chain was opened with."""
+        while home.successor is not None:
+            self._earlier.append(home)
+            home = home.successor
+        if not same_options(home.arms, labels):
+            had = any(same_options(era.arms, labels) for era in home.eras)
+            if had and not change_options and not missing_from(self._known, home.arms):
+                labels = tuple(label for label in labels if label in home.arms)  # some were removed since
+            else:
+                home = self._with_other_options(home, labels, change_options)
+        return self._open(home, labels)
+
+    def _with_other_options(self, home: Home, labels: tuple[Label, ...], allowed: bool) -> Home:
+        """The experiment in a file goes on with other options, if that is what is wanted."""
+        if allowed:
+            self._check_may_change("other options than those on record cannot be taken")
+            home.go_on(move_to(home.arms, labels, keep=True), LONGEST_WAIT)
+        if allowed and home.successor is not None:
+            self._earlier.append(home)
+            return home.successor
+        for opened in (*self._earlier, home):
+            opened.close()
+        raise InvalidParameter(
+            f"the options in the file are {', '.join(map(repr, home.arms))}, and not {', '.join(map(repr, labels))}; "
+            "give the chain the same ones, say change_options=True to go on with these, or give another file"
+        )
+
+    def _watch_over(self, chapter: Chapter, at_once: bool) -> None:
+        """Watch for changes, once it is known with which part of the level. To read what is on record takes time."""
+        level = self._reopen
+        if level is None or not chapter.home.share or not chapter.unwatched:
+            return
+        try:
+            chapter.unwatched.pop()
+        except IndexError:  # another call was quicker
+            return
+
+        def begin() -> None:
+            try:
+                chapter.watching = Watching(chapter.home, level, self._lease, self._clock)
+            except Exception as error:
+                self._troubles.note("watching for changes", error)
+
+        if at_once:
+            begin()
+        else:
+            in_a_thread(begin)
+
+    def _follow(self) -> bool:
+        """Go on with the experiment that goes on from the present one; did this call do so?"""
+        if not self._turning.acquire(blocking=False):
+            return False
+        try:
+            home = self._chapter.home
+            new = home.successor
+            if new is None:
+                return False
+            passed = [home]
+            while new.successor is not None:
+                passed.append(new)
+                new = new.successor
+            missing = missing_from(self._known, new.arms)
+            if missing:
+                self._troubles.once(
+                    f"no function for {missing}",
+                    f"others went on with {', '.join(map(repr, missing))}, but this chain has no function for it: "
+                    "its calls are served in the last order known, and nothing is learned from them. Make the chain "
+                    "with the same options as the others",
+                )
+                return False
+            labels = tuple(label for label in self._known if label in new.arms)
+            chapter = self._open(new, labels, at_once=isinstance(new, InMemory))
+            self._chapter = chapter
+            anew = any(era.reason == "drift" for era in new.eras[-len(passed) :])
+            self._tally.go_on_with(labels, self._timeouts(labels), anew)
+            self._leave(passed)
+            if self._lookout is not None:
+                self._lookout = self._look_out()  # what was heard was about other times
+        finally:
+            self._turning.release()
+        self._hook("on_reopen", self._on_reopen, new.eras[-1])
+        return True
+
+    def _check_may_change(self, refused: str) -> None:
+        """Refuse other options where what was told would be about something else with them."""
+        if self._deadline is not None:
+            raise InvalidParameter(
+                f"{refused}: the deadline is shared out among the options, so the others would have another time and "
+                "work another share of times; make a new chain, with a new file if it has one"
+            )
+        if isinstance(self._costs, Mapping):
+            raise InvalidParameter(
+                f"{refused}: costs are of the options that the chain was made with; make a new chain with the costs of "
+                "all, and a new file if it has one"
+            )
+
+    def _timeouts(self, labels: Iterable[Label]) -> dict[Label, float | None]:
+        return {label: self._known[label].timeout for label in labels}
+
+    def _go_on_with(self, wanted: tuple[Label, ...], keep: bool) -> None:
+        """Go on with other options; wait until that is done."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while not same_options(self._home.arms, wanted):  # another process may have gone on meanwhile
+            if time.monotonic() > deadline:
+                raise StoreUnavailable(
+                    f"the experiment could not go on with other options within {LONGEST_WAIT:g} s: "
+                    f"{self._troubles.last or 'it is in use'}; try again"
+                )
+            self._home.go_on(move_to(self._home.arms, wanted, keep), LONGEST_WAIT)
+            if not self._follow():
+                time.sleep(0.002)
+
+    def _leave(self, homes: list[Home]) -> None:
+        """Close the homes of experiments that others go on from, when calls in flight have had time to end."""
+        for home in homes:
+            learning = home.learning()
+            self._above_before += 0.0 if learning is None else learning.above
+            self._cost_above_before += 0.0 if learning is None else learning.cost_above or 0.0
+            if not isinstance(home, InMemory):
+                self._earlier.append(home)
+                closing = threading.Timer(self._lease, self._forget, [home])
+                closing.daemon = True
+                closing.start()
+
+    def _forget(self, home: Home) -> None:
+        home.close()
+        if home in self._earlier:
+            self._earlier.remove(home)
+
+    def _be_in_a_child(self) -> None:
+        """After a fork: watch with a part of the level of one's own, where processes share one."""
+        self._turning = threading.Lock()
+        if isinstance(self._home, InFile):
+            self._chapter.watching, self._chapter.unwatched = None, [True]
+
+    def _look_out(self) -> Lookout:
+        return Lookout(self.alarms, self._hear, self._troubles)
 
     def _hear(self, alarm: Any) -> None:
         self._hook("on_alarm", self._on_alarm, alarm)
@@ -439,18 +676,23 @@ class Call:
         "_began",
         "_causes",
         "_chain",
+        "_chapter",
         "_ending",
+        "_first",
         "_order",
         "_play",
         "_recorded",
         "_role",
         "_spent",
+        "_ticket",
         "_trace",
         "_tried",
+        "_watching",
     )
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
+        chapter = self._chapter = chain._chapter
         self._tried: list[Label] = []
         self._spent: list[Spent] = []
         self._causes: dict[Label, Exception] = {}
@@ -460,7 +702,7 @@ class Call:
         self._began = 0.0
         self._role: Role = "plain"
         chain._tally.begin()
-        home = chain._home
+        home = chapter.home
         try:
             play = home.take()
         except Exception as error:
@@ -471,13 +713,16 @@ class Call:
             self._role, self._play, order = "play", play, play.arms + play.rest
         elif home.verdict is not None:
             self._role = "served"
-            watched = chain._watch.order_for(order)
+            watched = chapter.watch.order_for(order)
             if watched is not None:
                 order, differs = watched
                 self._recorded = True
                 if differs:
                     self._role = "watched"
         self._order = order
+        self._first: bool | None = None  # how the first attempt ended
+        self._watching = chapter.watching
+        self._ticket = None if self._watching is None else self._watching.calls.begin(order[0])
         self._trace: CallTrace | None = None
         if chain._tracing is not None:
             try:
@@ -487,7 +732,7 @@ class Call:
 
     def options(self) -> Iterator[Option]:
         """The options to try, in order; each is noted as tried when it comes."""
-        known = self._chain._options
+        known = self._chapter.options
         for label in self._order:
             self._tried.append(label)
             if self._trace is not None:
@@ -562,6 +807,8 @@ class Call:
         self._causes = {}
 
     def _attempted(self, outcome: Outcome, error: BaseException | None, value: Any = None) -> None:
+        if len(self._tried) == 1 and outcome != "lost":
+            self._first = outcome == "worked"
         chain, option = self._chain, self._tried[-1]
         seconds = time.perf_counter() - self._began
         attempt = None
@@ -591,15 +838,17 @@ class Call:
 
     def _end(self, ending: Ending, hit: Label | None) -> None:
         self._ending = ending
-        chain = self._chain
+        chain, chapter = self._chain, self._chapter
         try:
             if self._play is not None:
                 if ending == "lost":
-                    chain._home.lose(self._play)
+                    chapter.home.lose(self._play)
                 else:
-                    chain._home.tell(self._play, hit)
+                    chapter.home.tell(self._play, hit)
             elif self._recorded and ending != "lost":
-                chain._watch.add(self._order, hit)
+                chapter.watch.add(self._order, hit)
+            if self._watching is not None and self._ticket is not None:
+                self._watching.calls.end(self._ticket, self._first)
         except Exception as error:
             chain._troubles.note("the experiment", error)
         chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
@@ -607,6 +856,34 @@ class Call:
             chain._notice()
         except Exception as error:
             chain._troubles.note("the experiment", error)
+
+
+def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
+    """Are these the same options, in whatever order?"""
+    return sorted(map(repr, one)) == sorted(map(repr, other))
+
+
+def move_to(arms: tuple[Label, ...], wanted: tuple[Label, ...], keep: bool) -> Move:
+    """From an experiment with these arms to one with the options that are wanted; those that stay keep their order."""
+    kept = [label for label in arms if label in wanted]
+    return Move((*kept, *(new for new in wanted if new not in arms)), keep, "options", options_changed(arms, wanted))
+
+
+def check_watch(watch: float | None) -> float:
+    """The share of calls that are watched."""
+    share = 0.0 if watch is None else watch
+    check_share("watch", share)
+    if share > 0.5:
+        raise InvalidParameter(f"watch={watch!r} is more than half of all calls; try watch=0.05")
+    return share
+
+
+def costs_of(policy: AnyPolicy | None, labels: tuple[Label, ...]) -> dict[Label, float] | None:
+    """The costs that a policy has been given for these options, if it has."""
+    if policy is None or not policy.goal.costs:
+        return None
+    check_costs_of_arms(policy.goal.costs, len(labels))
+    return dict(zip(labels, policy.goal.costs, strict=True))
 
 
 def policy_in(text: str) -> Any:

@@ -116,11 +116,13 @@ class Account:
 class Ledger:
     """The accounts of all options. One thread at a time may change it.
 
-    ``order`` is by success per measured cost, None where costs are not measured or too little is.
+    ``order`` is by success per measured cost, None where costs are not measured or too little is. ``options`` are those
+    that there are now; calls that began before some were removed may still end.
     """
 
     accounts: dict[Label, Account]
-    measures: bool = False
+    costs: Costs | None = None
+    options: tuple[Label, ...] = ()
     order: tuple[Label, ...] | None = None
     _calls: int = field(default=0, repr=False)
     _again_at: int = field(default=ENOUGH, repr=False)
@@ -130,18 +132,27 @@ class Ledger:
         cls, options: Iterable[Label], costs: Costs | None = None, timeouts: Mapping[Label, float | None] | None = None
     ) -> Ledger:
         """Nothing was tried yet. Timeouts are limits for how long an attempt takes."""
-        known = costs if isinstance(costs, Mapping) else {}
-        longest = timeouts or {}
-        return cls(
-            {
-                label: Account(
-                    RunningMean(longest.get(label)),
-                    RunningMean(longest.get(label) if costs == "seconds" else None),
-                    known.get(label),
-                )
-                for label in options
-            },
-            measures=costs is not None and not isinstance(costs, Mapping),
+        ledger = cls({}, costs)
+        ledger.go_on_with(options, timeouts or {}, anew=True)
+        return ledger
+
+    @property
+    def measures(self) -> bool:
+        """Are costs measured?"""
+        return self.costs is not None and not isinstance(self.costs, Mapping)
+
+    def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None], anew: bool) -> None:
+        """From now on there are these options; if ``anew``, all accounts begin with nothing."""
+        self.options, self.order = tuple(options), None
+        for label in self.options:
+            if anew or label not in self.accounts:
+                self.accounts[label] = self._new_account(label, timeouts.get(label))
+
+    def _new_account(self, label: Label, longest: float | None) -> Account:
+        return Account(
+            RunningMean(longest),
+            RunningMean(longest if self.costs == "seconds" else None),
+            self.costs.get(label) if isinstance(self.costs, Mapping) else None,
         )
 
     def add(self, spent: tuple[Spent, ...]) -> None:
@@ -175,15 +186,15 @@ class Ledger:
         return cost
 
     def _by_success_per_cost(self) -> tuple[Label, ...] | None:
-        costs = {label: account.mean_cost for label, account in self.accounts.items()}
-        if any(account.cost.count < ENOUGH for account in self.accounts.values()):
+        present = {label: self.accounts[label] for label in self.options}
+        if any(account.cost.count < ENOUGH for account in present.values()):
             return None
 
         def worth(label: Label, first: bool) -> float:
-            return self.accounts[label].works(first) / max(costs[label] or 0.0, np.finfo(float).tiny)
+            return present[label].works(first) / max(present[label].mean_cost or 0.0, np.finfo(float).tiny)
 
-        best = max(self.accounts, key=lambda label: worth(label, first=True))
-        others = [label for label in self.accounts if label != best]
+        best = max(present, key=lambda label: worth(label, first=True))
+        others = [label for label in present if label != best]
         return (best, *sorted(others, key=lambda label: -worth(label, first=False)))
 
 

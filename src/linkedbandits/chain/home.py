@@ -13,6 +13,7 @@ from typing import Protocol
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.chain.history import Era, Move
 from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.model import Label, Verdict
 
@@ -41,7 +42,43 @@ def what_is_read(experiment: Experiment) -> Which:
 
 
 class Home(Protocol):
-    """What a chain needs of the place where its experiment lives. All methods may be called from any thread."""
+    """What a chain needs of the place where its experiment lives. All methods may be called from any thread.
+
+    A home is for one experiment. Where another one goes on from that, it has a home of its own, the ``successor``.
+    """
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The options of the experiment, in its order."""
+        ...
+
+    @property
+    def eras(self) -> tuple[Era, ...]:
+        """The experiments before this one, the first one first."""
+        ...
+
+    @property
+    def era(self) -> Era:
+        """This one."""
+        ...
+
+    @property
+    def share(self) -> float:
+        """The part of the level of alarms that this process has, where several watch for themselves."""
+        ...
+
+    @property
+    def successor(self) -> Home | None:
+        """Where the experiment lives that goes on from this one, if there is one."""
+        ...
+
+    def go_on(self, move: Move, seconds: float = 0.0) -> None:
+        """Have another experiment go on from this one, unless one does already.
+
+        It is the ``successor`` then, at once or when those who do the work in the background come to it. Waits so many
+        seconds at most.
+        """
+        ...
 
     @property
     def order(self) -> tuple[Label, ...]:

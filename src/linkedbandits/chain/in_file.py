@@ -6,6 +6,10 @@ Beside the file are a lock, and the answers of every process that is at it:
     chain.json.lock                  held by the process that changes it
     chain.json.answers-<process>     one line for each play that this process has answered, locked as long as it lives
 
+An experiment that goes on from this one is in ``chain.json.1``, the next in ``chain.json.2``, each with a lock and
+answers of its own. The file of the one before says so; it is written when that of the successor is complete on the
+disk. So whoever opens ``chain.json`` comes to the last one, and plays and answers are never taken for those of another.
+
 A call takes a play that was asked ahead from memory. Its answer is appended to the process's own file of answers, with
 one write, before the call returns; so what a caller was given is on record even if the process is killed at once.
 Nothing else is done during a call.
@@ -33,6 +37,8 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +46,7 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
+from linkedbandits.chain.history import Era, Move
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
@@ -61,7 +68,8 @@ except ImportError:  # where there is no flock; refused when it is wanted
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "linkedbandits.chain"
-VERSION = 1
+VERSION = 2
+"""Version 1 had no successors."""
 
 NONE_WORKED = -1
 LOST = -2
@@ -71,7 +79,7 @@ class InFile:
     """The home of an experiment in a file.
 
     ``begin`` makes the experiment if there is none; ``reopen`` reads one from its text. ``clock`` has to be the same
-    for all processes.
+    for all processes. ``family`` is the path of the first experiment, if this one goes on from others.
     """
 
     def __init__(
@@ -82,12 +90,14 @@ class InFile:
         lease: float,
         troubles: Troubles,
         clock: Callable[[], float] = time.time,
+        family: Path | None = None,
     ) -> None:
         if fcntl is None:
             raise InvalidParameter(
                 "the state of a chain cannot be in a file on this system, which has no flock; use the service"
             )
         self._path = Path(path)
+        self._family = family or self._path
         self._begin = begin
         self._reopen = reopen
         self._lease = lease
@@ -97,6 +107,12 @@ class InFile:
         self.order: tuple[Label, ...] = self._experiment.arms
         self.verdict: Verdict | None = None
         self.reads = what_is_read(self._experiment)
+        self.eras: tuple[Era, ...] = ()
+        self.era = Era(self._experiment.arms, began=time.time())
+        self.successor: InFile | None = None
+        self._move: Move | None = None
+        self._followed_by: str | None = None  # the name of the successor's file
+        self._watchers = 0  # processes that have been at the experiment
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
         self._out: dict[int, tuple[str, float]] = {}  # of all processes: whose it is, and since when
         self._read: dict[str, int] = {}  # how much of the answers of every process is applied, in bytes
@@ -118,11 +134,24 @@ class InFile:
             self._troubles.note("the file of the chain", error)
         forks.register(self)
 
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The options of the experiment."""
+        return self._experiment.arms
+
+    @property
+    def share(self) -> float:
+        """Of the level: less for each process that comes, so that all have 1 at most; 0 until it is known."""
+        return 1 / (self._watcher * (self._watcher + 1)) if self._watcher else 0.0
+
     # ------------------------------------------------------------------------------------------------- during a call
 
     def take(self) -> Play | None:
         """A play that was asked ahead."""
-        if self.verdict is not None or self._closed:
+        if self._closed:
+            return None
+        if self.verdict is not None or self.successor is not None:
+            self._rounds.begin()  # to hear of a successor
             return None
         play = self._ahead.take()
         self._rounds.wake()
@@ -147,6 +176,16 @@ class InFile:
             self._troubles.note("the file of answers", error)
             self._unwritten.append(line)
         self._rounds.wake()
+
+    def go_on(self, move: Move, seconds: float = 0.0) -> None:
+        """In the next round."""
+        if self._closed or self._followed_by is not None:
+            return
+        self._move = move
+        if seconds:
+            self._round()
+        else:
+            self._rounds.wake()
 
     # ------------------------------------------------------------------------------------- for those who have time
 
@@ -203,6 +242,7 @@ class InFile:
 
     def _be_a_new_process(self) -> None:
         self._name = uuid.uuid4().hex
+        self._watcher = 0  # the how manieth process it is; known after the first round
         self._answers: int | None = None
         self._ahead = Ahead(self._lease, self._clock)
         self._waiting: deque[None] = deque()
@@ -225,7 +265,12 @@ class InFile:
                 unwritten = list(self._unwritten)
                 dead = self._apply_answers(unwritten, last)
                 given_up = self._give_up_old()
-                asked = [] if last else self._ask_ahead(given_up)
+                self._count_in()
+                self._note_the_verdict()
+                move, self._move = self._move, None
+                if move is not None and self._followed_by is None:
+                    self._write_successor(move)
+                asked = [] if last or self._followed_by is not None else self._ask_ahead(given_up)
                 if self._changed or asked:
                     self._write_state()
                 # All of it is on record now.
@@ -240,8 +285,44 @@ class InFile:
                     self._retire()
             self._publish()
             self._ahead.put(asked)
+            if self._followed_by is not None and self.successor is None and not last:
+                self.successor = self._open_successor(self._followed_by)
         finally:
             self._in_a_round.release()
+
+    def _count_in(self) -> None:
+        if not self._watcher:
+            self._watchers += 1
+            self._watcher = self._watchers
+            self._changed = True
+
+    def _note_the_verdict(self) -> None:
+        if self.era.verdict is None and self._experiment.done:
+            self.era = replace(self.era, verdict=self._experiment.recommend(), decided=time.time())
+            self._changed = True
+
+    def _write_successor(self, move: Move) -> None:
+        """Write the successor's file, and note that it is there: whoever reads this one's file goes on with that."""
+        new = self._experiment.successor(move.arms, keep=move.keep, why=move.why)
+        now = time.time()
+        eras = (*self.eras, self.era.over(now, move.reason, move.why))
+        name = f"{self._family.name}.{len(eras)}"
+        head = _head(new, eras, Era(new.arms, began=now))
+        self._replace(self._path.with_name(name), head, new)
+        self._followed_by = name
+        self._changed = True
+
+    def _open_successor(self, name: str) -> InFile:
+        policy, linkage = self._experiment.policy, self._experiment.run.linkage
+        return type(self)(
+            self._path.with_name(name),
+            partial(self._experiment.successor, keep=False, why="its file was removed"),
+            partial(Experiment.from_json, policy=policy, linkage=linkage),
+            self._lease,
+            self._troubles,
+            self._clock,
+            self._family,
+        )
 
     def _retire(self) -> None:
         """Remove the file of answers. It stays open, for a call in another thread may be about to write to it."""
@@ -295,6 +376,7 @@ class InFile:
         except FileNotFoundError:
             if self._version_seen is not None:  # somebody has removed it: begin anew
                 self._experiment, self._out, self._read = self._begin(), {}, {}
+                self.era, self._watchers, self._watcher = Era(self._experiment.arms, began=time.time()), 0, 0
                 self._ahead.clear()
             return True
         except (OSError, UnicodeDecodeError) as error:
@@ -304,31 +386,42 @@ class InFile:
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
         self._out = {int(play): (owner, since) for play, (owner, since) in content["out"].items()}
         self._read = dict(content["read"])
+        if content["version"] > 1:
+            self.eras = tuple(map(Era.from_json, content["eras"]))
+            self.era = Era.from_json(content["era"])
+            self._followed_by = content["followed_by"]
+            self._watchers = content["watchers"]
         self._version_seen = version
         return False
 
     def _write_state(self) -> None:
-        head = {
-            "format": FORMAT,
-            "version": VERSION,
-            "order": list(self._experiment.order),
+        head = _head(self._experiment, self.eras, self.era) | {
             "out": {str(play): list(owned) for play, owned in self._out.items()},
             "read": self._read,
+            "watchers": self._watchers,
+            "followed_by": self._followed_by,
         }
-        new = f"{self._path}.new"
+        try:
+            self._version_seen = self._replace(self._path, head, self._experiment)
+        except CannotWrite:
+            self._version_seen = None  # what is in memory is not on record: read again what is
+            raise
+
+    def _replace(self, path: Path, head: dict[str, Any], experiment: Experiment) -> tuple[int, int, int]:
+        """Put a new file in the place of an old one, or of none."""
+        new = f"{path}.new"
         try:
             file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                _write_all(file, f"{json.dumps(head)}\n{self._experiment.to_json()}".encode())
+                _write_all(file, f"{json.dumps(head)}\n{experiment.to_json()}".encode())
                 os.fsync(file)
                 version = _version_of(file)
             finally:
                 os.close(file)
-            os.replace(new, self._path)  # noqa: PTH105 - the text of a path, as above
+            os.replace(new, path)  # noqa: PTH105 - the text of a path, as above
         except OSError as error:
-            self._version_seen = None  # what is in memory is not on record: read again what is
-            raise CannotWrite(f"{self._path} cannot be written: {error}") from error
-        self._version_seen = version
+            raise CannotWrite(f"{path} cannot be written: {error}") from error
+        return version
 
     def _apply_answers(self, unwritten: list[bytes], last: bool) -> list[tuple[Path, int]]:
         """Apply what is new in the files of all processes; the files of the dead are returned, open."""
@@ -454,6 +547,21 @@ def _parsed(line: bytes) -> tuple[int, int] | None:
     except ValueError:
         return None
     return (play, answer) if play == again else None
+
+
+def _head(experiment: Experiment, eras: tuple[Era, ...], era: Era) -> dict[str, Any]:
+    """The first line of a file, for an experiment that nobody is at."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "order": list(experiment.order),
+        "eras": [each.to_json() for each in eras],
+        "era": era.to_json(),
+        "out": {},
+        "read": {},
+        "watchers": 0,
+        "followed_by": None,
+    }
 
 
 def _read_head(path: Path, line: str) -> dict[str, Any]:

@@ -8,14 +8,17 @@ So what a call pays for is its own ``ask`` and ``tell``, and at times those of o
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
+from linkedbandits.chain.history import Era, Move
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import LinkedBanditError, TooManyInFlight
@@ -45,8 +48,19 @@ class InMemory:
     decision; if it is answered after all the answer is late.
     """
 
-    def __init__(self, experiment: Experiment, lease: float, clock: Callable[[], float], troubles: Troubles) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        lease: float,
+        clock: Callable[[], float],
+        troubles: Troubles,
+        eras: tuple[Era, ...] = (),
+    ) -> None:
         self.experiment = experiment
+        self.eras = eras
+        self.era = Era(experiment.arms, began=time.time())
+        self.share = 1.0
+        self.successor: InMemory | None = None
         self.order: tuple[Label, ...] = experiment.arms
         self.verdict: Verdict | None = None
         self.reads = what_is_read(experiment)
@@ -65,9 +79,26 @@ class InMemory:
         self._look()
         forks.register(self)
 
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The options of the experiment."""
+        return self.experiment.arms
+
+    def go_on(self, move: Move, seconds: float = 0.0) -> None:
+        """At once, unless another call has the experiment for longer than that."""
+        if not self._answers.hold(seconds):
+            return
+        try:
+            if self.successor is None:
+                new = self.experiment.successor(move.arms, keep=move.keep, why=move.why)
+                eras = (*self.eras, self.era.over(time.time(), move.reason, move.why))
+                self.successor = InMemory(new, self._lease, self._clock, self._troubles, eras)
+        finally:
+            self._answers.release()
+
     def take(self) -> Play | None:
         """The next play; None if there is none to be had at once."""
-        if self.verdict is not None:
+        if self.verdict is not None or self.successor is not None:
             return None
         if not self._answers.hold():
             play = self._next_ahead()
@@ -184,7 +215,9 @@ class InMemory:
     def _look(self) -> None:
         self.order = self.experiment.order
         if self.verdict is None and self.experiment.done:
-            self.verdict = self.experiment.recommend()
+            verdict = self.experiment.recommend()
+            self.era = replace(self.era, verdict=verdict, decided=time.time())
+            self.verdict = verdict
 
     def _give_up_before(self, time: float) -> None:
         while self._out:

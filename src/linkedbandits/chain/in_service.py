@@ -6,27 +6,39 @@ them twice is harmless, for the service knows them by their plays. If more wait 
 dropped, and counted.
 
 What waits in memory is lost with the process; the service gives up its plays when their lease is over.
+
+Where another experiment goes on from this one the service says so when it is asked for plays, or for how things stand,
+and the chains of all processes go on with that one.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from dataclasses import replace
+from typing import NamedTuple, Protocol, Self
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
+from linkedbandits.chain.history import Era, Move, options_changed
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
-from linkedbandits.errors import ExperimentFinished, InvalidParameter, LinkedBanditError, TooManyInFlight
-from linkedbandits.live import Learning, Play
+from linkedbandits.errors import (
+    ExperimentFinished,
+    ExperimentPaused,
+    InvalidParameter,
+    LinkedBanditError,
+    TooManyInFlight,
+)
+from linkedbandits.live import Before, Learning, Play
 from linkedbandits.model import Label, Verdict
 
 MOST_WAITING = 100_000
@@ -74,6 +86,25 @@ class Remote(Protocol):
         """Alarms that the service has raised."""
         ...
 
+    def successor(self, arms: Sequence[Label] | None = None, *, keep: bool = True, why: str = "changed") -> Self:
+        """The experiment that goes on from this one: the same one, however often it is asked for."""
+        ...
+
+    @property
+    def following(self) -> Self | None:
+        """The experiment that goes on from this one, if there is one."""
+        ...
+
+    @property
+    def previous(self) -> Self | None:
+        """The experiment that this one goes on from."""
+        ...
+
+    @property
+    def before(self) -> Before | None:
+        """What that came to, and why another one goes on."""
+        ...
+
     @property
     def done(self) -> bool:
         """Is there a verdict?"""
@@ -104,7 +135,11 @@ class Answer(NamedTuple):
 
 
 class InService:
-    """The home of an experiment in the service. Nothing is sent before the first call."""
+    """The home of an experiment in the service. Nothing is sent before the first call.
+
+    Where the experiment has other options than the ``labels``, and none goes on from it, one with these does, if it is
+    to ``change_options``; else nothing is learned.
+    """
 
     def __init__(
         self,
@@ -114,8 +149,14 @@ class InService:
         clock: Callable[[], float],
         troubles: Troubles,
         most_waiting: int = MOST_WAITING,
+        change_options: bool = False,
     ) -> None:
-        self.order = labels
+        self.order = self.arms = labels
+        self.eras: tuple[Era, ...] = ()
+        self.era = Era(labels, began=time.time())
+        self.successor: InService | None = None
+        self._move: Move | None = None
+        self._change_options = change_options
         self.verdict: Verdict | None = None
         self.reads: Which = "duels"
         self._remote = remote
@@ -133,9 +174,25 @@ class InService:
         self._be_a_new_process()
         forks.register(self)
 
+    @property
+    def share(self) -> float:
+        """All of the level, as the service does not count those who watch; 0 before it is known what is watched."""
+        return 1.0 if self._met else 0.0
+
+    def go_on(self, move: Move, seconds: float = 0.0) -> None:
+        """In the next round; the service has one successor for an experiment, whoever asks for it."""
+        if self.successor is None and self._refused is None:
+            self._move = move
+            self._rounds.wake()
+            if seconds:
+                self.settle()
+
     def take(self) -> Play | None:
         """A play that was asked ahead."""
-        if self.verdict is not None or self._refused is not None:
+        if self._refused is not None:
+            return None
+        if self.verdict is not None or self.successor is not None:
+            self._rounds.begin()  # to hear of a successor
             return None
         play = self._ahead.take()
         self._rounds.wake()
@@ -234,15 +291,27 @@ class InService:
         if not self._met and not self._meet():
             return
         done = self._send()
+        move, self._move = self._move, None
+        if move is not None and self.successor is None:
+            try:
+                self._follow(self._remote.successor(move.arms, keep=move.keep, why=move.why), move)
+            except LinkedBanditError as error:  # such as for a token that may not: all else goes on
+                self._troubles.note("the service", error)
+        if self.successor is not None:
+            return
         given_back = self._ahead.unused()
         for play in given_back:
             self._remote.abandon(play.id)
         if self.verdict is None and (done or self._remote_is_done(bool(given_back))):
             self._look()
-            self.verdict = self._remote.recommend()
+            verdict = self._remote.recommend()
+            self.era = replace(self.era, verdict=verdict, decided=time.time())
+            self.verdict = verdict
             self._ahead.clear()  # the service gives them up itself
-        elif self._clock() >= self._look_at and self._told:
+        elif self._clock() >= self._look_at and (self._told or self.verdict is not None):
             self._look()
+            if self.verdict is not None:
+                self._follow_if_there_is_one()
 
     def _last_round(self) -> None:
         if self._refused is None and self._in_contact:
@@ -253,13 +322,22 @@ class InService:
     def _meet(self) -> bool:
         order = self._remote.order
         if sorted(map(repr, order)) != sorted(map(repr, self._labels)):
+            if self._follow_if_there_is_one(wanted=self._labels):
+                return False
+            if self._change_options:
+                move = Move(self._labels, True, "options", options_changed(order, self._labels))
+                self._follow(self._remote.successor(move.arms, keep=move.keep, why=move.why), move)
+                return False
             self._refuse(
                 InvalidParameter(
                     f"the options of the experiment in the service are {', '.join(map(repr, order))}, and not "
-                    f"{', '.join(map(repr, self._labels))}; nothing is learned from these calls"
+                    f"{', '.join(map(repr, self._labels))}; nothing is learned from these calls. Give the chain the "
+                    "same ones, or say change_options=True to go on with these"
                 )
             )
             return False
+        if not self.eras:
+            self.eras = self._eras_before()
         assumptions = [assumption.name for assumption in self._remote.assumptions]
         self.reads = "all" if INDEPENDENT_OPTIONS.name in assumptions else "duels"
         self.order = order
@@ -296,7 +374,44 @@ class InService:
                 return False
             except ExperimentFinished:
                 return True
+            except ExperimentPaused:
+                if not self._follow_if_there_is_one():
+                    raise
         return False
+
+    def _eras_before(self) -> tuple[Era, ...]:
+        """What the service knows of the experiments before."""
+        eras: list[Era] = []
+        arms, one = self._labels, self._remote
+        while (before := one.before) is not None and (previous := one.previous) is not None:
+            eras.insert(0, Era.before(before, arms))
+            arms, one = before.arms, previous
+        return tuple(eras)
+
+    def _follow_if_there_is_one(self, wanted: tuple[Label, ...] | None = None) -> bool:
+        following = self._remote.following
+        if following is None:
+            return False
+        self._follow(following, None, wanted)
+        return True
+
+    def _follow(self, remote: Remote, move: Move | None, wanted: tuple[Label, ...] | None = None) -> None:
+        """Go on with another experiment, which this process or another one has asked for.
+
+        It has the options that it has, unless others are ``wanted``, as this process never had those of this one.
+        """
+        order, before = remote.order, remote.before
+        said = Era.before(before, order) if before is not None else Era(self._labels)
+        labels, change = (order, False) if wanted is None else (wanted, self._change_options)
+        new = type(self)(remote, labels, self._lease, self._clock, self._troubles, self._most_waiting, change)
+        known = self.eras or self._eras_before()
+        reason, why = said.reason or "options", said.why
+        if move is not None and move.why == why:
+            reason = move.reason
+        new.eras = (*known, replace(self.era, verdict=self.era.verdict or said.verdict).over(time.time(), reason, why))
+        for play in self._ahead.clear():
+            self._remote.abandon(play.id)
+        self.successor = new
 
     def _look(self) -> None:
         self.order = self._remote.order

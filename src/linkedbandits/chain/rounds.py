@@ -45,6 +45,11 @@ class Rounds:
         if not self._woken.is_set():
             self._woken.set()
 
+    def begin(self) -> None:
+        """Make rounds now and then, though there is nothing to do. Never waits."""
+        if self._thread is None:
+            self._start()
+
     def stop(self) -> None:
         """Make the last round, and no more; wait for it :data:`LONGEST_WAIT` seconds at most."""
         self._stopped.set()

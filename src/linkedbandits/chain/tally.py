@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -64,6 +64,8 @@ class Counts:
         if role == "play":
             attempts_of = self.attempts_of
             for option in tried:
+                if option not in attempts_of:  # it was added
+                    attempts_of[option] = self.lost_of[option] = 0
                 attempts_of[option] += 1
             if ending == "lost" and tried:
                 self.lost_of[tried[-1]] += 1
@@ -85,6 +87,15 @@ class Tally:
         self._counts = Counts(counts, counts.copy(), Ledger.opened(labels) if ledger is None else ledger)
         self._backlog: Backlog[Ended | None] = Backlog(self._counts.add)
         forks.call_in_child(self._backlog.free)
+
+    def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None], anew: bool) -> None:
+        """From now on there are these options; if ``anew``, what was seen of them says nothing any more."""
+        held = self._backlog.hold(seconds=1.0)
+        try:
+            self._counts.ledger.go_on_with(options, timeouts, anew)
+        finally:
+            if held:
+                self._backlog.release()
 
     def begin(self) -> None:
         """A call begins."""

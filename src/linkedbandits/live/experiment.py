@@ -359,11 +359,10 @@ class Experiment:
             max_plays=max_plays,
             parallel=parallel,
             whole_chains=self.whole_chains,
-            log=log,
-            log_attempts=attempts,
-            log_others="ignore",
-            log_independent=attempts == "all",
         )
+        if log is not None:
+            warm = WarmStart.of(log, labels, attempts, "ignore", independent=attempts == "all", of_plays=True)
+            new.run.start_from(warm)
         said = self.recommend()
         new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0 if log is None else log.requests)
         return new

@@ -76,11 +76,19 @@ class WarmStart:
 
     @classmethod
     def of(
-        cls, log: AttemptLog, labels: Sequence[Label], attempts: Which, others: Others, independent: bool = False
+        cls,
+        log: AttemptLog,
+        labels: Sequence[Label],
+        attempts: Which,
+        others: Others,
+        independent: bool = False,
+        of_plays: bool = False,
     ) -> WarmStart:
         """A log for an experiment with these arms, or an error that says why it cannot be used.
 
-        ``independent`` is the user's word that options are, for a log in one order, which cannot show it.
+        ``independent`` is the user's word that options are, for a log in one order, which cannot show it. The log is
+        one ``of_plays`` if it comes from an experiment: where it does not say what was offered second, that was an
+        option that is no arm any more, whatever the first one did.
         """
         if not isinstance(log, AttemptLog):
             raise InvalidParameter(
@@ -97,7 +105,7 @@ class WarmStart:
                 f"{', '.join(map(repr, labels[:8]))}. Add the missing ones, or say log_others='ignore' to leave out "
                 "what was tried of others"
             )
-        if attempts == "duels" and log.why_no_duels is not None:
+        if attempts == "duels" and not of_plays and log.why_no_duels is not None:
             raise InvalidAttempts(f"{log.why_no_duels}: another policy, with log_attempts='first'")
         needs_word = attempts == "all" and log.in_one_order and len(log) > 0
         if needs_word and not independent:

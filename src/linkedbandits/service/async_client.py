@@ -204,6 +204,16 @@ class AsyncRemoteExperiment:
         """The experiment that it goes on from, and why; None if there is none."""
         return await self._client.send(calls.before(self.id))
 
+    async def previous(self) -> AsyncRemoteExperiment | None:
+        """The experiment that it goes on from; None if there is none."""
+        found = await self._client.send(calls.previous(self.id))
+        return None if found is None else self._client.experiment(found)
+
+    async def following(self) -> AsyncRemoteExperiment | None:
+        """The experiment that goes on from it; None if there is none."""
+        found = await self._client.send(calls.following(self.id))
+        return None if found is None else self._client.experiment(found)
+
     async def pause(self) -> None:
         """Hand out no plays for now."""
         await self._client.send(calls.set_status(self.id, "pause"))

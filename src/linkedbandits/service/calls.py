@@ -107,6 +107,16 @@ def before(experiment: str) -> Call[Before | None]:
     return Call("GET", _path(experiment), _before)
 
 
+def previous(experiment: str) -> Call[str | None]:
+    """The identifier of what it goes on from."""
+    return Call("GET", _path(experiment), lambda found: (found.get("before") or {}).get("experiment"))
+
+
+def following(experiment: str) -> Call[str | None]:
+    """The identifier of what goes on from it."""
+    return Call("GET", f"{_path(experiment)}/view", lambda found: found.get("successor"))
+
+
 def set_status(experiment: str, verb: str) -> Call[str]:
     """Pause, resume or archive; the status it has now."""
     return Call("POST", f"{_path(experiment)}/{verb}", lambda found: str(found["status"]))

@@ -222,6 +222,18 @@ class RemoteExperiment:
         """The experiment that it goes on from, and why; None if there is none."""
         return self._client.send(calls.before(self.id))
 
+    @property
+    def previous(self) -> RemoteExperiment | None:
+        """The experiment that it goes on from; None if there is none."""
+        found = self._client.send(calls.previous(self.id))
+        return None if found is None else self._client.experiment(found)
+
+    @property
+    def following(self) -> RemoteExperiment | None:
+        """The experiment that goes on from it; None if there is none."""
+        found = self._client.send(calls.following(self.id))
+        return None if found is None else self._client.experiment(found)
+
     def pause(self) -> None:
         """Hand out no plays for now."""
         self._client.send(calls.set_status(self.id, "pause"))

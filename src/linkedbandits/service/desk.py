@@ -140,9 +140,9 @@ class Desk:
         """Pause, resume (``"running"``) or archive; archived is for good."""
         return self._submit(Change(experiment, lambda hosted, _, now: hosted.set_status(status, now)))
 
-    def give_way(self, experiment: str, successor: str) -> Future[str]:
+    def give_way(self, experiment: str, successor: str, why: str) -> Future[str]:
         """Pause an experiment for another one that goes on from it; which one does, if there was one before."""
-        return self._submit(Change(experiment, lambda hosted, _, now: hosted.give_way(successor, now)))
+        return self._submit(Change(experiment, lambda hosted, _, now: hosted.give_way(successor, why, now)))
 
     def ask(self, experiment: str, count: int = 1, key: str | None = None) -> Future[AskReply]:
         """Up to ``count`` plays. With a ``key`` that was used before, the same plays as then."""

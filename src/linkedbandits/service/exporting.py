@@ -124,6 +124,8 @@ def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label])
         yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["others"])}
     else:
         goes_on = f"; goes on as {body['successor']}" if "successor" in body else ""
+        if "why" in body:  # not in what was written by the first versions
+            goes_on += f" ({body['why']})"
         yield {**same, "status": body["to"] + goes_on}
 
 

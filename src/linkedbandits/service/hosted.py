@@ -261,12 +261,12 @@ class HostedExperiment:
             self._tail.add("status", {"to": status}, now)
         return self._present_record()
 
-    def give_way(self, successor: str, now: float) -> str:
+    def give_way(self, successor: str, why: str, now: float) -> str:
         """Pause, for another experiment goes on from this one; answers are still taken. Its first successor stays."""
         if self.successor is None:
             self.check_not_archived()
             self.status, self.successor = "paused", successor
-            self._tail.add("status", {"to": "paused", "successor": successor}, now)
+            self._tail.add("status", {"to": "paused", "successor": successor, "why": why}, now)
         return self.successor
 
     def write(self, store: Writing, snapshot_every: int) -> None:

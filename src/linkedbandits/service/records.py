@@ -190,7 +190,8 @@ class Entry:
       the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.whole_chains`
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
-    - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it
+    - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it,
+      and ``"why"``
     - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
       on that would have asked otherwise: ``plays`` are a log for it, ``others`` are in the estimates alone
 

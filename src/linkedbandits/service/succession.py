@@ -44,7 +44,7 @@ def succeed(
         warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
         setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
         created = _done(desk.create(setup, standing.record.name, warm)).id
-        successor = _done(desk.give_way(experiment, created))
+        successor = _done(desk.give_way(experiment, created, why))
         if successor != created:  # another one came first
             _done(desk.set_status(created, "archived"))
     return _done(desk.record(successor))
@@ -79,7 +79,7 @@ def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup) -> WarmSta
     linkage = find_linkage(setup.linkage)
     policy = make_policy(setup.policy["name"], setup.policy["parameters"]).fitted_to(linkage, setup.parallel)
     attempts = may_read(policy, linkage, len(labels))
-    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all")
+    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all", of_plays=True)
 
 
 def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, kept: int) -> Setup:

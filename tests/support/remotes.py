@@ -1,0 +1,100 @@
+"""An experiment as the service has it, without a service, and the home of a chain in it."""
+
+from __future__ import annotations
+
+import linkedbandits as lb
+from linkedbandits.chain.in_service import InService
+from linkedbandits.chain.troubles import Troubles
+from linkedbandits.service.calls import Told
+from tests.support.service_parts import ManualClock
+
+LABELS = ("a", "b", "c")
+
+
+class Remote:
+    """An experiment as the service has it, that can be away."""
+
+    def __init__(self, whole_chains: bool = True, policy=None) -> None:
+        self.experiment = lb.Experiment(
+            LABELS, policy or lb.LinkedDuels(0.05), linkage="free", whole_chains=whole_chains
+        )
+        self.away = False
+        self.loses_answers = False
+        self.requests: list[str] = []
+        self.following: Remote | None = None
+        self.previous: Remote | None = None
+
+    @property
+    def before(self):
+        return self.experiment.before
+
+    def successor(self, arms=None, *, keep=True, why="changed"):
+        self._come("successor")
+        if self.following is None:
+            self.following = Remote()
+            self.following.experiment = self.experiment.successor(arms, keep=keep, why=why)
+            self.following.previous = self
+        return self.following
+
+    def _come(self, what: str) -> None:
+        self.requests.append(what)
+        if self.away:
+            raise lb.ServiceUnavailable("no answer")
+
+    def ask_many(self, count):
+        self._come("ask")
+        if self.following is not None:
+            raise lb.ExperimentPaused("another one goes on")
+        return [self.experiment.ask() for _ in range(count)]
+
+    def tell_many(self, answers):
+        self._come("tell")
+        receipts = []
+        for play, hit in answers:
+            try:
+                receipts.append(self.experiment.tell(play, hit))
+            except lb.LinkedBanditError as error:
+                receipts.append(error)
+        if self.loses_answers:
+            raise lb.ServiceUnavailable("the connection broke when all was done")
+        return Told(receipts, self.experiment.done)
+
+    def abandon(self, play):
+        self._come("abandon")
+        self.experiment.abandon(play)
+
+    def recommend(self):
+        return self.experiment.recommend()
+
+    def alarms(self):
+        self._come("alarms")
+        return ()
+
+    @property
+    def done(self):
+        return self.experiment.done
+
+    @property
+    def order(self):
+        self._come("order")
+        return self.experiment.order
+
+    @property
+    def learning(self):
+        return self.experiment.learning
+
+    @property
+    def assumptions(self):
+        return self.experiment.assumptions
+
+
+class Still(InService):
+    """A home without a thread: rounds are made by the test."""
+
+    def _be_a_new_process(self) -> None:
+        super()._be_a_new_process()
+        self._rounds.wake = lambda: None
+
+
+def home_of(remote: Remote, clock=None, labels=LABELS, **changes) -> Still:
+    return Still(remote, labels, 60.0, clock or ManualClock(), Troubles(), **changes)
