@@ -1,9 +1,9 @@
 """Fallback chains in front of eight real providers that fail together, are slow, cut connections and are killed.
 
 Each provider is a process behind HTTP that replays its column of a table of real outcomes. Half of the calls are made
-by 64 threads, half by 1,000 tasks at once; ``CALLS=1000000`` makes that many instead of fewer, in five to ten minutes
-on two cores, and ``ONLY=threads`` or ``ONLY=tasks`` one of the halves. All the while providers are killed and begun
-again. One request in ten is also made by a plain loop over all providers, just before or after.
+by 64 threads, half by 1,000 tasks at once; ``CALLS=1000000`` makes that many instead of fewer, and ``ONLY=threads``
+or ``ONLY=tasks`` one of the halves. All the while providers are killed and begun again.
+One request in ten is also made by a plain loop over all providers, just before or after.
 
 Claims: every call ends in a value or in ChainFailed, and its value is the answer to its own request; a call fails only
 if every provider failed on it, each by the table, by a fault that was injected, or because it was down just then; of
