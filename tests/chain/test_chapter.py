@@ -504,3 +504,60 @@ def test_a_chain_in_the_service_goes_on_with_a_successor_that_others_follow(tmp_
 def test_since_is_a_time_of_the_clock_on_the_wall():
     before = time.time()
     assert before - 1 <= World().chain().status().since <= time.time() + 1
+
+
+# ------------------------------------------------------------------------------------------ with costs and deadlines
+
+
+def test_measured_costs_go_on_with_the_options_that_there_are():
+    world = World({"a": 0.9, "b": 0.6, "c": 0.5, "d": 1.0})
+    dear = {"a": 3.0, "b": 1.0, "c": 0.3, "d": 0.1}
+    chain = lb.Chain(
+        {label: world.option(label) for label in "abc"}, costs=lambda attempt, value: dear[attempt.option], watch=0.5
+    )
+    until_verdict(chain)
+    assert chain.order == ("c", "b", "a")
+    chain.remove("c")
+    chain.add("d", world.option("d"))
+    call(chain, 2000)
+    assert chain.order == ("d", "b", "a")
+    assert [estimate.option for estimate in chain.estimates()] == ["a", "b", "d"]
+    assert chain.status().errors == 0
+
+
+def test_estimates_begin_anew_after_a_drift_and_the_price_of_learning_does_not():
+    world = World({"a": 0.95, "b": 0.7, "c": 0.3})
+    chain = world.chain(costs={"a": 1.0, "b": 1.0, "c": 1.0})
+    until_verdict(chain)
+    call(chain, 2000)
+    before = chain.status().cost_above_best
+    world.means["a"] = 0.2
+    for _ in range(20_000):
+        if chain.status().reopened:
+            break
+        call(chain)
+    assert chain.status().reopened == 1
+    assert chain.estimates()[0].tries < 100
+    assert chain.status().cost_above_best > 0.5 * before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [({"deadline": 3.0}, "shared out"), ({"costs": {"a": 1.0, "b": 2.0, "c": 1.0}}, "costs are of")]
+)
+def test_options_do_not_change_where_what_was_told_would_be_of_something_else(given, said):
+    world = World()
+    chain = world.chain(**given)
+    with pytest.raises(lb.InvalidParameter, match=said):
+        chain.remove("a")
+    with pytest.raises(lb.InvalidParameter, match=said):
+        chain.add("d", int)
+    assert chain.options == ("a", "b", "c")
+
+
+def test_a_file_is_not_gone_on_from_with_other_options_under_a_deadline(tmp_path):
+    world = World()
+    with world.chain(state=tmp_path / "chain.json", deadline=3.0) as chain:
+        call(chain, 3)
+    world.means["d"] = 0.5
+    with pytest.raises(lb.InvalidParameter, match="shared out"):
+        world.chain(state=tmp_path / "chain.json", deadline=3.0, change_options=True)

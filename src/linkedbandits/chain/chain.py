@@ -362,10 +362,7 @@ class Chain:
     @property
     def order(self) -> tuple[Label, ...]:
         """The best order known; after a verdict the option that it names comes first, unless costs are measured."""
-        chapter = self._chapter
-        by_cost = self._tally.order
-        # One of other options is from before some were added or removed.
-        return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else chapter.home.order
+        return self._order_in(self._chapter)
 
     @property
     def experiment(self) -> Experiment | None:
@@ -589,9 +586,9 @@ class Chain:
                 return False
             labels = tuple(label for label in self._known if label in new.arms)
             chapter = self._open(new, labels, at_once=isinstance(new, InMemory))
-            self._chapter = chapter
             anew = any(era.reason == "drift" for era in new.eras[-len(passed) :])
-            self._tally.go_on_with(labels, self._timeouts(labels), anew)
+            self._tally.go_on_with(labels, self._timeouts(labels), anew)  # before a call can have tried them
+            self._chapter = chapter
             self._leave(passed)
             if self._lookout is not None:
                 self._lookout = self._look_out()  # what was heard was about other times
@@ -599,6 +596,12 @@ class Chain:
             self._turning.release()
         self._hook("on_reopen", self._on_reopen, new.eras[-1])
         return True
+
+    def _order_in(self, chapter: Chapter) -> tuple[Label, ...]:
+        """The best order known of the options of a chapter."""
+        by_cost = self._tally.order
+        # One of other options is from before some were added or removed.
+        return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else chapter.home.order
 
     def _check_may_change(self, refused: str) -> None:
         """Refuse other options where what was told would be about something else with them."""
@@ -708,7 +711,7 @@ class Call:
         except Exception as error:
             chain._troubles.note("the experiment", error)
             play = None
-        order = chain.order
+        order = chain._order_in(chapter)
         if play is not None:
             self._role, self._play, order = "play", play, play.arms + play.rest
         elif home.verdict is not None:
