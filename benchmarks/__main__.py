@@ -40,6 +40,7 @@ SECTIONS = {
     "lidar-grid": "lidar_grid:main",
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
+    "lost-answers": "lost_answers:main",
     "chain": "chain:main",
     "chain-kills": "chain:kills",
     "service-store": "service_store:main",

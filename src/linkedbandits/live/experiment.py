@@ -234,6 +234,12 @@ class Experiment:
         return self.run.late
 
     @property
+    def waiting(self) -> int:
+        """Plays told that the decision has not used yet: they wait until answers to plays before them have come."""
+        with self._lock:
+            return self.run.waiting
+
+    @property
     def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return self.run.upgrade

@@ -15,8 +15,9 @@ tuple where a policy asks for tuples, and what is made up has its place in it. T
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -47,23 +48,26 @@ MOST_STEPS = 400
 class OpenPlay(NamedTuple):
     """A play whose samples count for the present request or a later one.
 
-    It tries the arms of ``tried``, of which the first are those of the ``tuple`` that a policy asks to be tried
+    ``play`` is its number. It tries the arms of ``tried``, of which the first are those of the ``tuple`` that a policy asks to be tried
     together; None if it no longer counts as a play of that. ``counts`` marks the arms whose sample is still to be
     counted. ``end`` is the place where it ended, that behind the last if nothing worked, or ``MISSING``.
     """
 
+    play: int
     tried: IntArray
     tuple: IntArray | None
     counts: BoolArray
     end: int
 
 
-class Outlook(NamedTuple):
-    """What to hand out next, if that is known, and whether the policy seems to have what it needs for its answer."""
+class Foreseen(NamedTuple):
+    """What to hand out next, or None if the policy seems to have all that it needs for its answer.
+
+    ``horizon`` is then the last play that it needs for that, and elsewhere None.
+    """
 
     plan: RequestInProgress | None
-    settled: bool
-    horizon: int
+    horizon: int | None
 
 
 @dataclass(frozen=True)
@@ -88,38 +92,52 @@ class Present:
         return [place for place, play in enumerate(self.plays) if play.end == MISSING]
 
 
-def look_ahead(present: Present, plays: int, seed: Sequence[int]) -> Outlook:
+def look_ahead(present: Present, plays: int, seed: Sequence[int]) -> Foreseen:
     """Follow some futures until they want about so many plays more than were handed out."""
     chance = np.random.default_rng(seed)
     ends = np.concatenate([_likely_ends(present, chance), _ends_against(present)])
     futures = _Futures(present, ends)
     futures.follow(chance, plays)
-    likely = np.arange(len(ends)) < LIKELY
     going_on = ~futures.stopped
-    wanting = going_on & likely if (going_on & likely).any() else going_on
-    if not wanting.any():
-        alike = bool((futures.top == futures.top[0]).all())
-        return Outlook(None, alike, int(futures.horizon.max(initial=-1)))
-    return Outlook(futures.plan(wanting, present.linkage, int(chance.integers(2**63))), False, -1)
+    likely = going_on & (np.arange(len(ends)) < LIKELY)
+    wanting = likely if likely.any() else going_on
+    if wanting.any():
+        return Foreseen(futures.plan(wanting, present.linkage, int(chance.integers(2**63))), None)
+    if (futures.top != futures.top[0]).any():
+        return Foreseen(None, None)
+    return Foreseen(None, max((present.plays[place].play for place in futures.horizon if place >= 0), default=None))
+
+
+def number_of_futures(tried: Iterable[int]) -> int:
+    """How many there are if plays are missing that try so many arms each: any of these works, none, or it is given up.
+
+    >>> number_of_futures([2, 2, 3])
+    80
+    """
+    return prod(count + 2 for count in tried)
 
 
 def certain_answer(present: Present, horizon: int) -> tuple[tuple[int, ...], LaneState] | None:
-    """The answer that the policy comes to whatever the plays up to the ``horizon`` bring that are missing, or None.
+    """The answer that the policy comes to whatever the missing plays bring, up to the ``horizon``; None if there is none.
 
     With it comes a state in which it has that answer: the one without what is missing.
     """
-    missing = present.missing
-    open_to = [place for place in missing if place <= horizon]
-    outcomes = [[GONE, *range(present.plays[place].tried.size + 1)] for place in open_to]
-    if prod(len(ways) for ways in outcomes) > MOST_FUTURES:
-        return None
+    # As many as may be taken to be open: some futures need a little more than those that were followed before.
+    open_to: list[int] = []
+    for place in present.missing:
+        size = number_of_futures(present.plays[one].tried.size for one in [*open_to, place])
+        if size > MOST_FUTURES:
+            break
+        open_to.append(place)
     # What comes behind the next one that is missing must not be needed.
-    wall = next((place for place in missing if place > horizon), len(present.plays))
+    wall = next((place for place in present.missing if place not in open_to), len(present.plays))
+    if wall < len(present.plays) and present.plays[wall].play <= horizon:
+        return None
     known = replace(present, plays=present.plays[:wall])
-    ways = np.stack(np.meshgrid(*outcomes, indexing="ij"), axis=-1).reshape(-1, len(outcomes)) if outcomes else None
-    ends = _known_ends(known, 1 if ways is None else len(ways))
-    if ways is not None:
-        ends[:, open_to] = ways
+    outcomes = [[GONE, *range(present.plays[place].tried.size + 1)] for place in open_to]
+    ways = np.array(list(product(*outcomes)), dtype=np.int64)
+    ends = _known_ends(known, len(ways))
+    ends[:, open_to] = ways
     futures = _Futures(known, ends)
     futures.follow(None, 0)
     if not futures.stopped.all() or (futures.top != futures.top[0]).any():
@@ -199,6 +217,7 @@ class _Futures:
         self._lane = np.arange(lanes)
         self._queues: dict[bytes, _Queue] = {}
         self._taken: dict[bytes, IntArray] = {}
+        self._whole: dict[bytes, list[int]] | None = None  # the plays that count as one of each tuple
         self._kind: type[Request] | None = None
         self.stopped = np.zeros(lanes, dtype=np.bool_)
         self.top = np.zeros((lanes, present.policy.goal.k), dtype=np.int64)
@@ -213,9 +232,9 @@ class _Futures:
                 return
             self._kind = type(request)
             counts, lacking = self._fulfil(request, chance)
-            enough = lacking if chance is None else self._ahead() >= plays
             if chance is None and lacking.any():
                 return  # one future that goes on is enough to know that nothing is certain
+            enough = self._ahead() >= plays if lacking.any() else lacking
             self._came = None
             self._policy.observe(self._state, counts)
             stopped = self._state.stopped
@@ -225,7 +244,7 @@ class _Futures:
                 self.top[ended] = self._policy.answer(self._state)[stopped]
                 if ended[0] == 0:
                     self.last_state_of_first = self._state.take(np.zeros(1, dtype=np.int64))
-                elif chance is None and (self.top[ended] != self.top[ended[0]]).any():
+                if chance is None and (self.top[self.stopped] != self.top[ended[0]]).any():
                     return
             going_on = ~(stopped | enough)
             if not going_on.any():
@@ -301,12 +320,7 @@ class _Futures:
             wanted = times - self._done
         lacking = np.zeros(lanes, dtype=np.bool_)
         for choice in np.flatnonzero(wanted.any(axis=0)).tolist():
-            # Lanes may differ in what they ask.
-            tuples, alike = np.unique(order[:, choice], axis=0, return_inverse=True)
-            for number, padded in enumerate(tuples):
-                here = np.where(alike.reshape(-1) == number, wanted[:, choice], 0)
-                if not here.any():
-                    continue
+            for padded, here in _by_tuple(order[:, choice], wanted[:, choice]):
                 tried = padded[padded >= 0]
                 key = tried.tobytes()
                 if key not in self._queues:
@@ -344,16 +358,24 @@ class _Futures:
 
     def _queue_of_tuple(self, tried: IntArray) -> _Queue:
         """Its plays: those that count as a whole."""
-        plays = np.array(
-            [
-                place
-                for place, play in enumerate(self._plays)
-                if play.tuple is not None and np.array_equal(play.tuple, tried)
-            ],
-            dtype=np.int64,
-        )
+        if self._whole is None:
+            self._whole = {}
+            for place, play in enumerate(self._plays):
+                if play.tuple is not None:
+                    self._whole.setdefault(play.tuple.tobytes(), []).append(place)
+        plays = np.array(self._whole.get(tried.tobytes(), []), dtype=np.int64)
         ends = self._ends[:, plays]
         return _Queue(ends != GONE, ends, [ends == place for place in range(tried.size)], plays)
+
+
+def _by_tuple(order: IntArray, wanted: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """The tuples that lanes ask for, (lanes, width), each with how many plays of it every lane wants."""
+    left = wanted > 0
+    while left.any():
+        tried = order[int(left.argmax())]
+        alike = (order == tried).all(axis=1)
+        yield tried, np.where(alike, wanted, 0)
+        left &= ~alike
 
 
 def _by_arm(order: IntArray, times: IntArray, hits: IntArray, arms: int) -> tuple[IntArray, IntArray]:

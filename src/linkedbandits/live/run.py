@@ -19,7 +19,16 @@ from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPl
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.first_tries import FirstTries
-from linkedbandits.live.foresight import MISSING, MOST_ARMS, OpenPlay, Present, certain_answer, look_ahead
+from linkedbandits.live.foresight import (
+    MISSING,
+    MOST_ARMS,
+    MOST_FUTURES,
+    OpenPlay,
+    Present,
+    certain_answer,
+    look_ahead,
+    number_of_futures,
+)
 from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
@@ -189,6 +198,11 @@ class Run:
         """Plays told in time to count for the decision: those that a budget is about."""
         return self.plays - self.late
 
+    @property
+    def waiting(self) -> int:
+        """Plays told of which no request has used anything yet."""
+        return 0 if self.decision is not None else self._spares.untouched
+
     def ask(self) -> tuple[int, IntArray]:
         """The next play of the current request, or a spare one: its number, and what to try.
 
@@ -240,17 +254,17 @@ class Run:
         """What the policy is likely to want next; None if so few plays wait that a guess will do, or it is not known."""
         ahead = self._ahead
         arms = None if ahead.plan is None else ahead.plan.hand_out()
-        if arms is not None or len(self.answers) < ahead.next_look or not self._late_answers():
+        if arms is not None or ahead.horizon is not None or not self._late_answers():
             return arms
-        present = self._present()
-        plays = max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD)
-        ahead.next_look = len(self.answers) + plays
+        asked = len(self.answers)
+        present = self._present() if asked >= ahead.next_look else None
         if present is None:
             return None
-        ahead.plan, ahead.settled, ahead.horizon = look_ahead(present, plays, [self._seed, len(self.answers)])
+        plays = max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD)
+        ahead.plan, ahead.horizon = look_ahead(present, plays, [self._seed, asked])
         if ahead.plan is None:
+            ahead.next_look = asked + LEAST_AHEAD
             return None
-        ahead.next_look = 0
         return ahead.plan.hand_out()
 
     def _late_answers(self) -> bool:
@@ -275,12 +289,12 @@ class Run:
         plays = {}
         for row in self._spares.rows():
             end = int((row.tried == row.hit).argmax()) if row.hit != NO_HIT else row.tried.size
-            plays[row.play] = OpenPlay(row.tried, row.tuple, row.unclaimed, end if row.back else MISSING)
+            plays[row.play] = OpenPlay(row.play, row.tried, row.tuple, row.unclaimed, end if row.back else MISSING)
         for play, ticket in self._tickets.items():
             if ticket.role == "current":
                 counts = plays[play].counts.copy() if play in plays else np.zeros(self._samples.size, dtype=np.bool_)
                 counts[ticket.arms if ticket.claimed is None else ticket.claimed] = True
-                plays[play] = OpenPlay(self._may_count(ticket), ticket.arms, counts, MISSING)
+                plays[play] = OpenPlay(play, self._may_count(ticket), ticket.arms, counts, MISSING)
         samples, successes = self.samples_of_means()
         return Present(
             self.policy,
@@ -292,11 +306,14 @@ class Run:
             (successes + 0.5) / (samples + 1.0),
         )
 
-    def _look_for_certain_answer(self) -> None:
-        """Is there a verdict that does not depend on what is missing?"""
-        self._ahead.settled = False
+    def _look_for_certain_answer(self, horizon: int) -> None:
+        """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed for it."""
+        missing = (self._may_count(ticket).size for play, ticket in self._tickets.items() if play <= horizon)
+        if number_of_futures(missing) > MOST_FUTURES:
+            return  # not yet
+        self._ahead.horizon = None
         present = self._present()
-        certain = None if present is None else certain_answer(present, self._ahead.horizon)
+        certain = None if present is None else certain_answer(present, horizon)
         if certain is not None:
             top, state = certain
             counts = self._request.counts()
@@ -344,8 +361,8 @@ class Run:
                 self._claim_spares()
             if self._request.fulfilled:
                 self._advance()
-            if self._ahead.settled and self.decision is None:
-                self._look_for_certain_answer()
+            if self._ahead.horizon is not None and self.decision is None:
+                self._look_for_certain_answer(self._ahead.horizon)
         if self.decision is None and self.plays - self.late >= self._max_plays:
             self.decision = self._leading()
         return receipt
@@ -365,6 +382,8 @@ class Run:
                     self._take_over(claim)
                 if self._request.fulfilled:
                     self._advance()
+            if self._ahead.horizon is not None and self.decision is None:
+                self._look_for_certain_answer(self._ahead.horizon)
 
     def answer_to(self, play: int) -> int:
         """What is on record for a play that was asked, or UnknownPlay."""
@@ -774,27 +793,27 @@ class Run:
 
 @dataclass
 class Ahead:
-    """What was foreseen: the spare plays to hand out next, and whether the policy has what it needs for its answer.
+    """What was foreseen: the spare plays to hand out next, or that the policy has what it needs for its answer.
 
-    If it is ``settled``, the plays up to the ``horizon`` may be enough whatever the missing ones bring. There is no
-    look before play ``next_look``.
+    Then the plays up to the ``horizon`` may be enough, whatever the missing ones bring. There is no look into the
+    future before play ``next_look``.
     """
 
     plan: RequestInProgress | None = None
-    settled: bool = False
-    horizon: int = -1
+    horizon: int | None = None
     next_look: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """All of it, for :meth:`from_json`."""
         plan = None if self.plan is None else self.plan.to_json()
-        return {"plan": plan, "settled": self.settled, "horizon": self.horizon, "next_look": self.next_look}
+        return {"plan": plan, "horizon": self.horizon, "next_look": self.next_look}
 
     @classmethod
     def from_json(cls, data: dict[str, Any], linkage: Linkage) -> Ahead:
         """What :meth:`to_json` wrote."""
-        plan = None if data["plan"] is None else resume(data["plan"], linkage)
-        return cls(plan, data["settled"], data["horizon"], data["next_look"])
+        return cls(
+            None if data["plan"] is None else resume(data["plan"], linkage), data["horizon"], data["next_look"]
+        )
 
 
 class Played:

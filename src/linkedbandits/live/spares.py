@@ -137,6 +137,12 @@ class Spares:
             self._waiting -= self._unclaimed[row]
             self._unclaimed[row] = False
 
+    @property
+    def untouched(self) -> int:
+        """How many are back with nothing taken from them, though they have something to give?"""
+        count = len(self)
+        return int((self._back[:count] & self._whole[:count] & self._unclaimed[:count].any(axis=1)).sum())
+
     def rows(self) -> Iterator[SpareRow]:
         """Those that have something to give, in the order in which they were handed out."""
         self._tidy()
@@ -162,8 +168,9 @@ class Spares:
     def claim_tuples(self, arms: IntArray, times: int) -> ClaimedSpares:
         """Whole plays of this very tuple."""
         self._tidy()
-        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(arms.tobytes()))
-        rows = [row for row in np.flatnonzero(alike).tolist() if np.array_equal(self._arms[row], arms)][:times]
+        wanted = arms.tobytes()
+        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(wanted))
+        rows = [row for row in np.flatnonzero(alike).tolist() if self._arms[row].tobytes() == wanted][:times]
         taken = np.zeros((len(self), self._unclaimed.shape[1]), dtype=np.bool_)
         own = np.zeros(taken.shape[1], dtype=np.bool_)
         own[arms] = True
