@@ -26,7 +26,7 @@ ARMS = ("north", "east", "south")
 def host(experiment, **setup):
     policy = {"name": experiment.policy.name, "parameters": {}}
     record = ExperimentRecord("x1", "directions", Setup(ARMS, policy, **setup), "running", 5.0, 42)
-    return SimpleNamespace(experiment=experiment, record=record, abandoned=3)
+    return SimpleNamespace(experiment=experiment, record=record, abandoned=3, successor=None)
 
 
 def play(experiment, count):

@@ -63,11 +63,13 @@ class OpenPlay(NamedTuple):
 class Foreseen(NamedTuple):
     """What to hand out next, or None if the policy seems to have all that it needs for its answer.
 
-    ``horizon`` is then the last play that it needs for that, and elsewhere None.
+    ``horizon`` is then the last play that it needs for that, and elsewhere None. It is ``nearly`` so if the likely
+    futures have come to an end, and only those go on in which all that is missing speaks for one arm.
     """
 
     plan: RequestInProgress | None
     horizon: int | None
+    nearly: bool
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,10 @@ def look_ahead(present: Present, plays: int, seed: Sequence[int]) -> Foreseen:
     likely = going_on & (np.arange(len(ends)) < LIKELY)
     wanting = likely if likely.any() else going_on
     if wanting.any():
-        return Foreseen(futures.plan(wanting, present.linkage, int(chance.integers(2**63))), None)
-    if (futures.top != futures.top[0]).any():
-        return Foreseen(None, None)
-    return Foreseen(None, max((present.plays[place].play for place in futures.horizon if place >= 0), default=None))
+        plan = futures.plan(wanting, present.linkage, int(chance.integers(2**63)))
+        return Foreseen(plan, None, nearly=not likely.any())
+    last = max((present.plays[place].play for place in futures.horizon if place >= 0), default=None)
+    return Foreseen(None, last if (futures.top == futures.top[0]).all() else None, nearly=True)
 
 
 def number_of_futures(tried: Iterable[int]) -> int:

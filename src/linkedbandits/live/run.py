@@ -252,20 +252,18 @@ class Run:
 
     def _foreseen_play(self) -> IntArray | None:
         """What the policy is likely to want next; None if so few plays wait that a guess will do, or it is not known."""
-        ahead = self._ahead
-        arms = None if ahead.plan is None else ahead.plan.hand_out()
-        if arms is not None or ahead.horizon is not None or not self._late_answers():
+        ahead, asked = self._ahead, len(self.answers)
+        due = asked >= ahead.next_look
+        arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
+        if arms is not None or ahead.horizon is not None or not due or not self._late_answers():
             return arms
-        asked = len(self.answers)
-        present = self._present() if asked >= ahead.next_look else None
+        present = self._present()
         if present is None:
             return None
         plays = max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD)
-        ahead.plan, ahead.horizon = look_ahead(present, plays, [self._seed, asked])
-        if ahead.plan is None:
-            ahead.next_look = asked + LEAST_AHEAD
-            return None
-        return ahead.plan.hand_out()
+        ahead.plan, ahead.horizon, ahead.nearly = look_ahead(present, plays, [self._seed, asked])
+        ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
+        return None if ahead.plan is None else ahead.plan.hand_out()
 
     def _late_answers(self) -> bool:
         """Is an answer missing for so long that it holds things up?"""
@@ -382,6 +380,8 @@ class Run:
                     self._take_over(claim)
                 if self._request.fulfilled:
                     self._advance()
+            if self._ahead.nearly:
+                self._ahead.next_look = 0  # this may be all that was in the way
             if self._ahead.horizon is not None and self.decision is None:
                 self._look_for_certain_answer(self._ahead.horizon)
 
@@ -795,25 +795,25 @@ class Run:
 class Ahead:
     """What was foreseen: the spare plays to hand out next, or that the policy has what it needs for its answer.
 
-    Then the plays up to the ``horizon`` may be enough, whatever the missing ones bring. There is no look into the
-    future before play ``next_look``.
+    Then the plays up to the ``horizon`` may be enough, whatever the missing ones bring. If that is ``nearly`` so, looks
+    come more often, and before the plan is used up: the next one at play ``next_look``.
     """
 
     plan: RequestInProgress | None = None
     horizon: int | None = None
+    nearly: bool = False
     next_look: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """All of it, for :meth:`from_json`."""
         plan = None if self.plan is None else self.plan.to_json()
-        return {"plan": plan, "horizon": self.horizon, "next_look": self.next_look}
+        return {"plan": plan, "horizon": self.horizon, "nearly": self.nearly, "next_look": self.next_look}
 
     @classmethod
     def from_json(cls, data: dict[str, Any], linkage: Linkage) -> Ahead:
         """What :meth:`to_json` wrote."""
-        return cls(
-            None if data["plan"] is None else resume(data["plan"], linkage), data["horizon"], data["next_look"]
-        )
+        plan = None if data["plan"] is None else resume(data["plan"], linkage)
+        return cls(plan, data["horizon"], data["nearly"], data["next_look"])
 
 
 class Played:

@@ -201,7 +201,7 @@ def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
-    nothing_ahead = {"plan": None, "horizon": None, "next_look": 0}
+    nothing_ahead = {"plan": None, "horizon": None, "nearly": False, "next_look": 0}
     return {"whole_chains": False, "chains": None, "before": None, "ahead": nothing_ahead, **content}
 
 
