@@ -41,6 +41,7 @@ SECTIONS = {
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
     "lost-answers": "lost_answers:main",
+    "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",
     "chain-kills": "chain:kills",
     "service-store": "service_store:main",

@@ -4,8 +4,8 @@ Three options that work with .80, .86 and .70, delta 0.05, 20 plays a second, an
 of 20 seconds: a decision that lags by the lease is 400 plays behind.
 
 Claims: with 1, 3 and 10 % of the answers lost, at most 1.15, 1.25 and 1.6 times the plays told with none lost, on
-average over 8 seeds. Where failures come late, up to just below the lease, and successes at once, verdicts are wrong in
-less than delta, with 99.9 % confidence.
+average over 8 seeds. Where failures of the worse option come late, up to just below the lease, and all else at once,
+verdicts are wrong in less than delta, with 99.9 % confidence. Were answers counted as they come, nearly all would be.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ WAYS = {
     "LinkedDuels, free, whole chains": (lb.LinkedDuels, "free", True),
 }
 
-CLOSE = (0.5, 0.42)
+CLOSE = (0.6, 0.48)
 """Two options that are hard to tell apart, for the chance to be wrong,"""
 CLOSE_DELTA = 0.2
-"""with a delta that such a run spends most of."""
-CLOSE_RUNS = 400
+"""with a delta of which such a run spends a good part."""
+CLOSE_RUNS = 200
 CONFIDENCE = 0.999
 
-Delay = Callable[[np.random.Generator, bool], float]
-"""Seconds until an answer comes, if something worked or not."""
+Delay = Callable[[np.random.Generator, tuple[int, ...], int | None], float]
+"""Seconds until an answer comes: of a play of these arms, with this hit."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,17 @@ class Tapes:
         return None
 
 
-def at_once(chance: np.random.Generator, worked: bool) -> float:
+def at_once(chance: np.random.Generator, arms: tuple[int, ...], hit: int | None) -> float:
     """An answer after a short time, whatever it is."""
     return 0.05 + 0.4 * chance.random()
 
 
-def failures_late(chance: np.random.Generator, worked: bool) -> float:
-    """Failures mostly take nearly as long as the lease."""
-    return at_once(chance, worked) if worked or chance.random() < 0.3 else LEASE * (0.2 + 0.79 * chance.random())
+def failures_late(chance: np.random.Generator, arms: tuple[int, ...], hit: int | None) -> float:
+    """Where the second option has failed, it mostly takes nearly as long as the lease."""
+    failed = 1 in (arms if hit is None else arms[: arms.index(hit)])
+    if failed and chance.random() < 0.7:
+        return LEASE * (0.2 + 0.79 * chance.random())
+    return at_once(chance, arms, hit)
 
 
 def play_through(
@@ -111,7 +114,7 @@ def play_through(
         asked = experiment.ask()
         gone = bool(chance.random() < lost)
         hit = None if gone else tapes.hit(asked.arms, asked.rest)
-        wait = LEASE if gone else delay(chance, hit is not None)
+        wait = LEASE if gone else delay(chance, asked.arms + asked.rest, hit)
         heapq.heappush(coming, (now + wait, asked.id, hit, gone))
     return Course(experiment.recommend().arm, experiment.plays, len(experiment.answers), abandoned)
 
@@ -119,6 +122,12 @@ def play_through(
 def main() -> None:
     claims = Claims()
     economy(claims)
+    validity(claims)
+    claims.report()
+
+
+def only_validity() -> None:
+    claims = Claims()
     validity(claims)
     claims.report()
 
@@ -151,12 +160,13 @@ def economy(claims: Claims) -> None:
             )
             if lost:
                 claims.check(
-                    over <= MOST[lost], f"{name}: at most {MOST[lost]:g} times the plays with {lost:.0%} lost: {over:.2f}"
+                    over <= MOST[lost],
+                    f"{name}: at most {MOST[lost]:g} times the plays with {lost:.0%} lost: {over:.2f}",
                 )
 
 
 def validity(claims: Claims) -> None:
-    print(f"options {CLOSE}, delta {CLOSE_DELTA:g}, failures late, {CLOSE_RUNS} runs each:")
+    print(f"options {CLOSE}, delta {CLOSE_DELTA:g}, failures of the second late, {CLOSE_RUNS} runs each:")
     for name, (kind, linkage, whole) in WAYS.items():
         wrong = sum(
             play_through(
@@ -172,7 +182,3 @@ def validity(claims: Claims) -> None:
         limit = float(beta.ppf(CONFIDENCE, wrong + 1, CLOSE_RUNS - wrong))
         print(f"  {name:32} {wrong:4} wrong, at most {limit:.3f} with {CONFIDENCE:.1%} confidence", flush=True)
         claims.check(limit < CLOSE_DELTA, f"{name}: wrong in less than {CLOSE_DELTA:g} with failures late: {limit:.3f}")
-
-
-if __name__ == "__main__":
-    main()

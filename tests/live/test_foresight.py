@@ -1,4 +1,4 @@
-"""While answers are missing: what is handed out is of use, what counts is what would have counted, and so is the answer."""
+"""While answers are missing: what is handed out is of use, and the verdict is what it would have been."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.live import foresight
 from linkedbandits.live import run as live_run
 from linkedbandits.live.foresight import number_of_futures
 from linkedbandits.model import Counts, Needs
 from linkedbandits.streams import LaneStreams
 
-MEANS = (0.6, 0.8, 0.35)
-LEASE = 300
+MEANS = (0.4, 0.85, 0.3)
+LEASE = 120
 """In plays, of which one is asked at a time."""
 
 WAYS = {
@@ -123,10 +122,9 @@ def take(queues, key, count):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_verdict_is_that_of_the_samples_in_the_order_in_which_they_were_handed_out(way, seed):
+def test_the_verdict_is_that_of_the_samples_in_the_order_in_which_they_were_handed_out(way):
     """However late answers are, and whatever that depends on: the law of the verdict is that of the simulation."""
-    traffic = Traffic(experiment_of(way, seed), seed, lost=0.05, late=0.1)
+    traffic = Traffic(experiment_of(way), 1, lost=0.05, late=0.1)
     traffic.go_on()
     assert traffic.experiment.done
     assert traffic.experiment.recommend().status == "confident"
@@ -137,8 +135,8 @@ def test_the_verdict_is_that_of_the_samples_in_the_order_in_which_they_were_hand
 def test_saved_and_restored_it_hands_out_the_same(way):
     through, saved = (Traffic(experiment_of(way), 3, lost=0.08, late=0.05) for _ in range(2))
     through.go_on()
-    for _ in range(200):
-        saved.go_on(9)
+    while not saved.experiment.done:
+        saved.go_on(20)
         saved.experiment = lb.Experiment.from_json(saved.experiment.to_json())
     assert saved.record == through.record
     assert saved.experiment.recommend() == through.experiment.recommend()
@@ -166,15 +164,6 @@ def test_a_verdict_does_not_wait_for_a_play_that_cannot_change_it(way, monkeypat
     assert sum(estimate.samples for estimate in exp.estimates()) >= exp.plays
     monkeypatch.setattr(live_run, "MOST_FUTURES", 0)
     assert not plays_until_the_verdict()[0].done
-
-
-def test_an_answer_is_certain_only_if_no_missing_play_can_change_it():
-    """Few plays, of which the missing one could still decide."""
-    exp = lb.Experiment(range(2), lb.LinkedLead(0.2, odds_ratio=3.0), linkage="single")
-    lead = 2  # 1 - (1 - delta) is reached by this lead
-    assert exp.run.policy._rule.lead(2) == lead
-    present = exp.run._present()
-    assert foresight.certain_answer(present, 0) is None
 
 
 def test_futures_are_all_ends_of_a_play_and_that_it_is_given_up():
@@ -211,10 +200,10 @@ def test_what_was_given_up_is_made_up_for_by_spare_plays_at_once():
 @pytest.mark.parametrize("way", ["elimination, ordered", "duels"])
 def test_lost_answers_cost_few_plays(way):
     """By far fewer than a lease's worth for each request that waits; fixed seeds, so it never fails by chance."""
-    told = {lost: 0 for lost in (0.0, 0.03)}
+    told = dict.fromkeys((0.0, 0.03), 0)
     for lost in told:
-        for seed in range(4):
+        for seed in range(2):
             traffic = Traffic(experiment_of(way, seed), seed, lost)
             traffic.go_on()
             told[lost] += traffic.experiment.plays
-    assert told[0.03] <= told[0.0] + 4 * LEASE
+    assert told[0.03] <= told[0.0] + 2 * LEASE

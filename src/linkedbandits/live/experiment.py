@@ -291,7 +291,7 @@ class Experiment:
             return self.run.tell(play_id, arm)
 
     def abandon(self, play_id: int) -> None:
-        """Say that a play will not be answered, so that what it was asked for is asked again.
+        """Say that a play will not be answered, so that others serve for what it was asked for. There may be a verdict.
 
         An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
         plays are given up may depend on how they would have ended. For the same reason the guarantee holds only if

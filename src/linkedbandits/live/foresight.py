@@ -48,9 +48,9 @@ MOST_STEPS = 400
 class OpenPlay(NamedTuple):
     """A play whose samples count for the present request or a later one.
 
-    ``play`` is its number. It tries the arms of ``tried``, of which the first are those of the ``tuple`` that a policy asks to be tried
-    together; None if it no longer counts as a play of that. ``counts`` marks the arms whose sample is still to be
-    counted. ``end`` is the place where it ended, that behind the last if nothing worked, or ``MISSING``.
+    ``play`` is its number. It tries the arms of ``tried``, of which the first are those of the ``tuple`` that a policy
+    asks to be tried together; None if it no longer counts as a play of that. ``counts`` marks the arms whose sample is
+    still to be counted. ``end`` is the place where it ended, that behind the last if nothing worked, or ``MISSING``.
     """
 
     play: int
@@ -106,7 +106,7 @@ def look_ahead(present: Present, plays: int, seed: Sequence[int]) -> Foreseen:
     if wanting.any():
         plan = futures.plan(wanting, present.linkage, int(chance.integers(2**63)))
         return Foreseen(plan, None, nearly=not likely.any())
-    last = max((present.plays[place].play for place in futures.horizon if place >= 0), default=None)
+    last = max((present.plays[place].play for place in futures.horizon.tolist() if place >= 0), default=None)
     return Foreseen(None, last if (futures.top == futures.top[0]).all() else None, nearly=True)
 
 
@@ -120,7 +120,7 @@ def number_of_futures(tried: Iterable[int]) -> int:
 
 
 def certain_answer(present: Present, horizon: int) -> tuple[tuple[int, ...], LaneState] | None:
-    """The answer that the policy comes to whatever the missing plays bring, up to the ``horizon``; None if there is none.
+    """The answer that the policy comes to whatever the missing plays up to the ``horizon`` bring, or None.
 
     With it comes a state in which it has that answer: the one without what is missing.
     """
@@ -162,7 +162,7 @@ def _likely_ends(present: Present, chance: np.random.Generator) -> IntArray:
 
 
 def _ends_against(present: Present) -> IntArray:
-    """For each of the arms that are still in: it works wherever it is tried, and nothing else does. Last: all is gone."""
+    """For each arm that is still in: it works wherever it is tried, and nothing else does. Last: all is gone."""
     still_in = np.flatnonzero(present.state.still_in[0])
     closest = still_in[np.argsort(-present.means[still_in], kind="stable")][:MOST_AGAINST]
     ends = _known_ends(present, closest.size + 1)
@@ -281,7 +281,7 @@ class _Futures:
         short = np.zeros((lanes.size, self._means.size))
         for key in self._taken:
             short[:, np.frombuffer(key, dtype=np.int64)[0]] = self._short(key)[lanes]
-        return self._linkage.price(short, np.broadcast_to(self._means, short.shape))
+        return np.asarray(self._linkage.price(short, np.broadcast_to(self._means, short.shape)))
 
     def _fulfil(self, request: Request, chance: np.random.Generator | None) -> tuple[Counts, BoolArray]:
         if isinstance(request, Needs):

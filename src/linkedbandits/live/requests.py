@@ -5,7 +5,7 @@ it, and it is fulfilled only when all of them are back. So no answer can be left
 matters where slow answers tend to be the failures.
 
 A caller who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
-requests that follow.
+requests that follow, and this one if one of its plays is given up or brings less.
 
 Where there is a log (:class:`linkedbandits.world.LogWorld`), a request takes from it what it has, and only the rest is
 played.

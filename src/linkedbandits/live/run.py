@@ -251,7 +251,7 @@ class Run:
         return play, handed_out
 
     def _foreseen_play(self) -> IntArray | None:
-        """What the policy is likely to want next; None if so few plays wait that a guess will do, or it is not known."""
+        """What the policy is likely to want next; None if nothing is overdue, so that a guess will do, or not known."""
         ahead, asked = self._ahead, len(self.answers)
         due = asked >= ahead.next_look
         arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
@@ -305,7 +305,7 @@ class Run:
         )
 
     def _look_for_certain_answer(self, horizon: int) -> None:
-        """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed for it."""
+        """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed."""
         missing = (self._may_count(ticket).size for play, ticket in self._tickets.items() if play <= horizon)
         if number_of_futures(missing) > MOST_FUTURES:
             return  # not yet
@@ -355,12 +355,7 @@ class Run:
         else:
             self.answers.record(play, hit)
             receipt = self._bring(play, ticket, tried, reached, worked)
-            if self._request.freed and self._spares:
-                self._claim_spares()
-            if self._request.fulfilled:
-                self._advance()
-            if self._ahead.horizon is not None and self.decision is None:
-                self._look_for_certain_answer(self._ahead.horizon)
+            self._go_on()
         if self.decision is None and self.plays - self.late >= self._max_plays:
             self.decision = self._leading()
         return receipt
@@ -378,12 +373,9 @@ class Run:
                 claim = self._request.replace(given_up, self._spares)
                 if claim is not None:
                     self._take_over(claim)
-                if self._request.fulfilled:
-                    self._advance()
             if self._ahead.nearly:
                 self._ahead.next_look = 0  # this may be all that was in the way
-            if self._ahead.horizon is not None and self.decision is None:
-                self._look_for_certain_answer(self._ahead.horizon)
+            self._go_on()
 
     def answer_to(self, play: int) -> int:
         """What is on record for a play that was asked, or UnknownPlay."""
@@ -694,6 +686,15 @@ class Run:
         if hit != NO_HIT:
             self._successes[hit] += 1
 
+    def _go_on(self) -> None:
+        """Something has come back or was given up: is the request fulfilled, or is there a verdict all the same?"""
+        if self._request.freed and self._spares:
+            self._claim_spares()
+        if self._request.fulfilled:
+            self._advance()
+        if self._ahead.horizon is not None and self.decision is None:
+            self._look_for_certain_answer(self._ahead.horizon)
+
     def _advance(self) -> None:
         """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
         while self._request.fulfilled:
@@ -745,10 +746,10 @@ class Run:
         # What the request took over is its own to count; it was in the totals since it was told.
         self._samples -= claim.samples
         self._successes -= claim.successes
-        for play, claimed in claim.out:
-            ticket = self._tickets[play]
-            if ticket.role == "current" and claimed is not None:  # it spoke for others of its arms before
-                claimed = np.concatenate([ticket.arms if ticket.claimed is None else ticket.claimed, claimed])
+        for play, taken in claim.out:
+            ticket, claimed = self._tickets[play], taken
+            if ticket.role == "current" and taken is not None:  # it spoke for others of its arms before
+                claimed = np.concatenate([ticket.arms if ticket.claimed is None else ticket.claimed, taken])
             self._tickets[play] = ticket._replace(role="current", claimed=claimed)
 
     def _totals_in_time(self) -> tuple[IntArray, IntArray]:

@@ -58,7 +58,7 @@ class ClaimedSpares:
 
 
 class SpareRow(NamedTuple):
-    """A spare play: what it tries, as which tuple it can count as a whole, which samples it has to give, and its answer.
+    """A spare play: what it tries, as which tuple it can count as a whole, and which samples it has to give.
 
     ``hit`` is the arm that succeeded or ``NO_HIT``, once it is back.
     """
