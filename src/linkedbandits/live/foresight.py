@@ -277,7 +277,7 @@ class _Futures:
         """About how many plays every lane that goes on has wanted beyond those handed out."""
         lanes = self._lane
         if self._kind is not Needs:
-            return np.sum([self._short(key)[lanes] for key in self._taken], axis=0, dtype=np.float64)
+            return np.asarray(np.sum([self._short(key)[lanes] for key in self._taken], axis=0, dtype=np.float64))
         short = np.zeros((lanes.size, self._means.size))
         for key in self._taken:
             short[:, np.frombuffer(key, dtype=np.int64)[0]] = self._short(key)[lanes]

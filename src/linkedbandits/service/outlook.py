@@ -110,7 +110,7 @@ class Outlooks:
     def latest(
         self, experiment: str, estimates: Sequence[Estimate], policy: AnyPolicy, setup: Setup, plays: int
     ) -> Outlook:
-        """What is known now; so many plays are used. Starts to find out more, if it is time and something has changed."""
+        """What is known now, with so many plays used. Starts to find out more, if it is time and something changed."""
         kept = self._kept.setdefault(experiment, _Kept(NOTHING_KNOWN, -1, -math.inf))
         now = self._clock()
         free = self._running is None or self._running.done()
