@@ -63,6 +63,7 @@ class Traffic:
     def answer(self) -> None:
         while self.coming and self.coming[0][0] <= len(self.record) and not self.experiment.done:
             due, play, hit = heapq.heappop(self.coming)
+            self.before = self.experiment.run.state_as_json()
             if due == play + LEASE:
                 self.experiment.abandon(play)
             else:
@@ -81,8 +82,8 @@ def experiment_of(way: str, seed: int = 1) -> lb.Experiment:
     return lb.Experiment(range(3), policy, linkage=linkage, seed=seed, whole_chains=whole)
 
 
-def answer_by_the_book(traffic: Traffic) -> tuple[int, ...]:
-    """What the policy says if every arm's samples, or every tuple's plays, come in the order they were handed out in.
+def by_the_book(traffic: Traffic) -> tuple[tuple[int, ...], list[dict]]:
+    """The policy's answer and the states it goes through, with samples (or plays of tuples) in the order handed out.
 
     Plays given up before the verdict are left out; one that was missing then is there with what it would have brought.
     """
@@ -97,7 +98,9 @@ def answer_by_the_book(traffic: Traffic) -> tuple[int, ...]:
             if arm == hit:
                 break
     state = run.policy.start(1, 3, LaneStreams(run.seed, 3, range(1)).policy_seeds())
+    states = []
     while not state.stopped[0]:
+        states.append(state.to_json())
         request = run.policy.request(state)
         samples, successes = np.zeros((2, 1, 3), dtype=np.int64)
         hits = None
@@ -112,7 +115,7 @@ def answer_by_the_book(traffic: Traffic) -> tuple[int, ...]:
                 ended = take(queues, (-1, *tried), count)
                 hits[0, choice, : len(tried)] = [ended.count(arm) for arm in tried]
         run.policy.observe(state, Counts(samples, successes, hits=hits))
-    return tuple(run.policy.answer(state)[0].tolist())
+    return tuple(run.policy.answer(state)[0].tolist()), states
 
 
 def take(queues, key, count):
@@ -128,7 +131,9 @@ def test_the_verdict_is_that_of_the_samples_in_the_order_in_which_they_were_hand
     traffic.go_on()
     assert traffic.experiment.done
     assert traffic.experiment.recommend().status == "confident"
-    assert (traffic.experiment.run.recommend().top) == answer_by_the_book(traffic)
+    answer, states = by_the_book(traffic)
+    assert traffic.experiment.run.recommend().top == answer
+    assert traffic.before in states  # of the run that waits, just before its verdict
 
 
 @pytest.mark.parametrize("way", ["elimination, ordered", "elimination, free, whole chains", "duels"])
