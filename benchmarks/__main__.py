@@ -40,6 +40,8 @@ SECTIONS = {
     "lidar-grid": "lidar_grid:main",
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
+    "lost-answers": "lost_answers:main",
+    "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",
     "chain-kills": "chain:kills",
     "chain-servers": "chain_servers:main",

@@ -54,6 +54,7 @@ LAYERS = {
         "answer_log",
         "first_tries spares",
         "requests saving warm_start",
+        "foresight",
         "run",
         "experiment",
         "__init__",

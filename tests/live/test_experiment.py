@@ -69,8 +69,11 @@ def test_no_more_plays_speak_for_an_arm_than_it_needs():
     first, second, third = ask(exp, 3)
     assert first.arms == second.arms == POINTS
     assert exp.tell(third.id, None) == "spare"  # everything needed was out already
-    exp.tell(first.id, "north")
-    assert exp.ask().arms == ("east", "south")  # what the first play did not reach
+    exp.tell(first.id, "north")  # what the first play did not reach is what the third brought
+    assert samples(exp) == [2, 1, 1]
+    assert exp.ask().arms == POINTS
+    assert exp.tell(second.id, "north") == "counted"
+    assert exp.ask().arms == ("east", "south")
     assert exp.in_flight == 2
 
 

@@ -234,6 +234,12 @@ class Experiment:
         return self.run.late
 
     @property
+    def waiting(self) -> int:
+        """Plays told that the decision has not used yet: they wait until answers to plays before them have come."""
+        with self._lock:
+            return self.run.waiting
+
+    @property
     def upgrade(self) -> Upgrade | None:
         """Set where the experiment went on with a version of the library that would have asked otherwise."""
         return self.run.upgrade
@@ -285,7 +291,7 @@ class Experiment:
             return self.run.tell(play_id, arm)
 
     def abandon(self, play_id: int) -> None:
-        """Say that a play will not be answered, so that what it was asked for is asked again.
+        """Say that a play will not be answered, so that others serve for what it was asked for. There may be a verdict.
 
         An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
         plays are given up may depend on how they would have ended. For the same reason the guarantee holds only if

@@ -5,7 +5,7 @@ it, and it is fulfilled only when all of them are back. So no answer can be left
 matters where slow answers tend to be the failures.
 
 A caller who wants more plays in flight than that gets *spare* plays (:mod:`linkedbandits.live.spares`), which serve the
-requests that follow.
+requests that follow, and this one if one of its plays is given up or brings less.
 
 Where there is a log (:class:`linkedbandits.world.LogWorld`), a request takes from it what it has, and only the rest is
 played.
@@ -13,7 +13,7 @@ played.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -51,6 +51,24 @@ class RequestInProgress(Protocol):
 
     def take_back(self, arms: IntArray) -> None:
         """A play that speaks for these arms will not come back."""
+        ...
+
+    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
+        """The same, and spare plays that were already handed out serve instead, as far as there are any."""
+        ...
+
+    @property
+    def freed(self) -> bool:
+        """Is something free again that spare plays may serve for?"""
+        ...
+
+    def wants(self, arms: IntArray) -> bool:
+        """Is a sample of one of these arms needed that no play in flight is to bring?"""
+        ...
+
+    @property
+    def done(self) -> IntArray | None:
+        """How much is back: samples of every arm that is needed, or plays of every tuple. None if a log was read."""
         ...
 
     def claim(self, spares: Spares) -> ClaimedSpares:
@@ -97,6 +115,7 @@ class NeedsInProgress:
         self._spare: IntArray | None = None  # those of a spare play, until something comes back
         self._plays_of_log: int | None = None
         self._plays_saved = 0  # that it would have taken to get what was read
+        self.freed = False
 
     def read(self, log: LogWorld) -> None:
         """Take from the log what it has."""
@@ -172,16 +191,36 @@ class NeedsInProgress:
                 self._free[arms[reached:]] += 1
                 self._unclaimed += arms.size - reached
                 self._sure = 0
+                self.freed = True
 
     def take_back(self, arms: IntArray) -> None:
         """These arms are no longer spoken for."""
         self._free[arms] += 1
         self._unclaimed += arms.size
         self._sure = 0
+        self.freed = True
+
+    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
+        """Arm by arm, what was handed out first."""
+        self.take_back(arms)
+        return self.claim(spares)
+
+    def wants(self, arms: IntArray) -> bool:
+        """Is one of them free?"""
+        return bool((self._free[arms] > 0).any())
+
+    @property
+    def done(self) -> IntArray | None:
+        """Samples of every arm."""
+        return None if self._plays_saved else self._needs - self._remaining
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """Arm by arm, as far as there is a need that no play in flight is to meet."""
+        self.freed = False
         claim = spares.claim_samples(self._free)
+        if not claim.plays:
+            return claim
+        self._sure, self._spare = 0, None
         self._free -= claim.spoken_for
         self._unclaimed -= int(claim.spoken_for.sum())
         self._remaining -= claim.samples
@@ -192,6 +231,7 @@ class NeedsInProgress:
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
         """Count the samples of claimed arms; those not reached are free again."""
         came = np.isin(claimed, arms[:reached])
+        self.freed |= not came.all()
         self._remaining[claimed[came]] -= 1
         self._free[claimed[~came]] += 1
         self._unclaimed += int((~came).sum())
@@ -278,6 +318,22 @@ class RepeatsInProgress:
     def take_back(self, arms: IntArray) -> None:
         """The play has to be made again."""
         self._free += 1
+
+    freed: ClassVar[bool] = False
+
+    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
+        """A spare play of the tuple, if there is one."""
+        self.take_back(arms)
+        return self.claim(spares)
+
+    def wants(self, arms: IntArray) -> bool:
+        """No single arm."""
+        return False
+
+    @property
+    def done(self) -> IntArray | None:
+        """Plays: all of them try the first arm."""
+        return self._samples[self._order[:1]]
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """A spare play of the same tuple counts as one of the plays asked for."""
@@ -391,6 +447,21 @@ class RepeatsFromLog:
     def take_back(self, arms: IntArray) -> None:
         """The piece has to be played again."""
         self._waiting[self._place_of[int(arms[0])]] += 1
+
+    freed: ClassVar[bool] = False
+
+    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
+        """A piece of the tuple is not what spare plays are of."""
+        self.take_back(arms)
+        return None
+
+    def wants(self, arms: IntArray) -> bool:
+        """No single arm."""
+        return False
+
+    @property
+    def done(self) -> None:
+        """Plays are in pieces."""
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """Whole plays of the tuple, once the log has nothing of any of its arms."""
@@ -539,6 +610,26 @@ class TuplesInProgress:
         place = int(self._further_draw().integers(len(self._next) + 1))
         self._next.insert(place, self._choice_of[arms.tobytes()])
 
+    freed: ClassVar[bool] = False
+
+    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
+        """A spare play of the same tuple, if there is one."""
+        choice = self._choice_of[arms.tobytes()]
+        claim = self._claim_of(choice, 1, spares)
+        if claim.plays:
+            return claim
+        self.take_back(arms)
+        return None
+
+    def wants(self, arms: IntArray) -> bool:
+        """No single arm."""
+        return False
+
+    @property
+    def done(self) -> IntArray | None:
+        """Plays of every tuple."""
+        return None if self._plays_read else np.array([sum(ends) for ends in self._ends])
+
     def _further_draw(self) -> np.random.Generator:
         """The randomness of a choice beside the order: nothing about a request may go with the tuple that it gets."""
         self._further_draws += 1
@@ -548,18 +639,22 @@ class TuplesInProgress:
         """A spare play of one of the tuples counts as one of its plays."""
         total = ClaimedSpares.none(self._arms)
         for choice in self._asked:
-            tried = self._tuples[choice]
-            claim = spares.claim_tuples(tried, self._left[choice])
+            claim = self._claim_of(choice, self._left[choice], spares)
             self._left[choice] -= claim.plays
-            self._remaining -= claim.back
-            ends = self._ends[choice]
-            hits = claim.successes[tried].tolist()
-            for place, count in enumerate([*hits, claim.back - sum(hits)]):
-                ends[place] += count
             total = total.combine(claim)
         if self.fulfilled:
             self._plays_of_spares = total.plays
         return total
+
+    def _claim_of(self, choice: int, most: int, spares: Spares) -> ClaimedSpares:
+        tried = self._tuples[choice]
+        claim = spares.claim_tuples(tried, most)
+        self._remaining -= claim.back
+        ends = self._ends[choice]
+        hits = claim.successes[tried].tolist()
+        for place, count in enumerate([*hits, claim.back - sum(hits)]):
+            ends[place] += count
+        return claim
 
     def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
         """Tuples are claimed as a whole; what was tried behind them is the rest of a whole chain."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,12 +19,22 @@ from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPl
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.first_tries import FirstTries
+from linkedbandits.live.foresight import (
+    MISSING,
+    MOST_ARMS,
+    MOST_FUTURES,
+    OpenPlay,
+    Present,
+    certain_answer,
+    look_ahead,
+    number_of_futures,
+)
 from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
-from linkedbandits.live.spares import MOST_SPARES, Spares
+from linkedbandits.live.spares import MOST_SPARES, ClaimedSpares, Spares
 from linkedbandits.live.warm_start import FromLog, WarmStart
-from linkedbandits.live.whole_chains import ChainRecord, Learning, arms_of, order_of, ranked
+from linkedbandits.live.whole_chains import ChainRecord, Learning, arms_of, order_of, ranked, rest_of
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
@@ -34,6 +45,15 @@ from linkedbandits.world import LogWorld
 Receipt = Literal["counted", "spare", "late", "repeated"]
 
 _WHOLE = (int, np.integer)
+
+LEAST_AHEAD = 16
+"""The policy's futures are followed for this many plays more,"""
+SHARE_AHEAD = 8
+"""or for this part of the spare plays that wait, if that is more;"""
+LEAST_BEHIND = 32
+"""but only while an answer is missing to a play with this many after it,"""
+TIMES_IN_FLIGHT = 3
+"""or this many times as many as are out, if that is more: until then answers are not late, they are on their way."""
 
 
 class Ticket(NamedTuple):
@@ -117,6 +137,8 @@ class Run:
         self._spares = Spares(arms)
         nothing = np.empty(0, dtype=np.int64)
         self._ticket = Ticket(nothing, "current", None, nothing)  # the last one handed out for a request
+        self._ahead = Ahead()
+        self._oldest = 0  # no play before this one is out
         self.warm: WarmStart | None = None  # the log of others that it began with
         # What requests have not read yet: that log, and behind it what was played under another policy.
         self._log: LogWorld | None = None
@@ -176,6 +198,11 @@ class Run:
         """Plays told in time to count for the decision: those that a budget is about."""
         return self.plays - self.late
 
+    @property
+    def waiting(self) -> int:
+        """Plays told of which no request has used anything yet."""
+        return 0 if self.decision is not None else self._spares.untouched
+
     def ask(self) -> tuple[int, IntArray]:
         """The next play of the current request, or a spare one: its number, and what to try.
 
@@ -205,18 +232,93 @@ class Run:
         if handed_out is not self._ticket.play or claimed is not self._ticket.claimed:
             self._ticket = Ticket(arms, "current", claimed, handed_out)
         self._tickets[play] = self._ticket
+        self._ahead.plan = None
         if self._rest_counts:
             self._spares.put(play, order_of(handed_out), arms, spoken_for=True)
+            if self._request.wants(rest_of(handed_out)):
+                self._claim_spares()
         return play, handed_out
 
     def _ask_spare(self) -> tuple[int, IntArray]:
         """A play beyond what the current request needs."""
-        arms = self._request.spare_play()
+        arms = self._foreseen_play()
+        if arms is None:
+            arms = self._request.spare_play()
         handed_out = arms if self.chains is None else self.chains.play(arms)
         play = self.answers.open_play(handed_out)
         ticket = self._tickets[play] = Ticket(arms, "spare", None, handed_out)
         self._spares.put(play, self._may_count(ticket), arms)
         return play, handed_out
+
+    def _foreseen_play(self) -> IntArray | None:
+        """What the policy is likely to want next; None if nothing is overdue, so that a guess will do, or not known."""
+        ahead, asked = self._ahead, len(self.answers)
+        due = asked >= ahead.next_look
+        arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
+        if arms is not None or ahead.horizon is not None or not due or not self._late_answers():
+            return arms
+        present = self._present()
+        if present is None:
+            return None
+        plays = max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD)
+        ahead.plan, ahead.horizon, ahead.nearly = look_ahead(present, plays, [self._seed, asked])
+        ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
+        return None if ahead.plan is None else ahead.plan.hand_out()
+
+    def _late_answers(self) -> bool:
+        """Is an answer missing for so long that it holds things up?"""
+        asked = len(self.answers)
+        while self._oldest < asked and self.answers.of(self._oldest) != WAITING:
+            self._oldest += 1
+        return asked - self._oldest >= max(LEAST_BEHIND, TIMES_IN_FLIGHT * len(self._tickets))
+
+    def _present(self) -> Present | None:
+        """Where the policy stands, for its futures; None where these cannot be followed."""
+        done = self._request.done
+        foreseeable = (
+            self.policy.goal.delta is not None
+            and self.policy.goal.budget is None
+            and self._samples.size <= MOST_ARMS
+            and self._log is None
+            and self._pairs is None
+        )
+        if done is None or not foreseeable:
+            return None
+        plays = {}
+        for row in self._spares.rows():
+            end = int((row.tried == row.hit).argmax()) if row.hit != NO_HIT else row.tried.size
+            plays[row.play] = OpenPlay(row.play, row.tried, row.tuple, row.unclaimed, end if row.back else MISSING)
+        for play, ticket in self._tickets.items():
+            if ticket.role == "current":
+                counts = plays[play].counts.copy() if play in plays else np.zeros(self._samples.size, dtype=np.bool_)
+                counts[ticket.arms if ticket.claimed is None else ticket.claimed] = True
+                plays[play] = OpenPlay(play, self._may_count(ticket), ticket.arms, counts, MISSING)
+        samples, successes = self.samples_of_means()
+        return Present(
+            self.policy,
+            self._state,
+            self.linkage,
+            self._request.counts(),
+            done,
+            [plays[play] for play in sorted(plays)],
+            (successes + 0.5) / (samples + 1.0),
+        )
+
+    def _look_for_certain_answer(self, horizon: int) -> None:
+        """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed."""
+        missing = (self._may_count(ticket).size for play, ticket in self._tickets.items() if play <= horizon)
+        if number_of_futures(missing) > MOST_FUTURES:
+            return  # not yet
+        self._ahead.horizon = None
+        present = self._present()
+        certain = None if present is None else certain_answer(present, horizon)
+        if certain is not None:
+            top, state = certain
+            counts = self._request.counts()
+            self._samples += counts.samples[0]
+            self._successes += counts.successes[0]
+            self._state = state
+            self._decide(top)
 
     def _may_count(self, ticket: Ticket) -> IntArray:
         """What a play tries, as far as decisions may use it: not the rest of a chain, if arms may fail together."""
@@ -253,8 +355,7 @@ class Run:
         else:
             self.answers.record(play, hit)
             receipt = self._bring(play, ticket, tried, reached, worked)
-            if self._request.fulfilled:
-                self._advance()
+            self._go_on()
         if self.decision is None and self.plays - self.late >= self._max_plays:
             self.decision = self._leading()
         return receipt
@@ -268,7 +369,13 @@ class Run:
         if self.decision is None:
             self._spares.give_up(play)
             if ticket.role == "current":
-                self._request.take_back(ticket.arms if ticket.claimed is None else ticket.claimed)
+                given_up = ticket.arms if ticket.claimed is None else ticket.claimed
+                claim = self._request.replace(given_up, self._spares)
+                if claim is not None:
+                    self._take_over(claim)
+            if self._ahead.nearly:
+                self._ahead.next_look = 0  # this may be all that was in the way
+            self._go_on()
 
     def answer_to(self, play: int) -> int:
         """What is on record for a play that was asked, or UnknownPlay."""
@@ -361,6 +468,7 @@ class Run:
                 for play, ticket in self._tickets.items()
             ],
             "spares": self._spares.to_json(tuples),
+            "ahead": self._ahead.to_json(),
             "tuples": tuples.to_json(),
             "given_up": self._given_up.to_json(),
             "plays": self.plays,
@@ -413,6 +521,7 @@ class Run:
         }
         self._given_up = TupleTable(content["given_up"])
         self._spares = Spares.from_json(content["spares"], self._samples.size, tuples)
+        self._ahead = Ahead.from_json(content["ahead"], self.linkage)
         self.plays = content["plays"]
         self.late = content["late"]
         self._plays_observed = content["plays_observed"]
@@ -578,16 +687,27 @@ class Run:
         if hit != NO_HIT:
             self._successes[hit] += 1
 
+    def _go_on(self) -> None:
+        """Something has come back or was given up: is the request fulfilled, or is there a verdict all the same?"""
+        if self._request.freed and self._spares:
+            self._claim_spares()
+        if self._request.fulfilled:
+            self._advance()
+        if self._ahead.horizon is not None and self.decision is None:
+            self._look_for_certain_answer(self._ahead.horizon)
+
     def _advance(self) -> None:
         """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
         while self._request.fulfilled:
             self._observe()
             if self._state.stopped[0]:
-                status = self.policy.status_at_stop
-                top = tuple(self.policy.answer(self._state)[0].tolist())
-                self.decision = Decision(top, status, self.in_time, self._bound(status))
+                self._decide(tuple(self.policy.answer(self._state)[0].tolist()))
                 return
             self._begin_request()
+
+    def _decide(self, top: tuple[int, ...]) -> None:
+        status = self.policy.status_at_stop
+        self.decision = Decision(top, status, self.in_time, self._bound(status))
 
     def _begin_request(self) -> None:
         self._request = self._next_request()
@@ -621,12 +741,17 @@ class Run:
 
     def _claim_spares(self) -> None:
         """Let the request claim what spare plays have brought or will bring."""
-        claim = self._request.claim(self._spares)
+        self._take_over(self._request.claim(self._spares))
+
+    def _take_over(self, claim: ClaimedSpares) -> None:
         # What the request took over is its own to count; it was in the totals since it was told.
         self._samples -= claim.samples
         self._successes -= claim.successes
-        for play, claimed in claim.out:
-            self._tickets[play] = self._tickets[play]._replace(role="current", claimed=claimed)
+        for play, taken in claim.out:
+            ticket, claimed = self._tickets[play], taken
+            if ticket.role == "current" and taken is not None:  # it spoke for others of its arms before
+                claimed = np.concatenate([ticket.arms if ticket.claimed is None else ticket.claimed, taken])
+            self._tickets[play] = ticket._replace(role="current", claimed=claimed)
 
     def _totals_in_time(self) -> tuple[IntArray, IntArray]:
         samples, successes = self._samples, self._successes
@@ -666,6 +791,31 @@ class Run:
                 "others were tried after them, create the experiment with whole_chains=True, and plays say which"
             )
         return int(positions[0]) + 1
+
+
+@dataclass
+class Ahead:
+    """What was foreseen: the spare plays to hand out next, or that the policy has what it needs for its answer.
+
+    Then the plays up to the ``horizon`` may be enough, whatever the missing ones bring. If that is ``nearly`` so, looks
+    come more often, and before the plan is used up: the next one at play ``next_look``.
+    """
+
+    plan: RequestInProgress | None = None
+    horizon: int | None = None
+    nearly: bool = False
+    next_look: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for :meth:`from_json`."""
+        plan = None if self.plan is None else self.plan.to_json()
+        return {"plan": plan, "horizon": self.horizon, "nearly": self.nearly, "next_look": self.next_look}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], linkage: Linkage) -> Ahead:
+        """What :meth:`to_json` wrote."""
+        plan = None if data["plan"] is None else resume(data["plan"], linkage)
+        return cls(plan, data["horizon"], data["nearly"], data["next_look"])
 
 
 class Played:

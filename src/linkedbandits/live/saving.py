@@ -10,7 +10,8 @@ turned into the next, so that whatever was ever saved can be read.
 - Format 3 says which version of the library wrote it and what its policy asks, and has the tuple of every play. So if
   the policy asks otherwise in a later version, what was played is a log for it.
 - Format 4 has the log that an experiment began with, if there was one.
-- Format 5 says whether plays are whole chains, with the record of those, and what an experiment goes on from.
+- Format 5 says whether plays are whole chains, with the record of those, what an experiment goes on from, and what was
+  foreseen of the policy's next requests.
 """
 
 from __future__ import annotations
@@ -200,7 +201,8 @@ def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
-    return {"whole_chains": False, "chains": None, "before": None, **content}
+    nothing_ahead = {"plan": None, "horizon": None, "nearly": False, "next_look": 0}
+    return {"whole_chains": False, "chains": None, "before": None, "ahead": nothing_ahead, **content}
 
 
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:

@@ -1,15 +1,18 @@
 """Spare plays: handed out beyond what the request of their time needed, kept for the requests that follow.
 
-When a request begins, each arm's samples are taken from the spare plays that tried it, in the order in which they were
-handed out, whether they are back or still out. Where a sample counts thus never depends on its own outcome or delay.
-For the same reason a spare play that no request took is forgotten by its age alone, counted in spare plays handed out.
+When a request begins, and when a play that speaks for it brings less or is given up, each arm's samples are taken from
+the spare plays that tried it, in the order in which they were handed out, whether they are back or still out. So the
+samples of an arm, or the plays of a tuple, count in the order in which they were handed out, and where a sample counts
+never depends on its own outcome or delay; ``docs/late-answers.md`` has the proof. For the same reason a spare play that
+no request took is forgotten by its age alone, counted in spare plays handed out.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +57,20 @@ class ClaimedSpares:
         )
 
 
+class SpareRow(NamedTuple):
+    """A spare play: what it tries, as which tuple it can count as a whole, and which samples it has to give.
+
+    ``hit`` is the arm that succeeded or ``NO_HIT``, once it is back.
+    """
+
+    play: int
+    tried: IntArray
+    tuple: IntArray | None
+    unclaimed: BoolArray
+    back: bool
+    hit: int
+
+
 class Spares:
     """The spare plays that still have something to give, in the order in which they were handed out."""
 
@@ -69,6 +86,7 @@ class Spares:
         self._hit = np.zeros(8, dtype=np.int64)
         self._key = np.zeros(8, dtype=np.int64)  # the same for the same tuple
         self._unclaimed = np.zeros((8, arms), dtype=np.bool_)  # samples that no request has taken or spoken for
+        self._waiting = np.zeros(arms, dtype=np.int64)  # how many those are of every arm
 
     def __len__(self) -> int:
         return len(self.plays)
@@ -79,6 +97,8 @@ class Spares:
         If its arms are ``spoken_for``, the rest alone is spare.
         """
         arms = tried if arms is None else arms
+        if len(self.plays) == self._hit.size:
+            self._tidy()
         row = len(self.plays)
         if row == self._hit.size:
             self._back, self._whole, self._hit, self._key, self._unclaimed = (
@@ -95,8 +115,10 @@ class Spares:
         self._key[row] = hash(arms.tobytes())
         self._unclaimed[row] = False
         self._unclaimed[row, tried] = True
+        self._waiting[tried] += 1
         if spoken_for:
             self._unclaimed[row, arms] = False
+            self._waiting[arms] -= 1
 
     def come_back(self, play: int, reached: int, hit_arm: int) -> None:
         """Write down the answer; arms that were not tried have no sample to claim."""
@@ -104,16 +126,41 @@ class Spares:
         if row is not None:
             self._back[row] = True
             self._hit[row] = hit_arm
-            self._unclaimed[row, self._tried[row][reached:]] = False
+            not_tried = self._tried[row][reached:]
+            self._waiting[not_tried] -= self._unclaimed[row, not_tried]
+            self._unclaimed[row, not_tried] = False
 
     def give_up(self, play: int) -> None:
         """It will not come back."""
         row = self._row_of.get(play)
         if row is not None:
+            self._waiting -= self._unclaimed[row]
             self._unclaimed[row] = False
+
+    @property
+    def untouched(self) -> int:
+        """How many are back with nothing taken from them, though they have something to give?"""
+        count = len(self)
+        return int((self._back[:count] & self._whole[:count] & self._unclaimed[:count].any(axis=1)).sum())
+
+    def rows(self) -> Iterator[SpareRow]:
+        """Those that have something to give, in the order in which they were handed out."""
+        self._tidy()
+        for row, play in enumerate(self.plays):
+            hit = int(self._hit[row])
+            yield SpareRow(
+                play,
+                self._tried[row],
+                self._arms[row] if self._whole[row] else None,
+                self._unclaimed[row],
+                bool(self._back[row]),
+                hit,
+            )
 
     def claim_samples(self, needs: IntArray) -> ClaimedSpares:
         """Arm by arm, as many samples as are needed."""
+        if not ((needs > 0) & (self._waiting > 0)).any():
+            return ClaimedSpares.none(needs.size)
         self._tidy()
         unclaimed = self._unclaimed[: len(self)]
         return self._claim(unclaimed & (np.cumsum(unclaimed, axis=0, dtype=np.int32) <= needs))
@@ -121,8 +168,9 @@ class Spares:
     def claim_tuples(self, arms: IntArray, times: int) -> ClaimedSpares:
         """Whole plays of this very tuple."""
         self._tidy()
-        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(arms.tobytes()))
-        rows = [row for row in np.flatnonzero(alike).tolist() if np.array_equal(self._arms[row], arms)][:times]
+        wanted = arms.tobytes()
+        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(wanted))
+        rows = [row for row in np.flatnonzero(alike).tolist() if self._arms[row].tobytes() == wanted][:times]
         taken = np.zeros((len(self), self._unclaimed.shape[1]), dtype=np.bool_)
         own = np.zeros(taken.shape[1], dtype=np.bool_)
         own[arms] = True
@@ -143,6 +191,7 @@ class Spares:
         ]
         self._whole[:count] &= ~claimed
         self._unclaimed[:count] &= ~taken
+        self._waiting -= taken.sum(axis=0)
         self._tidy()
         return ClaimedSpares(
             plays=int(claimed.sum()),
@@ -173,9 +222,11 @@ class Spares:
         self._tried = [self._tried[row] for row in kept]
         self._arms = [self._arms[row] for row in kept]
         self._row_of = {play: row for row, play in enumerate(self.plays)}
+        self._waiting = self._unclaimed[: rows.size].sum(axis=0)
 
     def to_json(self, tuples: TupleTable) -> dict[str, Any]:
         """All of it, with tuples by their numbers in the table; by columns, for there may be thousands."""
+        self._tidy()
         count = len(self)
         return {
             "handed_out": self._handed_out,
@@ -204,6 +255,7 @@ class Spares:
         read._whole[:count] = data["whole"]
         read._hit[:count] = data["hit"]
         read._unclaimed[:count] = unpack_marks(data["unclaimed"], count * arms).reshape(count, arms)
+        read._waiting = read._unclaimed[:count].sum(axis=0)
         return read
 
 

@@ -341,8 +341,14 @@ class HostedExperiment:
 
     def _give_up(self, plays: list[int], now: float) -> int:
         if plays:
+            decided = self.experiment.done
             self._abandon_all(plays)
-            self._tail.add("abandon", {"plays": plays}, now)
+            entry = self._tail.add("abandon", {"plays": plays}, now)
+            if self.experiment.done and not decided:  # what others brought is enough, now that these are out of the way
+                self._snapshot_due = True
+                point = self._tail.history_point(entry, self.experiment.plays, done=True)
+                if point is not None:
+                    self._tail.points.append(point)
         return len(plays)
 
     def _abandon_all(self, plays: Sequence[int]) -> None:
@@ -369,7 +375,10 @@ class HostedExperiment:
             elif entry.kind == "tell":
                 self._replay_tell(entry)
             elif entry.kind == "abandon":
+                decided = self.experiment.done
                 self._abandon_all(entry.body["plays"])
+                if self.experiment.done and not decided:
+                    self._tail.history_point(entry, self.experiment.plays, done=True)
             elif entry.kind == "status":
                 self._follow_status(entry)
         except JournalMismatch:

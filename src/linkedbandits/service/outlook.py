@@ -44,7 +44,11 @@ NOTHING_KNOWN = Outlook()
 def look_ahead(
     estimates: Sequence[Estimate], policy: AnyPolicy, setup: Setup, plays: int, deadline: float = math.inf
 ) -> Outlook:
-    """The outlook of an experiment that has used ``plays`` plays; ``deadline`` is on the monotonic clock."""
+    """The outlook of an experiment whose decision has used ``plays`` plays; ``deadline`` is on the monotonic clock.
+
+    Plays that wait for others before they are used are none of those: how many wait says how late answers are, and not
+    that the run is a long one.
+    """
     goal = policy.goal
     if goal.delta is None or policy.status_at_stop != "confident" or setup.log is not None:
         return NOTHING_KNOWN  # nor where some plays have come from a log
@@ -106,7 +110,7 @@ class Outlooks:
     def latest(
         self, experiment: str, estimates: Sequence[Estimate], policy: AnyPolicy, setup: Setup, plays: int
     ) -> Outlook:
-        """What is known now. Starts to find out more, if it is time for that and something has changed."""
+        """What is known now, with so many plays used. Starts to find out more, if it is time and something changed."""
         kept = self._kept.setdefault(experiment, _Kept(NOTHING_KNOWN, -1, -math.inf))
         now = self._clock()
         free = self._running is None or self._running.done()

@@ -41,6 +41,7 @@ class Standing:
     in_flight: int
     abandoned: int
     late: int
+    waiting: int
     done: bool
     leading: Verdict
     order: tuple[Label, ...]
@@ -65,6 +66,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         in_flight=exp.in_flight,
         abandoned=hosted.abandoned,
         late=exp.late,
+        waiting=exp.waiting,
         done=exp.done,
         leading=exp.recommend(),
         order=exp.order,
@@ -86,7 +88,8 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
     leading = verdict_data(standing.leading)
     total = outlook.estimate_total
     if standing.done or (total is not None and total <= standing.plays):
-        total = None  # the estimate is behind what has happened since it was made
+        # The estimate is behind what has happened since it was made, or else all that it takes is to wait.
+        total = float(standing.plays) if total is not None and standing.waiting and not standing.done else None
     return {
         "id": record.id,
         "name": record.name,
@@ -102,6 +105,7 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "in_flight": standing.in_flight,
         "abandoned": standing.abandoned,
         "late": standing.late,
+        "waiting": standing.waiting,
         "max_plays": record.setup.max_plays,
         "from_log": _from_log(standing),
         "upgrade": None if standing.upgrade is None else standing.upgrade._asdict(),

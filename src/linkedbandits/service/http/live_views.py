@@ -119,7 +119,8 @@ class LiveViews:
 
     def _outlook(self, standing: Standing) -> Outlook:
         setup = standing.record.setup
-        return self._outlooks.latest(standing.record.id, standing.estimates, standing.policy, setup, standing.plays)
+        used = standing.plays - standing.waiting
+        return self._outlooks.latest(standing.record.id, standing.estimates, standing.policy, setup, used)
 
     def _found(self, standing: Standing) -> Found:
         record = standing.record

@@ -307,6 +307,7 @@ class View(BaseModel):
     in_flight: int
     abandoned: int
     late: int
+    waiting: int = Field(description="Plays told that the decision will use when answers before them have come.")
     max_plays: int | None
     from_log: FromLogView | None
     upgrade: UpgradeView | None

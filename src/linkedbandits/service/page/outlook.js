@@ -10,7 +10,7 @@ export class Outlook {
     this.#parts = parts;
   }
 
-  render({ plays, in_flight, abandoned, late, max_plays, done, outlook }) {
+  render({ plays, in_flight, waiting, abandoned, late, max_plays, done, outlook }) {
     const { lower_bound: lower, estimate_total: total, estimate_left: left } = outlook;
     const { gauge } = this.#parts;
     const end = scaleEnd(plays, done, lower ?? 0, total ?? 0);
@@ -31,6 +31,8 @@ export class Outlook {
     setHidden(this.#parts["estimate-left"].parentElement, done);
 
     setText(this.#parts["in-flight"], count(in_flight));
+    setText(this.#parts.waiting, count(waiting));
+    setHidden(this.#parts.waiting.parentElement, done || waiting === 0);
     setText(this.#parts.abandoned, count(abandoned));
     setText(this.#parts.late, count(late));
     setHidden(this.#parts["max-plays"].parentElement, max_plays === null);
