@@ -193,5 +193,5 @@ def test_both_clients_send_the_same_and_read_the_same(name, arguments):
 
 
 def test_all_that_an_experiment_does_was_compared():
-    """But for the successor, which is an experiment of the same client."""
-    assert {*OF_AN_EXPERIMENT, "successor"} == signatures(AsyncRemoteExperiment).keys()
+    """But for the successor and its like, which are experiments of the same client."""
+    assert {*OF_AN_EXPERIMENT, "successor", "following", "previous"} == signatures(AsyncRemoteExperiment).keys()

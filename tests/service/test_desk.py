@@ -25,7 +25,7 @@ def test_ask_tell_and_read(desk, store):
     assert [play.id for play in asked.plays] == [0, 1]
     assert asked.expires_at == 1_060.0
     told = desk.tell(experiment, [(0, "east"), (1, None)]).result()
-    assert told.receipts == ("counted", "spare")
+    assert told.receipts == ("counted", "counted")  # the first left south to the second
     assert not told.done
     assert desk.tell(experiment, [(0, "east")]).result().receipts == ("repeated",)
     assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()

@@ -39,7 +39,7 @@ def test_lines(store, experiment):
         {"seq": 1, "at": 50.0, "kind": "ask", "play": 1, "arms": arms},
         {"seq": 1, "at": 50.0, "kind": "ask", "play": 2, "arms": arms},
         {"seq": 2, "at": 50.0, "kind": "tell", "play": 0, "hit": 1, "receipt": "counted"},
-        {"seq": 2, "at": 50.0, "kind": "tell", "play": 1, "hit": None, "receipt": "spare"},
+        {"seq": 2, "at": 50.0, "kind": "tell", "play": 1, "hit": None, "receipt": "counted"},
         {"seq": 3, "at": 50.0, "kind": "abandon", "play": 2},
         {"seq": 4, "at": 50.0, "kind": "status", "status": "paused"},
     ]

@@ -8,7 +8,9 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.live import HANDS_OUT_BY
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.records import Writer
 from tests.support.busy_experiment import busy_experiment, reopened
 from tests.support.coin_flips import CoinFlipper
 from tests.support.service_parts import SETUP, held_up
@@ -96,6 +98,28 @@ def test_a_journal_that_does_not_fit_is_refused(store, kind, change, said):
         futures = [desk.ask(experiment), desk.ask(other)]
         assert isinstance(futures[0].exception(), lb.JournalMismatch)
         assert futures[1].result().plays
+
+
+def test_plays_handed_out_by_an_earlier_rule_are_a_log(store):
+    """The same version of the library, and the same policy, would have handed out others by now."""
+    with Desk(store) as desk:
+        experiment = desk.create(SETUP, "x").result().id
+        desk.ask(experiment, 2).result()
+        desk.tell(experiment, [(0, None), (1, None)]).result()
+    with store.writing() as tables:
+        asked = Writer.read(tables.record(experiment).written_by)
+        assert asked.plays == HANDS_OUT_BY
+        tables._run("UPDATE experiments SET written_by = ?", f"{asked.version} {asked.asks}")
+        other = """replace(body, '"receipts":"c', '"receipts":"s')"""
+        tables._run(f"UPDATE journal SET body = {other} WHERE kind = 'tell'")
+        tables._run("DELETE FROM snapshots")
+        tables._run("DELETE FROM answers")
+    again = reopened(store, experiment)
+    assert (again.experiment.plays, again.experiment.upgrade.plays) == (2, 2)
+    with Desk(store) as desk:
+        desk.ask(experiment).result()
+    with store.reading() as tables:
+        assert Writer.read(tables.record(experiment).written_by).plays == HANDS_OUT_BY
 
 
 def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):

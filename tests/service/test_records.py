@@ -87,4 +87,5 @@ def test_the_longest_text_is_taken():
 
 @given(st.text("0123456789.abc+", min_size=1), st.text("0123456789abcdef -", min_size=1))
 def test_a_writer_is_read_back_whatever_its_policy_asks(version, asks):
-    assert Writer.read(str(Writer(version, asks))) == (version, asks)
+    assert Writer.read(str(Writer(version, asks, 7))) == (version, asks, 7)
+    assert Writer.read(f"{version} {asks}") == (version, asks, 1)

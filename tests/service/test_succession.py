@@ -48,6 +48,7 @@ def test_there_is_one_successor_for_good_and_answers_are_still_taken(service):
         play = exp.ask()
         new = exp.successor(keep=False, why="drift")
         assert exp.successor(WIDER).id == new.id
+        assert (exp.following.id, exp.previous, new.previous.id, new.following) == (new.id, None, exp.id, None)
         assert exp.tell(play.id, "east") == "counted"
         with pytest.raises(lb.ExperimentPaused):
             exp.ask()
@@ -56,7 +57,10 @@ def test_there_is_one_successor_for_good_and_answers_are_still_taken(service):
 
     async def again():
         async with AsyncClient(service.url) as client:
-            return (await client.experiment(exp.id).successor()).id
+            again = await client.experiment(exp.id).successor()
+            following, previous = await client.experiment(exp.id).following(), await again.previous()
+            assert (following.id, previous.id, await again.following()) == (again.id, exp.id, None)
+            return again.id
 
     assert run_async(again()) == new.id
 

@@ -66,7 +66,7 @@ def test_where_arms_may_fail_together_a_view_has_first_tries_with_their_limits()
     for samples, successes, low, high in zip(
         arms["samples"], arms["successes"], arms["low"], arms["high"], strict=True
     ):
-        assert (low, high) == anytime_interval(successes, samples)
+        assert (low, high) == pytest.approx(anytime_interval(successes, samples), abs=1e-12)
     independent = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05), linkage="free")
     assert not view_of(read_standing(host(independent, linkage="free")), Outlook(None, None))["only_first_tries"]
 
@@ -148,7 +148,7 @@ def test_limits_are_those_that_hold_at_all_times_together():
     arms = view_of(read_standing(host(exp)), Outlook())["arms"]
     for index in range(len(ARMS)):
         expected = anytime_interval(arms["successes"][index], arms["samples"][index])
-        assert (arms["low"][index], arms["high"][index]) == expected
+        assert (arms["low"][index], arms["high"][index]) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.integers(0, 300), st.integers(2, 50))

@@ -11,11 +11,12 @@
 
 from linkedbandits.live.answer_log import AnswerLog
 from linkedbandits.live.experiment import Before, Estimate, Experiment, Play
-from linkedbandits.live.run import Played, Receipt, Run, Upgrade
+from linkedbandits.live.run import HANDS_OUT_BY, Played, Receipt, Run, Upgrade
 from linkedbandits.live.warm_start import FromLog, WarmStart
 from linkedbandits.live.whole_chains import Learning
 
 __all__ = [
+    "HANDS_OUT_BY",
     "AnswerLog",
     "Before",
     "Estimate",

@@ -46,6 +46,11 @@ Receipt = Literal["counted", "spare", "late", "repeated"]
 
 _WHOLE = (int, np.integer)
 
+HANDS_OUT_BY = 2
+"""The number of the rule by which plays are handed out, for those who replay them. Raise it when the same policy would
+be given other plays for the same answers: what was played by an earlier rule is then a log. By rule 1 spare plays were
+more of the same."""
+
 LEAST_AHEAD = 16
 """The policy's futures are followed for this many plays more,"""
 SHARE_AHEAD = 8

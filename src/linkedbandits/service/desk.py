@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from linkedbandits.errors import StoreUnavailable
-from linkedbandits.live import WarmStart
+from linkedbandits.live import HANDS_OUT_BY, WarmStart
 from linkedbandits.model import Label
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
@@ -117,7 +117,7 @@ class Desk:
             check_text("name", name)
             begun = setup.begin()  # says what is wrong with it
             said = setup if warm is None else replace(setup, log=LogInSetup.of(warm))
-            writer = str(Writer(__version__, begun.run.asks()))
+            writer = str(Writer(__version__, begun.run.asks(), HANDS_OUT_BY))
             record = ExperimentRecord(secrets.token_hex(8), name, said, "running", now, head=0, written_by=writer)
             hosted = None if warm is None else HostedExperiment(record, warm)
             store.create(record, None if warm is None else warm.to_json())

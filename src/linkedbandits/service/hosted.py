@@ -28,7 +28,7 @@ from linkedbandits.errors import (
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.live import AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
+from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
 from linkedbandits.live.answer_log import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.journal_tail import JournalTail
@@ -149,7 +149,7 @@ class HostedExperiment:
     @property
     def writer(self) -> Writer:
         """This version of the library, with the experiment's policy as it asks now."""
-        return Writer(__version__, self.experiment.run.asks())
+        return Writer(__version__, self.experiment.run.asks(), HANDS_OUT_BY)
 
     @property
     def head(self) -> int:

@@ -154,24 +154,32 @@ class ExperimentRecord:
 
 
 class Writer(NamedTuple):
-    """A version of the library, and what tells its policy from one that asks otherwise.
+    """A version of the library, what tells its policy from one that asks otherwise, and by which rule plays are handed
+    out for what it asks.
 
-    >>> str(Writer("0.2.0", "5b1c"))
-    '0.2.0 5b1c'
-    >>> Writer.read("0.2.0 5b1c"), Writer.read(None)
-    (Writer(version='0.2.0', asks='5b1c'), Writer(version=None, asks=None))
+    >>> str(Writer("0.2.0", "5b1c", 2))
+    '0.2.0 5b1c plays:2'
+    >>> Writer.read("0.2.0 5b1c plays:2"), Writer.read("0.2.0 5b1c")
+    (Writer(version='0.2.0', asks='5b1c', plays=2), Writer(version='0.2.0', asks='5b1c', plays=1))
+    >>> Writer.read(None)
+    Writer(version=None, asks=None, plays=1)
     """
 
     version: str | None
     asks: str | None
+    plays: int = 1
 
     def __str__(self) -> str:
-        return f"{self.version} {self.asks}"
+        return f"{self.version} {self.asks} plays:{self.plays}"
 
     @classmethod
     def read(cls, text: str | None) -> Writer:
-        """From a record; both are None where nothing was recorded."""
-        return cls(None, None) if text is None else cls(*text.split(" ", 1))
+        """From a record; nothing is known where nothing was recorded, and plays were first handed out by rule 1."""
+        if text is None:
+            return cls(None, None)
+        version, asks = text.split(" ", 1)
+        asks, separator, plays = asks.rpartition(" plays:")
+        return cls(version, asks, int(plays)) if separator else cls(version, plays)
 
 
 class ExperimentHead(NamedTuple):
