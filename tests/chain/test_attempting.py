@@ -12,7 +12,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.chain import attempting
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, is_awaited
-from tools.waiting import SECONDS, run_async
+from tools.waiting import SECONDS, run_async, until
 
 VARIABLE = contextvars.ContextVar("VARIABLE", default="none")
 
@@ -183,3 +183,21 @@ def test_without_a_thread_to_be_had_it_runs_here(monkeypatch):
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(lb.InvalidParameter, match="option 'a' is 3, which cannot be called"):
         Option("a", 3, None)
+
+
+def test_what_comes_after_its_timeout_is_given_to_the_option_to_drop():
+    gate, dropped = threading.Event(), []
+
+    class Slow:
+        def __call__(self):
+            gate.wait(SECONDS)
+            return "late"
+
+        def drop(self, value):
+            dropped.append(value)
+
+    with pytest.raises(lb.AttemptTimedOut):
+        Option("a", Slow(), 0.01).run(((), {}))
+    gate.set()
+    until(lambda: dropped, "the late value")
+    assert dropped == ["late"]

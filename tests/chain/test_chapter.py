@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -561,3 +562,49 @@ def test_a_file_is_not_gone_on_from_with_other_options_under_a_deadline(tmp_path
     world.means["d"] = 0.5
     with pytest.raises(lb.InvalidParameter, match="shared out"):
         world.chain(state=tmp_path / "chain.json", deadline=3.0, change_options=True)
+
+
+def test_options_that_threads_add_at_the_same_time_are_all_there():
+    world = World()
+    chain = world.chain()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda number: chain.add(f"new {number}", int), range(3)))
+    assert set(chain.options) == {"a", "b", "c", "new 0", "new 1", "new 2"}
+
+
+def test_a_fall_of_what_is_served_first_by_measured_cost_reopens_though_the_verdict_names_another():
+    world = World({"a": 0.95, "b": 0.9})
+    chain = world.chain(costs=lambda attempt, value: {"a": 3.0, "b": 1.0}[attempt.option], delta=0.2)
+    until_verdict(chain)
+    call(chain, 2000)
+    assert (chain.verdict().arm, chain.order[0]) == ("a", "b")
+    world.means["b"] = 0.1
+    for _ in range(20_000):
+        if chain.status().reopened:
+            break
+        call(chain)
+    assert chain.status().reopened == 1
+
+
+def test_labels_of_an_enumeration_are_known_again(tmp_path):
+    class Gateway(StrEnum):
+        STRIPE = "stripe"
+        ADYEN = "adyen"
+
+    for _ in range(2):
+        with lb.Chain({Gateway.STRIPE: str, Gateway.ADYEN: str}, state=tmp_path / "chain.json") as chain:
+            call(chain, 3)
+            assert chain.status().errors == 0
+
+
+def test_a_file_that_is_replaced_by_one_of_other_options_breaks_no_call(tmp_path):
+    world = World()
+    with lb.Chain({"x": str, "y": str}, state=tmp_path / "other.json") as other:
+        call(other, 3)
+    with world.chain(state=tmp_path / "chain.json") as chain:
+        call(chain, 20)
+        (tmp_path / "other.json").replace(tmp_path / "chain.json")
+        until(lambda: (call(chain), chain.status().errors)[1], "the file to be noticed")
+        call(chain, 50)
+        assert chain.options == ("a", "b", "c")
+        assert "other options" in chain.status().last_error

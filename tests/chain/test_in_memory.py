@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 
 import pytest
@@ -11,8 +12,10 @@ import linkedbandits as lb
 from linkedbandits.chain import in_memory
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.troubles import Troubles
+from linkedbandits.live import run
+from linkedbandits.live.foresight import look_ahead
 from tests.support.service_parts import ManualClock
-from tools.waiting import SECONDS, join
+from tools.waiting import SECONDS, join, until
 
 
 def home_of(policy=None, lease: float = 60.0, clock=None) -> InMemory:
@@ -175,12 +178,14 @@ def test_plays_are_asked_ahead_where_calls_have_found_none():
     assert (first.id, len(home._ahead), home.experiment.in_flight) == (0, 0, 1)  # the one asked ahead is taken first
     for _ in range(4):
         taken_while_busy(home)
-    home.take()
+    out = [first, home.take()]
     assert len(home._ahead) == in_memory.AT_A_TIME - 1
-    assert taken_while_busy(home).id == 2
-    for _ in range(20):
-        home.take()
+    out.append(taken_while_busy(home))
+    assert out[-1].id == 2
+    out += [home.take() for _ in range(20)]
     assert 15 < len(home._ahead) <= 31  # 1, 3, 7, 15 and 31 were wanted
+    for play in out:
+        home.tell(play, None)
     for _ in range(40 * in_memory.FEWER_AFTER):
         home.tell(home.take(), None)
     assert len(home._ahead) == 0
@@ -206,3 +211,61 @@ def test_closing_gives_back_what_was_asked_ahead():
     assert home.experiment.in_flight > 0
     home.close()
     assert home.experiment.in_flight == 0
+
+
+def test_while_an_answer_is_overdue_no_call_looks_ahead_and_learning_goes_on(monkeypatch):
+    """Looking ahead takes long; a thread in the background does it, and what it finds is played."""
+    looked = []
+
+    def look(*arguments):
+        looked.append(threading.current_thread())
+        return look_ahead(*arguments)
+
+    monkeypatch.setattr(run, "look_ahead", look)
+    clock = ManualClock()
+    home = home_of(lb.LinkedDuels(1e-6), lease=20.0, clock=clock)
+    luck = random.Random(3)
+    missing = home.take()
+    plain = 0
+    for _ in range(3000):
+        play = home.take()
+        if play is None:
+            plain += 1
+            until(lambda: home._ahead or not home._overdue or home.verdict is not None, "plays that are asked ahead")
+            continue
+        hit = next((arm for arm in play.arms if luck.random() < {"a": 0.5, "b": 0.6, "c": 0.4}[arm]), None)
+        home.tell(play, hit)
+        if len(looked) >= 2:
+            break
+    assert len(looked) >= 2
+    assert threading.current_thread() not in looked
+    assert plain
+    clock.now += 30.0  # the lease of the missing one ends, and calls ask for their own plays again
+    home.settle()
+    for _ in range(500):
+        until(lambda: home._ahead or not home._overdue or home.verdict is not None, "plays that are asked ahead")
+        play = home.take()
+        if play is not None:
+            home.tell(play, play.arms[0])
+    home.settle()
+    assert not home._overdue
+    assert home.condition().expired >= 1  # what was asked ahead and not used is given up as well
+    assert home.condition().waiting == 0
+    home.tell(missing, missing.arms[0])
+    assert home.experiment.late == 1
+    assert home._troubles.count == 0
+
+
+def test_where_no_thread_is_to_be_had_the_next_call_tries_again(monkeypatch):
+    def none_left(work, name):
+        raise RuntimeError("can't start new thread")
+
+    home = home_of()
+    home._overdue = True
+    monkeypatch.setattr(in_memory, "in_a_thread", none_left)
+    assert home.take() is None
+    assert home._troubles.count == 1
+    monkeypatch.undo()
+    assert home.take() is None
+    until(lambda: not home._overdue, "the thread to see that nothing is overdue")
+    assert home.take() is not None

@@ -167,7 +167,7 @@ def test_a_verdict_does_not_wait_for_a_play_that_cannot_change_it(way, monkeypat
     assert exp.in_flight == 1
     assert exp.tell(lost.id, None) == "late"
     assert sum(estimate.samples for estimate in exp.estimates()) >= exp.plays
-    monkeypatch.setattr(live_run, "MOST_FUTURES", 0)
+    monkeypatch.setattr(live_run, "most_futures", lambda plays: 0)
     assert not plays_until_the_verdict()[0].done
 
 

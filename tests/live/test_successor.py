@@ -105,6 +105,13 @@ def test_costs_need_a_policy_for_the_new_arms():
     )
 
 
+def test_costs_stay_with_their_arms():
+    exp = lb.Experiment(["north", "east"], lb.LinkedElimination(0.05, costs=(1.0, 2.0)))
+    assert exp.successor(["east", "north"]).policy.goal.costs == (2.0, 1.0)
+    with pytest.raises(lb.InvalidParameter, match="costs are known of"):
+        exp.successor(["north", "west"])
+
+
 def test_arms_that_are_removed_one_after_the_other_leave_pairs_of_the_others():
     """The log of the second successor has pairs of which the other option is no arm any more."""
     exp = lb.Experiment(["a", "b", "c", "d"], lb.LinkedDuels(1e-9), linkage="free", whole_chains=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from linkedbandits.chain import Chain, Result
-from linkedbandits.errors import ChainFailed, InvalidParameter, MissingExtra
+from linkedbandits.errors import AttemptTimedOut, ChainFailed, InvalidParameter, MissingExtra
 from linkedbandits.model import Label
 
 try:
@@ -191,6 +191,10 @@ class Mirror:
                 response.close()
         return finished(response if unread else with_body(response, body), failed)
 
+    def drop(self, response: httpx.Response) -> None:
+        """Close a response that has come too late, or its connection would be taken for good."""
+        response.close()
+
     async def acall(self, request: httpx.Request) -> httpx.Response:
         """The same, awaited."""
         moved = self._owner._moved(request, self._address)
@@ -270,6 +274,8 @@ def with_names(result: Result) -> httpx.Response:
 def last_cause(failed: ChainFailed) -> Exception:
     """The error of the last mirror that was tried, which says that all have failed."""
     cause = failed.causes[failed.tried[-1]]
+    if isinstance(cause, AttemptTimedOut):  # as a client without mirrors would say it
+        cause = httpx.ReadTimeout(str(cause))
     cause.add_note(f"{failed}; this is what came of the last")
     if isinstance(cause, MirrorFailed):
         cause.response.extensions[TRIED] = failed.tried

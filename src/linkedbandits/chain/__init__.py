@@ -1,9 +1,10 @@
 """Fallback chains that learn which option should come first."""
 
 from linkedbandits.chain.chain import Chain, ChainStatus
+from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.expenses import OptionEstimate
 from linkedbandits.chain.history import Era
 from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
 
-__all__ = ["Attempt", "Chain", "ChainStatus", "Era", "LossAlarm", "OptionEstimate", "Result"]
+__all__ = ["Attempt", "Chain", "ChainStatus", "DriftAlarm", "Era", "LossAlarm", "OptionEstimate", "Result"]

@@ -27,7 +27,7 @@ class Ahead:
         self._lease = lease
         self._clock = clock
         self._plays: deque[tuple[Play, float]] = deque()  # since when
-        self._demand: deque[None] = deque()
+        self._demand: deque[None] = deque(maxlen=MOST)  # more than that is not asked ahead
         self._usual = 0.0
         self._last_call = clock()
 

@@ -5,7 +5,8 @@ of its own, and does not wait for it longer than that; the thread goes on until 
 returns is not used. Awaited, an option that is a coroutine function is cancelled.
 
 A plain function is run in a thread of its own whenever it is awaited, so that the event loop goes on meanwhile. An
-option that can do both says so as a chain does: it is called without ``await``, and its ``acall`` is awaited.
+option that can do both says so as a chain does: it is called without ``await``, and its ``acall`` is awaited. If it has
+a method ``drop``, that is given what comes after the timeout, to close it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Option:
     """A labelled callable with its timeout in seconds, if it has one."""
 
-    __slots__ = ("acall", "awaited", "function", "label", "timeout")
+    __slots__ = ("acall", "awaited", "drop", "function", "label", "timeout")
 
     def __init__(self, label: Label, function: Function, timeout: float | None) -> None:
         if not callable(function):
@@ -39,6 +40,8 @@ class Option:
         self.awaited = is_awaited(function)
         acall = getattr(function, "acall", None)
         self.acall: Function | None = acall if acall is not None and is_awaited(acall) else None
+        drop = getattr(function, "drop", None)
+        self.drop: Function | None = drop if callable(drop) else None
 
     def run(self, arguments: Arguments) -> Any:
         """Call it and wait. Raises what it raises, or :class:`AttemptTimedOut`."""
@@ -80,13 +83,19 @@ class Option:
         done = threading.Event()
         outcome: list[tuple[bool, Any]] = []
 
+        given_up = threading.Lock()  # taken by the one who decides whether the value comes in time
+
         def keep(ended: tuple[bool, Any]) -> None:
-            outcome.append(ended)
-            done.set()
+            if given_up.acquire(blocking=False):
+                outcome.append(ended)
+                done.set()
+            elif self.drop is not None and ended[0]:
+                self.drop(ended[1])
 
         start_thread(self.function, arguments, keep)
-        if not done.wait(seconds):
+        if not done.wait(seconds) and given_up.acquire(blocking=False):
             raise AttemptTimedOut(self._too_long())
+        done.wait(seconds)  # which is a moment: the value is being kept
         return value_of(outcome.pop())
 
     def _too_long(self) -> str:

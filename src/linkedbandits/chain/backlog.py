@@ -45,6 +45,10 @@ class Backlog(Generic[T]):
         self._items.append(item)
         self._apply_if_free()
 
+    def leave(self, item: T) -> None:
+        """Have an item applied by whoever comes next to the thing, and not now."""
+        self._items.append(item)
+
     def hold(self, seconds: float = 0.0) -> bool:
         """Take the thing, with all items applied; False if another thread has it, after so many seconds."""
         busy = self._busy

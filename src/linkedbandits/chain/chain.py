@@ -27,7 +27,7 @@ from linkedbandits.chain.chapter import Chapter, Watching, missing_from
 from linkedbandits.chain.deadlines import timeouts_of
 from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.expenses import Costs, Ledger, OptionEstimate, Spent, check_chain_costs, measured
-from linkedbandits.chain.history import Era, Move, options_changed
+from linkedbandits.chain.history import Era, Move, options_changed, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
@@ -272,6 +272,7 @@ class Chain:
                 remote, labels, lease, clock or time.monotonic, self._troubles, change_options=change_options
             )
         self._turning = threading.Lock()  # held by whoever goes on with another chapter
+        self._changing = threading.Lock()  # held by whoever adds or removes an option
         self._earlier: list[Home] = []  # of which answers may still come
         # Attempts above the best order, and costs above its cost, in experiments that this one goes on from.
         self._above_before = self._cost_above_before = 0.0
@@ -340,10 +341,12 @@ class Chain:
             raise InvalidLabels(f"{label!r} is an option already; remove it first, or give another label")
         if timeout is not None:
             check_positive(f"the timeout of {label!r}", timeout)
-        wanted = check_labels((*before, label))
+        check_labels((*before, label))
         self._check_may_change(f"{label!r} cannot be added")
-        self._known = {**self._known, label: Option(label, function, timeout)}
-        self._go_on_with(wanted, keep)
+        option = Option(label, function, timeout)
+        with self._changing:
+            self._known = {**self._known, label: option}
+            self._go_on_with(lambda arms: arms if label in arms else (*arms, label), keep)
 
     def remove(self, label: Label, *, keep: bool = True) -> None:
         """Remove an option. An experiment without it goes on from this one, with what was told as its log.
@@ -357,7 +360,8 @@ class Chain:
         if len(before) == 2:
             raise InvalidLabels(f"without {label!r} one option is left; a chain needs at least two: add another first")
         self._check_may_change(f"{label!r} cannot be removed")
-        self._go_on_with(tuple(option for option in before if option != label), keep)
+        with self._changing:
+            self._go_on_with(lambda arms: tuple(arm for arm in arms if arm != label), keep)
 
     @property
     def order(self) -> tuple[Label, ...]:
@@ -553,7 +557,9 @@ class Chain:
 
         def begin() -> None:
             try:
-                chapter.watching = Watching(chapter.home, level, self._lease, self._clock)
+                chapter.watching = Watching(
+                    chapter.home, level, self._lease, self._clock, lambda: self._order_in(chapter)
+                )
             except Exception as error:
                 self._troubles.note("watching for changes", error)
 
@@ -619,10 +625,13 @@ class Chain:
     def _timeouts(self, labels: Iterable[Label]) -> dict[Label, float | None]:
         return {label: self._known[label].timeout for label in labels}
 
-    def _go_on_with(self, wanted: tuple[Label, ...], keep: bool) -> None:
-        """Go on with other options; wait until that is done."""
+    def _go_on_with(self, wanted_of: Callable[[tuple[Label, ...]], tuple[Label, ...]], keep: bool) -> None:
+        """Go on with other options; wait until that is done.
+
+        What is wanted is said of the options that there are: another process may have changed them meanwhile.
+        """
         deadline = time.monotonic() + LONGEST_WAIT
-        while not same_options(self._home.arms, wanted):  # another process may have gone on meanwhile
+        while not same_options(self._home.arms, wanted := wanted_of(self._home.arms)):
             if time.monotonic() > deadline:
                 raise StoreUnavailable(
                     f"the experiment could not go on with other options within {LONGEST_WAIT:g} s: "
@@ -651,7 +660,7 @@ class Chain:
 
     def _be_in_a_child(self) -> None:
         """After a fork: watch with a part of the level of one's own, where processes share one."""
-        self._turning = threading.Lock()
+        self._turning, self._changing = threading.Lock(), threading.Lock()
         if isinstance(self._home, InFile):
             self._chapter.watching, self._chapter.unwatched = None, [True]
 
@@ -854,16 +863,11 @@ class Call:
                 self._watching.calls.end(self._ticket, self._first)
         except Exception as error:
             chain._troubles.note("the experiment", error)
-        chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
         try:
+            chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
             chain._notice()
         except Exception as error:
             chain._troubles.note("the experiment", error)
-
-
-def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
-    """Are these the same options, in whatever order?"""
-    return sorted(map(repr, one)) == sorted(map(repr, other))
 
 
 def move_to(arms: tuple[Label, ...], wanted: tuple[Label, ...], keep: bool) -> Move:

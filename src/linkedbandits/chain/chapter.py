@@ -23,9 +23,18 @@ from linkedbandits.model import Label, Verdict
 class Watching:
     """The first attempts of a chapter's calls, and whether they show that an option has changed."""
 
-    def __init__(self, home: Home, alpha: float, lease: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        alpha: float,
+        lease: float,
+        clock: Callable[[], float],
+        order: Callable[[], tuple[Label, ...]] | None = None,
+    ) -> None:
+        """``order`` is what calls are served in, where that is not the order of the home."""
         self._drift = Drift(home.arms, level_of(alpha, len(home.eras), home.share))
         self._home = home
+        self._order = order or (lambda: home.order)
         self.calls = InOrder(self._add, lease, clock)
         self.alarm: DriftAlarm | None = None
         log = home.attempts()
@@ -34,7 +43,7 @@ class Watching:
 
     def _add(self, option: Label, worked: bool) -> None:
         if self._drift.add(option, worked) and self.alarm is None:
-            self.alarm = self._drift.alarm(named_by(self._home.verdict))
+            self.alarm = self._drift.alarm(named_by(self._home.verdict), self._order()[0])
 
     def move(self, alarm: DriftAlarm) -> Move:
         """What is to follow on an alarm: an experiment that begins anew.

@@ -199,13 +199,14 @@ class Drift:
         self.coins[option].add(succeeded, failed)
         return True
 
-    def alarm(self, named: tuple[Label, ...]) -> DriftAlarm | None:
+    def alarm(self, named: tuple[Label, ...], served: Label | None = None) -> DriftAlarm | None:
         """What speaks against a verdict that names these options, best first; without one, any change at all.
 
-        Against it speaks that one of them works less often, or any other but the first more often.
+        Against it speaks that one of them works less often, or any other but the first more often. So does it if that
+        works less often which calls are ``served`` first, where this is another one.
         """
         for label, coin in self.coins.items():
-            if not named or label in named:
+            if not named or label in named or label == served:
                 found = coin.alarm("falls")
                 if found is not None:
                     return found

@@ -143,9 +143,10 @@ class Ledger:
 
     def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None], anew: bool) -> None:
         """From now on there are these options; if ``anew``, all accounts begin with nothing."""
-        self.options, self.order = tuple(options), None
+        before, self.options, self.order = self.options, tuple(options), None
+        self._again_at = self._calls + ENOUGH
         for label in self.options:
-            if anew or label not in self.accounts:
+            if anew or label not in before:
                 self.accounts[label] = self._new_account(label, timeouts.get(label))
 
     def _new_account(self, label: Label, longest: float | None) -> Account:

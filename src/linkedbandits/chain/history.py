@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -61,8 +62,17 @@ class Era:
     def before(cls, before: Before, arms: Sequence[Label]) -> Era:
         """Of an experiment that one with these ``arms`` goes on from, as far as that is known there."""
         verdict = Verdict(before.arm, before.status, before.plays, None) if before.status == "confident" else None
-        same = sorted(map(repr, before.arms)) == sorted(map(repr, arms))
-        return cls(before.arms, verdict, reason="drift" if same else "options", why=before.why)
+        reason: Reason = "drift" if same_options(before.arms, arms) else "options"
+        return cls(before.arms, verdict, reason=reason, why=before.why)
+
+
+def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
+    """Are these the same options, in whatever order? Those of an enumeration are as they come back from a file.
+
+    >>> same_options(["a", 1], [1, "a"]), same_options([1], [True])
+    (True, False)
+    """
+    return sorted(map(json.dumps, one)) == sorted(map(json.dumps, other))
 
 
 def short(why: str) -> str:

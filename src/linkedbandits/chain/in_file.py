@@ -46,7 +46,7 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
-from linkedbandits.chain.history import Era, Move
+from linkedbandits.chain.history import Era, Move, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
@@ -121,6 +121,7 @@ class InFile:
         self._retired: list[int] = []  # files of answers that are not used any more
         self._learning: Learning | None = None
         self._closed = False
+        self._torn: bool  # is there a part of a line at the end of the file of answers?
         self._changed = False  # by this round, so that it has to be written
         self._applied = 0  # answers of this process, in this round
         self._be_a_new_process()
@@ -169,12 +170,15 @@ class InFile:
         line = _line(play.id, answer)
         self._waiting.append(None)
         try:
+            if self._torn:  # so that what is there of the last line is not taken for the beginning of this one
+                line = b"\n" + line
             written = -1 if self._answers is None else os.write(self._answers, line)
+            self._torn = 0 < written < len(line)
             if written != len(line):
                 raise OSError(f"{max(written, 0)} of {len(line)} bytes could be written")
         except OSError as error:  # the disk is full, or so: the thread has it in memory as long as the process lives
             self._troubles.note("the file of answers", error)
-            self._unwritten.append(line)
+            self._unwritten.append(line.lstrip())
         self._rounds.wake()
 
     def go_on(self, move: Move, seconds: float = 0.0) -> None:
@@ -247,10 +251,11 @@ class InFile:
         self._ahead = Ahead(self._lease, self._clock)
         self._waiting: deque[None] = deque()
         self._unwritten: deque[bytes] = deque()
+        self._torn = False
         self._version_seen = None
-        self._in_a_round = threading.Lock()
+        self._in_a_round: threading.Lock = threading.Lock()
         self._held_for_fork = False
-        self._rounds = Rounds("the file of the chain", self._round, self._troubles)
+        self._rounds: Rounds = Rounds("the file of the chain", self._round, self._troubles)
 
     # --------------------------------------------------------------------------------------------- in the background
 
@@ -382,7 +387,10 @@ class InFile:
         except (OSError, UnicodeDecodeError) as error:
             raise CannotRead(f"{self._path} cannot be read as the state of a chain: {error}") from error
         content = _read_head(self._path, head)
-        self._experiment = self._reopen(text)
+        read = self._reopen(text)
+        if self._version_seen is not None and not same_options(read.arms, self.arms):
+            raise DamagedSave(f"{self._path} was replaced by one of other options; restore it")
+        self._experiment = read
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
         self._out = {int(play): (owner, since) for play, (owner, since) in content["out"].items()}
         self._read = dict(content["read"])

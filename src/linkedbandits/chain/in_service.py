@@ -27,7 +27,7 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
-from linkedbandits.chain.history import Era, Move, options_changed
+from linkedbandits.chain.history import Era, Move, options_changed, same_options
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
@@ -321,7 +321,7 @@ class InService:
 
     def _meet(self) -> bool:
         order = self._remote.order
-        if sorted(map(repr, order)) != sorted(map(repr, self._labels)):
+        if not same_options(order, self._labels):
             if self._follow_if_there_is_one(wanted=self._labels):
                 return False
             if self._change_options:

@@ -27,9 +27,9 @@ class AnyAlarm(Protocol):
         ...
 
 
-def in_a_thread(look: Callable[[], None]) -> None:
-    """Look without that a call waits for it."""
-    threading.Thread(target=look, name="linkedbandits-alarms", daemon=True).start()
+def in_a_thread(work: Callable[[], None], name: str = "linkedbandits-alarms") -> None:
+    """Do something without that a call waits for it."""
+    threading.Thread(target=work, name=name, daemon=True).start()
 
 
 class Lookout:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextlib import suppress
 
 LOGGER = logging.getLogger("linkedbandits.chain")
 
@@ -20,12 +21,13 @@ class Troubles:
         """An error came from there, and the call went on without."""
         key = (where, type(error).__name__)
         self._seen[key] += 1
-        self.last = f"{where}: {type(error).__name__}: {error}"
+        self.last = f"{where}: {type(error).__name__}: {_words_of(error)}"
         if self._seen[key] == 1:
-            LOGGER.error(
+            _log(
+                logging.ERROR,
                 "%s failed; calls go on without it, and further errors of this kind are only counted",
                 where,
-                exc_info=error,
+                error=error,
             )
 
     def once(self, what: str, message: str) -> None:
@@ -33,9 +35,22 @@ class Troubles:
         key = ("warned", what)
         self._seen[key] += 1
         if self._seen[key] == 1:
-            LOGGER.warning(message)
+            _log(logging.WARNING, "%s", message)
 
     @property
     def count(self) -> int:
         """How many errors there were."""
         return sum(times for (where, _), times in list(self._seen.items()) if where != "warned")
+
+
+def _words_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an error that cannot say what it is
+        return "(without words)"
+
+
+def _log(level: int, message: str, *arguments: object, error: BaseException | None = None) -> None:
+    """What a user's filters and handlers raise must not break a call."""
+    with suppress(Exception):
+        LOGGER.log(level, message, *arguments, exc_info=error)

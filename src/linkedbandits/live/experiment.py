@@ -10,8 +10,8 @@ import copy
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assu
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_max_plays, check_whole
-from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, UnknownName
+from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, InvalidParameter, UnknownName
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
@@ -331,8 +331,8 @@ class Experiment:
     ) -> Experiment:
         """A new experiment that goes on from this one: with other arms, or because things have changed.
 
-        With ``keep`` what was told in time is a log for it, so nothing is played again; arms that are no longer there
-        are left out, new ones are played. Without, it begins anew: that is for a drift, after which what was told
+        With ``keep`` what was told in time is a log for it, up to the first play that is still out, so that is not
+        played again; arms that are no longer there are left out, new ones are played. Without, it begins anew: that is for a drift, after which what was told
         before says nothing any more. ``why`` is for the record, :attr:`before`. A policy of the same kind decides, or
         the ``policy`` that is given: one with a cost for every arm has to be, if arms change.
 
@@ -349,8 +349,13 @@ class Experiment:
         >>> wider.from_log.samples, wider.before.why
         (6, 'a new provider')
         """
-        chosen = self.policy if policy is None else policy
         labels = self._labels if arms is None else check_labels(arms)
+        chosen = policy
+        if chosen is None:
+            chosen = self.policy
+            if chosen.goal.costs:
+                costs = costs_of_successor(chosen.goal.costs, self._labels, labels)
+                chosen = replace(chosen, costs=costs)  # type: ignore[type-var]
         linkage = self.run.linkage
         max_plays, parallel = self.run.limits
         attempts = may_read(chosen, linkage, len(labels))
@@ -510,6 +515,20 @@ def assumed(by_policy: tuple[Assumption, ...], reads_behind_failures: bool) -> t
     if not reads_behind_failures or INDEPENDENT_OPTIONS in by_policy:
         return by_policy
     return (INDEPENDENT_OPTIONS, *by_policy)
+
+
+def costs_of_successor(costs: Sequence[float], before: Sequence[Label], after: Sequence[Label]) -> tuple[float, ...]:
+    """The costs of the same arms in another order; InvalidParameter if they are not the same.
+
+    >>> costs_of_successor([1.0, 2.0], ["north", "east"], ["east", "north"])
+    (2.0, 1.0)
+    """
+    known = dict(zip(before, costs, strict=True))
+    if known.keys() != set(after):
+        raise InvalidParameter(
+            f"costs are known of {listed(before)} alone; give the successor a policy with a cost for each of its arms"
+        )
+    return tuple(known[arm] for arm in after)
 
 
 def check_labels(arms: Iterable[Label]) -> tuple[Label, ...]:

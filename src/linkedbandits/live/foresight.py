@@ -38,7 +38,9 @@ LIKELY = 6
 MOST_AGAINST = 8
 """Futures in which all that is missing speaks for one arm: one for each that is still in, but no more than this."""
 MOST_FUTURES = 4096
-"""An answer is certain only if so few futures are all there are."""
+"""An answer is certain only if so few futures are all there are,"""
+MOST_TO_FOLLOW = 400_000
+"""and if these are so few, times the plays that are open, that they can be followed in about a tenth of a second."""
 MOST_ARMS = 64
 """With more arms nothing is foreseen: following the futures takes time that grows with them."""
 MOST_STEPS = 400
@@ -119,6 +121,15 @@ def number_of_futures(tried: Iterable[int]) -> int:
     return prod(count + 2 for count in tried)
 
 
+def most_futures(plays: int) -> int:
+    """How many futures may be followed with so many plays open.
+
+    >>> most_futures(50), most_futures(1000)
+    (4096, 400)
+    """
+    return min(MOST_FUTURES, MOST_TO_FOLLOW // max(plays, 1))
+
+
 def certain_answer(present: Present, horizon: int) -> tuple[tuple[int, ...], LaneState] | None:
     """The answer that the policy comes to whatever the missing plays up to the ``horizon`` bring, or None.
 
@@ -128,7 +139,7 @@ def certain_answer(present: Present, horizon: int) -> tuple[tuple[int, ...], Lan
     open_to: list[int] = []
     for place in present.missing:
         size = number_of_futures(present.plays[one].tried.size for one in [*open_to, place])
-        if size > MOST_FUTURES:
+        if size > most_futures(len(present.plays)):
             break
         open_to.append(place)
     # What comes behind the next one that is missing must not be needed.

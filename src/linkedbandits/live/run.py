@@ -22,11 +22,11 @@ from linkedbandits.live.first_tries import FirstTries
 from linkedbandits.live.foresight import (
     MISSING,
     MOST_ARMS,
-    MOST_FUTURES,
     OpenPlay,
     Present,
     certain_answer,
     look_ahead,
+    most_futures,
     number_of_futures,
 )
 from linkedbandits.live.pair_log import PairLog
@@ -260,7 +260,7 @@ class Run:
         ahead, asked = self._ahead, len(self.answers)
         due = asked >= ahead.next_look
         arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
-        if arms is not None or ahead.horizon is not None or not due or not self._late_answers():
+        if arms is not None or ahead.horizon is not None or not due or not self.overdue:
             return arms
         present = self._present()
         if present is None:
@@ -270,8 +270,10 @@ class Run:
         ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
         return None if ahead.plan is None else ahead.plan.hand_out()
 
-    def _late_answers(self) -> bool:
-        """Is an answer missing for so long that it holds things up?"""
+    @property
+    def overdue(self) -> bool:
+        """Is an answer missing for so long that it holds things up? Then plays are found by looking ahead, which takes
+        time."""
         asked = len(self.answers)
         while self._oldest < asked and self.answers.of(self._oldest) != WAITING:
             self._oldest += 1
@@ -312,7 +314,7 @@ class Run:
     def _look_for_certain_answer(self, horizon: int) -> None:
         """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed."""
         missing = (self._may_count(ticket).size for play, ticket in self._tickets.items() if play <= horizon)
-        if number_of_futures(missing) > MOST_FUTURES:
+        if number_of_futures(missing) > most_futures(len(self._spares)):
             return  # not yet
         self._ahead.horizon = None
         present = self._present()

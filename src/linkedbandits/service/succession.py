@@ -12,7 +12,7 @@ from linkedbandits.errors import StoreUnavailable
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import joined
-from linkedbandits.live.experiment import check_labels
+from linkedbandits.live.experiment import check_labels, costs_of_successor
 from linkedbandits.live.warm_start import may_read
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
@@ -84,9 +84,14 @@ def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup) -> WarmSta
 
 def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, kept: int) -> Setup:
     setup, said = standing.record.setup, standing.leading
+    policy = setup.policy
+    if policy["parameters"].get("costs"):
+        costs = costs_of_successor(policy["parameters"]["costs"], setup.arms, labels)
+        policy = {**policy, "parameters": {**policy["parameters"], "costs": list(costs)}}
     return replace(
         setup,
         arms=tuple(labels),
+        policy=policy,
         # Orders drawn by a coin have to be drawn anew: those of the experiment before are known by now.
         seed=setup.seed + 1,
         log=None,
