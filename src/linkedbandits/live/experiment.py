@@ -332,9 +332,10 @@ class Experiment:
         """A new experiment that goes on from this one: with other arms, or because things have changed.
 
         With ``keep`` what was told in time is a log for it, up to the first play that is still out, so that is not
-        played again; arms that are no longer there are left out, new ones are played. Without, it begins anew: that is for a drift, after which what was told
-        before says nothing any more. ``why`` is for the record, :attr:`before`. A policy of the same kind decides, or
-        the ``policy`` that is given: one with a cost for every arm has to be, if arms change.
+        played again; arms that are no longer there are left out, new ones are played. Without, it begins anew: that is
+        for a drift, after which what was told before says nothing any more. ``why`` is for the record, :attr:`before`.
+        A policy of the same kind decides, or the ``policy`` that is given: one with a cost for every arm has to be, if
+        arms change.
 
         *Its verdict is wrong with probability at most its delta, like any other.* Without ``keep`` that holds of the
         options as they are from now on, whenever it is begun, and whatever made you begin it: plays from now on are
