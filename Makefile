@@ -17,21 +17,25 @@ help: ## list the targets
 setup: $(READY) ## create .venv with everything in it
 
 # The stamp is written last, so an interrupted set-up is done again.
-$(READY): pyproject.toml
+$(READY): WITH = dev
+$(READY): TAKES = once, about two minutes
+# All that the demonstration needs, which is little.
+$(VENV)/.demo-ready: WITH = cli
+$(VENV)/.demo-ready: TAKES = once, about half a minute
+$(READY) $(VENV)/.demo-ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "linkedbandits needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up $(VENV) ($(TAKES))..."
 ifneq ($(UV),)
 	@test -d $(VENV) || $(UV) venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
-	@echo "Setting up $(VENV) (once)..."
-	@$(UV) pip install --quiet --python $(BIN)/python -e '.[dev]'
+	@$(UV) pip install --quiet --python $(BIN)/python -e '.[$(WITH)]'
 else
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	@echo "Setting up $(VENV) (once, about a minute)..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[$(WITH)]'
 endif
 	@touch $@
 
-demo: $(READY) ## which policy finds the best of ten options soonest?
+demo: $(if $(wildcard $(READY)),$(READY),$(VENV)/.demo-ready) ## which policy finds the best of ten options soonest?
 	@$(BIN)/linkedbandits compare --scenario one-sparse --arms 10 --delta 0.1 --trials 1000 --seed 7
 
 # Tests begin hundreds of processes, and each would compile the library anew where the environment forbids to keep that.
