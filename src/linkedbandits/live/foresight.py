@@ -39,8 +39,8 @@ MOST_AGAINST = 8
 """Futures in which all that is missing speaks for one arm: one for each that is still in, but no more than this."""
 MOST_FUTURES = 4096
 """An answer is certain only if so few futures are all there are,"""
-MOST_TO_FOLLOW = 400_000
-"""and if these are so few, times the plays that are open, that they can be followed in about a tenth of a second."""
+MOST_TO_FOLLOW = 2_000_000
+"""and if these are so few, times the plays that are open, that they can be followed in some tenths of a second."""
 MOST_ARMS = 64
 """With more arms nothing is foreseen: following the futures takes time that grows with them."""
 MOST_STEPS = 400
@@ -124,8 +124,8 @@ def number_of_futures(tried: Iterable[int]) -> int:
 def most_futures(plays: int) -> int:
     """How many futures may be followed with so many plays open.
 
-    >>> most_futures(50), most_futures(1000)
-    (4096, 400)
+    >>> most_futures(400), most_futures(10_000)
+    (4096, 200)
     """
     return min(MOST_FUTURES, MOST_TO_FOLLOW // max(plays, 1))
 
