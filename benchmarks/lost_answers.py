@@ -5,7 +5,7 @@ of 20 seconds: a decision that lags by the lease is 400 plays behind.
 
 Claims: with 1, 3 and 10 % of the answers lost, at most 1.15, 1.25 and 1.6 times the plays told with none lost, on
 average over 8 seeds. Where failures of the worse option come late, up to just below the lease, and all else at once,
-verdicts are wrong in less than delta, with 99.9 % confidence. Were answers counted as they come, nearly all would be.
+verdicts are wrong in less than delta, with 99.9 % confidence.
 """
 
 from __future__ import annotations
