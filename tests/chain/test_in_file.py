@@ -178,6 +178,20 @@ def test_a_state_that_was_not_written_is_made_up_for(homes, path, monkeypatch):
     assert homes()._experiment.plays == 1
 
 
+def test_half_a_line_is_not_taken_for_the_beginning_of_the_next(homes, monkeypatch):
+    home = homes()
+    plays = [home.take(), home.take(), home.take()]
+    with monkeypatch.context() as patched:
+        real = os.write
+        patched.setattr(in_file.os, "write", lambda file, line: real(file, line[:3]))
+        home.tell(plays[0], None)
+    home.tell(plays[1], None)
+    home.tell(plays[2], None)
+    home.settle()
+    assert home._experiment.plays == 3
+    assert home.condition().waiting == 0
+
+
 def test_answers_that_cannot_be_written_are_kept_in_memory(homes, monkeypatch, caplog):
     home = homes()
     plays = [home.take(), home.take()]
