@@ -44,6 +44,7 @@ SECTIONS = {
     "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",
     "chain-kills": "chain:kills",
+    "chain-verdicts": "chain:verdicts",
     "chain-servers": "chain_servers:main",
     "chain-change": "chain_change:main",
     "service-store": "service_store:main",

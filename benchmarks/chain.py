@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from time import perf_counter, sleep
 
 import numpy as np
+from scipy.stats import beta
 
 import linkedbandits as lb
 from tools.chain_kills import rounds_of_kills
+from tools.claims import CONFIDENCE, Claims
 
 CALLS = int(os.environ.get("CALLS", "40000"))
 ROUNDS = int(os.environ.get("ROUNDS", "100"))
@@ -29,6 +32,13 @@ THREADS = 64
 AT_ONCE = 1000
 PAUSE = 0.002
 """Seconds that an attempt takes in threads and tasks."""
+RUNS = int(os.environ.get("RUNS", "60"))
+VERDICT_DELTA = 0.1
+IN_FLIGHT = 32
+CLEAR = 0.04
+MOST_OPTIONS = 8
+MOST_CALLS = 300_000
+"""Runs until a verdict: how many for each table, of which options, and how long at most."""
 NEVER = 1e-150
 """A delta that is not reached, so that all calls are plays."""
 
@@ -177,11 +187,81 @@ def main() -> None:
     asyncio.run(at_once(CALLS))
 
 
+def tables() -> dict[str, lb.OutcomeTable]:
+    """The real systems, each without the options that a run would take very long to tell from the best."""
+    found = {}
+    for path in sorted((Path(__file__).parent / "data").glob("*.csv")):
+        whole = lb.OutcomeTable.read(path)
+        best = whole.means.max()
+        clear = [
+            option for option, mean in zip(whole.options, whole.means, strict=True) if not best - CLEAR < mean < best
+        ]
+        found[path.stem] = whole.only(clear[:MOST_OPTIONS])
+    return found
+
+
+async def calls_until_verdict(of: lb.OutcomeTable, seed: int) -> tuple[lb.Verdict | None, int]:
+    """Calls of many tasks at once, where failures come later than successes: the verdict, and how many it took."""
+    rows, chance = requests(of, seed), Random(seed)
+
+    def option(number: int, label: str) -> Callable[[list[bool]], object]:
+        async def attempt(request: list[bool]) -> str:
+            for _ in range(chance.randrange(2 if request[number] else 20)):
+                await asyncio.sleep(0)
+            if not request[number]:
+                raise ConnectionError(label)
+            return label
+
+        return attempt
+
+    chain = lb.Chain(
+        {str(label): option(number, str(label)) for number, label in enumerate(of.options)},
+        delta=VERDICT_DELTA,
+        parallel=IN_FLIGHT,
+        seed=seed,
+    )
+    calls = 0
+
+    async def work() -> None:
+        nonlocal calls
+        while chain.verdict() is None and calls < MOST_CALLS:
+            calls += 1
+            with suppress(lb.ChainFailed):
+                await chain.acall(next(rows))
+
+    await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+    chain.close()
+    return chain.verdict(), calls
+
+
+def verdicts() -> None:
+    print(f"chains in front of real systems that fail together, {IN_FLIGHT} calls in flight, failures later than")
+    print(f"successes, {RUNS} runs each, delta {VERDICT_DELTA:g}: wrong verdicts, with the {CONFIDENCE:.0%} limit")
+    claims = Claims()
+    for name, of in tables().items():
+        best = str(of.options[int(np.argmax(of.means))])
+        calls, wrong, ended = [], 0, 0
+        for seed in range(RUNS):
+            verdict, made = asyncio.run(calls_until_verdict(of, seed))
+            calls.append(made)
+            ended += verdict is not None
+            wrong += verdict is not None and verdict.arm != best
+        limit = float(beta.ppf(CONFIDENCE, wrong + 1, RUNS - wrong))
+        print(
+            f"  {name:18} {len(of.options):2} options: {wrong:3} of {RUNS} wrong (below {limit:.3f}), {ended} ended, "
+            f"median {int(np.median(calls)):,} calls",
+            flush=True,
+        )
+        claims.check(limit < VERDICT_DELTA, f"{name}: {wrong} of {RUNS} verdicts are wrong")
+        claims.check(ended == RUNS, f"{name}: {RUNS - ended} of {RUNS} runs had no verdict in {MOST_CALLS:,} calls")
+    claims.report()
+
+
 def kills() -> None:
     print(
         f"{ROUNDS} rounds of kill -9 at a random moment, with the state of the chain in a file: every answer of a call"
     )
-    print("that had returned is on record, and the order after the restart is that of what is on record")
+    print("that had returned is on record, and the order after the restart is the one before, and of all of that")
     start, same = perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         for number, killed in enumerate(rounds_of_kills(Path(folder) / "chain.json", ROUNDS, seed=1), start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import linkedbandits as lb
+from linkedbandits.chain.in_file import NONE_WORKED
 from linkedbandits.live.answer_log import NO_HIT
 from tools.chain_worker import MEANS, open_chain
 from tools.waiting import SECONDS, killed_in_the_end
@@ -80,16 +82,39 @@ def rounds_of_kills(path: Path, rounds: int, seed: int) -> Iterator[Killed]:
             for line in process.stdout:
                 take(line, told)
             process.stdout.close()
-        served = order_in(path)
+        left = left_on_disk(path)
         with open_chain(str(path)) as chain:
             check(chain, told)
-            yield Killed(len(told), served, tuple(map(str, chain.order)))
+            after = tuple(map(str, chain.order))
+            assert after == left.with_answers, f"{after} is served after a restart, and {left} was there before"
+            yield Killed(len(told), left.order, after)
 
 
-def order_in(path: Path) -> tuple[str, ...]:
-    """The order that is on record, whatever is not applied yet."""
-    text = path.read_text(encoding="utf-8").partition("\n")[2]
-    return tuple(map(str, lb.Experiment.from_json(text).order))
+@dataclass(frozen=True)
+class OnDisk:
+    """What a dead process has left: the order on record, and the one with all answers that were not applied yet."""
+
+    order: tuple[str, ...]
+    with_answers: tuple[str, ...]
+
+
+def left_on_disk(path: Path) -> OnDisk:
+    """Read what is there without a chain: the experiment, then the answers of the dead, then their plays given up."""
+    first, _, text = path.read_text(encoding="utf-8").partition("\n")
+    head, experiment = json.loads(first), lb.Experiment.from_json(text)
+    order = tuple(map(str, experiment.order))
+    out = set(map(int, head["out"]))
+    prefix = f"{path.name}.answers-"
+    for answers in sorted(path.parent.glob(f"{prefix}*")):
+        applied = head["read"].get(answers.name.removeprefix(prefix), 0)
+        for line in answers.read_bytes()[applied:].splitlines(keepends=True):
+            if line.endswith(b"\n"):  # else it was not acknowledged
+                play, arm, _ = map(int, line.split())
+                experiment.tell(play, None if arm == NONE_WORKED else experiment.arms[arm])
+                out.discard(play)
+    for play in sorted(out):
+        experiment.abandon(play)
+    return OnDisk(order, tuple(map(str, experiment.order)))
 
 
 def several_at_once(path: Path, processes: int, calls: int, seed: int, killed: int = 0) -> dict[int, str]:

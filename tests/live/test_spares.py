@@ -59,35 +59,50 @@ def test_a_play_of_which_something_was_claimed_is_no_whole_tuple_any_more():
     assert spares.claim_tuples(array(0, 1), 1).plays == 0
 
 
-@pytest.mark.parametrize("behind", [9_998, 9_999, 10_000, 10_001])
-def test_a_spare_play_waits_until_ten_thousand_others_were_handed_out_behind_it(behind):
+@pytest.mark.parametrize("requests", [9_999, 10_000, 10_001])
+def test_a_spare_play_is_kept_for_ten_thousand_requests(requests):
     spares = Spares(1)
-    for play in range(behind + 1):
-        spares.put(play, array(0))
-    claim = spares.claim_samples(array(1))
-    assert claim.out == [(max(0, behind - 9_999), None)]
+    spares.put(7, array(0))
+    for _ in range(requests):
+        spares.begin_request()
+    assert spares.claim_samples(array(1)).plays == (requests <= 10_000)
 
 
 @pytest.mark.parametrize("saved", [False, True])
 @pytest.mark.parametrize("back", [False, True])
-def test_age_alone_decides_and_counts_spare_plays_that_were_claimed(monkeypatch, back, saved):
-    """Neither an answer nor a save makes a play younger, and those claimed meanwhile count as handed out."""
+def test_age_is_counted_in_requests_and_in_nothing_else(monkeypatch, back, saved):
+    """Neither an answer nor a save nor what is handed out behind it makes a play older or younger."""
     monkeypatch.setattr("linkedbandits.live.spares.MOST_SPARES", 3)
     spares = Spares(2)
-    for play in range(4):
-        spares.put(play, array(0 if play == 1 else 1))
-        if play == 1 and back:
-            spares.come_back(1, 1, 0)
+    spares.put(0, array(0))
+    if back:
+        spares.come_back(0, 1, 0)
+    for play in range(1, 40):
+        spares.put(play, array(1))
         spares.claim_samples(array(0, 1))
-    assert spares.plays == [1]
+    for _ in range(3):
+        spares.begin_request()
     if saved:
         tuples = TupleTable()
         spares = Spares.from_json(spares.to_json(tuples), 2, tuples)
     assert spares.claim_samples(array(0, 0)).plays == 0
-    assert spares.plays == [1]  # two others were handed out behind it
-    spares.put(4, array(1))
+    assert spares.plays == [0]
+    spares.begin_request()
     assert spares.claim_samples(array(1, 0)).plays == 0
-    assert spares.plays == [4]
+
+
+def test_a_play_handed_out_while_there_are_many_is_no_spare_and_those_before_it_are_kept(monkeypatch):
+    """It is decided before anything of it is known; what comes later never decides what counts of those before."""
+    monkeypatch.setattr("linkedbandits.live.spares.MOST_SPARES", 3)
+    spares = Spares(2)
+    for play in range(6):
+        spares.put(play, array(0, 1))
+    assert spares.plays == [0, 1, 2]
+    spares.come_back(4, 1, 0)  # nothing, for it is none
+    spares.give_up(1)
+    spares.put(6, array(0, 1))  # there is room again
+    assert spares.plays == [0, 2, 6]
+    assert [play for play, _ in spares.claim_samples(array(9, 9)).out] == [0, 2, 6]
 
 
 def test_what_is_given_up_is_not_claimed():

@@ -38,9 +38,9 @@ def test_an_arm_is_added_and_nothing_is_played_again(policy, linkage, read, whol
 
 
 def test_what_was_played_saves_plays():
-    """Thirty of each with fixed seeds: a third of the plays is saved."""
+    """Ten of each with fixed seeds: a third of the plays is saved."""
     kept = anew = 0
-    for seed in range(30):
+    for seed in range(10):
         exp = lb.Experiment(["north", "east", "south"], lb.LinkedElimination(0.05), linkage="single")
         play(exp, np.random.default_rng(seed))
         arms = [*exp.arms, "west"]

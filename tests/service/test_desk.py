@@ -260,13 +260,13 @@ def test_a_desk_that_its_store_lets_wait_says_so_instead_of_waiting_for_ever(sto
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["linked-elimination", "linked-track-and-stop"])
-def test_twenty_thousand_plays_in_batches_decide_as_a_plain_experiment_does(store, policy):
+def test_eight_thousand_plays_in_batches_decide_as_a_plain_experiment_does(store, policy):
     """The same plays, and the same verdict; the desk is closed and opened again on the way."""
     setup = Setup(
-        tuple(range(10)), {"name": policy, "parameters": {"delta": 1e-9}}, parallel=400, max_plays=20_000, seed=5
+        tuple(range(10)), {"name": policy, "parameters": {"delta": 1e-9}}, parallel=400, max_plays=8_000, seed=5
     )
     plain, coins = plain_experiment(setup), CoinFlipper([0.3] * 9 + [0.31], 7)
-    desk = Desk(store, snapshot_every=3_000)
+    desk = Desk(store, snapshot_every=1_500)
     desk.start()
     experiment = desk.create(setup, "many").result().id
     done = False
@@ -278,9 +278,9 @@ def test_twenty_thousand_plays_in_batches_decide_as_a_plain_experiment_does(stor
         for told, answers in [(desk.tell(experiment, answers), answers) for answers in batches]:
             assert list(told.result().receipts) == [plain.tell(*answer) for answer in answers]
             done = told.result().done
-        if plain.plays % 5_000 < 400:
+        if plain.plays % 2_500 < 400:
             desk.stop()
-            desk = Desk(store, snapshot_every=3_000)
+            desk = Desk(store, snapshot_every=1_500)
             desk.start()
     verdict = desk.read(experiment, lambda hosted: hosted.experiment.recommend()).result()
     assert verdict == plain.recommend()

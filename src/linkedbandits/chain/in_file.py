@@ -71,6 +71,8 @@ FORMAT = "linkedbandits.chain"
 VERSION = 2
 """Version 1 had no successors."""
 
+FileVersion = tuple[int, int, int]
+
 NONE_WORKED = -1
 LOST = -2
 
@@ -116,7 +118,8 @@ class InFile:
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
         self._out: dict[int, tuple[str, float]] = {}  # of all processes: whose it is, and since when
         self._read: dict[str, int] = {}  # how much of the answers of every process is applied, in bytes
-        self._version_seen: tuple[int, int, int] | None = None  # which file was last read or written
+        self._version_seen: FileVersion | None = None  # which file was last read or written
+        self._was_read = False  # from then on it has to have the same options
         self._expired = 0
         self._retired: list[int] = []  # files of answers that are not used any more
         self._learning: Learning | None = None
@@ -313,7 +316,8 @@ class InFile:
         eras = (*self.eras, self.era.over(now, move.reason, move.why))
         name = f"{self._family.name}.{len(eras)}"
         head = _head(new, eras, Era(new.arms, began=now))
-        self._replace(self._path.with_name(name), head, new)
+        self._write_new(self._path.with_name(name), head, new)
+        _put_in_place(self._path.with_name(name))
         self._followed_by = name
         self._changed = True
 
@@ -383,12 +387,13 @@ class InFile:
                 self._experiment, self._out, self._read = self._begin(), {}, {}
                 self.era, self._watchers, self._watcher = Era(self._experiment.arms, began=time.time()), 0, 0
                 self._ahead.clear()
+            self._version_seen = None
             return True
         except (OSError, UnicodeDecodeError) as error:
             raise CannotRead(f"{self._path} cannot be read as the state of a chain: {error}") from error
         content = _read_head(self._path, head)
         read = self._reopen(text)
-        if self._version_seen is not None and not same_options(read.arms, self.arms):
+        if self._was_read and not same_options(read.arms, self.arms):
             raise DamagedSave(f"{self._path} was replaced by one of other options; restore it")
         self._experiment = read
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
@@ -399,7 +404,7 @@ class InFile:
             self.era = Era.from_json(content["era"])
             self._followed_by = content["followed_by"]
             self._watchers = content["watchers"]
-        self._version_seen = version
+        self._version_seen, self._was_read = version, True
         return False
 
     def _write_state(self) -> None:
@@ -410,26 +415,28 @@ class InFile:
             "followed_by": self._followed_by,
         }
         try:
-            self._version_seen = self._replace(self._path, head, self._experiment)
+            written = self._write_new(self._path, head, self._experiment)
+            # Whoever restores a copy does not ask for the lock: what is there now was not read, and must not be lost.
+            if _version_at(self._path) != self._version_seen:
+                raise CannotWrite(f"{self._path} was replaced in the middle of a round, and is read again")
+            _put_in_place(self._path)
         except CannotWrite:
             self._version_seen = None  # what is in memory is not on record: read again what is
             raise
+        self._version_seen, self._was_read = written, True
 
-    def _replace(self, path: Path, head: dict[str, Any], experiment: Experiment) -> tuple[int, int, int]:
-        """Put a new file in the place of an old one, or of none."""
-        new = f"{path}.new"
+    def _write_new(self, path: Path, head: dict[str, Any], experiment: Experiment) -> FileVersion:
+        """Write what is to be put in the place of a file, or of none."""
         try:
-            file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            file = os.open(_new(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
                 _write_all(file, f"{json.dumps(head)}\n{experiment.to_json()}".encode())
                 os.fsync(file)
-                version = _version_of(file)
+                return _version_of(file)
             finally:
                 os.close(file)
-            os.replace(new, path)  # noqa: PTH105 - the text of a path, as above
         except OSError as error:
             raise CannotWrite(f"{path} cannot be written: {error}") from error
-        return version
 
     def _apply_answers(self, unwritten: list[bytes], last: bool) -> list[tuple[Path, int]]:
         """Apply what is new in the files of all processes; the files of the dead are returned, open."""
@@ -594,10 +601,31 @@ def _try_lock(file: int) -> bool:
     return True
 
 
-def _version_of(file: int) -> tuple[int, int, int]:
+def _version_of(file: int) -> FileVersion:
     """What tells a file from one that was put in its place."""
     found = os.fstat(file)
     return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _version_at(path: Path) -> FileVersion | None:
+    """That of the file that is there now; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _new(path: Path) -> str:
+    return f"{path}.new"
+
+
+def _put_in_place(path: Path) -> None:
+    """Put what was written in the place of the file, in one step."""
+    try:
+        os.replace(_new(path), path)  # noqa: PTH105 - the text of a path, as above
+    except OSError as error:
+        raise CannotWrite(f"{path} cannot be written: {error}") from error
 
 
 def _write_all(file: int, content: bytes) -> None:

@@ -718,6 +718,7 @@ class Run:
 
     def _begin_request(self) -> None:
         self._request = self._next_request()
+        self._spares.begin_request()
         if self._spares:
             self._claim_spares()
         if self._log is not None and not self._log.left.any():

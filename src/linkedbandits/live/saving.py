@@ -202,7 +202,11 @@ def _from_3_to_4(content: dict[str, Any]) -> dict[str, Any]:
 
 def _from_4_to_5(content: dict[str, Any]) -> dict[str, Any]:
     nothing_ahead = {"plan": None, "horizon": None, "nearly": False, "next_look": 0}
-    return {"whole_chains": False, "chains": None, "before": None, "ahead": nothing_ahead, **content}
+    new = {"whole_chains": False, "chains": None, "before": None, "ahead": nothing_ahead, **content}
+    if "spares" in content:  # whose age was counted in spare plays
+        spares = {key: value for key, value in content["spares"].items() if key not in ("handed_out", "numbers")}
+        new["spares"] = {**spares, "requests": 0, "since": [0] * len(spares["plays"])}
+    return new
 
 
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:

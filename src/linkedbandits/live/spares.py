@@ -3,8 +3,9 @@
 When a request begins, and when a play that speaks for it brings less or is given up, each arm's samples are taken from
 the spare plays that tried it, in the order in which they were handed out, whether they are back or still out. So the
 samples of an arm, or the plays of a tuple, count in the order in which they were handed out, and where a sample counts
-never depends on its own outcome or delay; ``docs/late-answers.md`` has the proof. For the same reason a spare play that
-no request took is forgotten by its age alone, counted in spare plays handed out.
+never depends on its own outcome or delay; ``docs/late-answers.md`` has the proof. For the same reason memory is kept in
+bounds in two ways alone: a play that is handed out while there are very many spare plays is none of them, and a spare
+play that no request took is forgotten by its age, counted in requests.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from linkedbandits.live.whole_chains import arms_of, order_of, with_rest
 from linkedbandits.model import BoolArray, IntArray
 
 MOST_SPARES = 10_000
-"""A spare play is kept until this many others were handed out after it."""
+"""There are no more at a time, and none is kept for more requests than this: so many would have used them all up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,9 @@ class Spares:
 
     def __init__(self, arms: int) -> None:
         self.plays: list[int] = []
-        self._handed_out = 0
+        self._requests = 0
         self._row_of: dict[int, int] = {}
-        self._numbers: list[int] = []  # each play's place among all that were ever handed out
+        self._since: list[int] = []  # the number of the request while which each was handed out
         self._tried: list[IntArray] = []
         self._arms: list[IntArray] = []  # of it, what the policy asked to be tried together
         self._back = np.zeros(8, dtype=np.bool_)
@@ -94,9 +95,14 @@ class Spares:
     def put(self, play: int, tried: IntArray, arms: IntArray | None = None, spoken_for: bool = False) -> None:
         """A new one, still out. It tries more than its ``arms`` if it goes on with the rest of a whole chain.
 
-        If its arms are ``spoken_for``, the rest alone is spare.
+        If its arms are ``spoken_for``, the rest alone is spare. It is left out if there are :data:`MOST_SPARES`.
         """
-        arms = tried if arms is None else arms
+        if len(self.plays) >= MOST_SPARES:
+            self._tidy()
+        if len(self.plays) < MOST_SPARES:
+            self._append(play, tried, tried if arms is None else arms, spoken_for)
+
+    def _append(self, play: int, tried: IntArray, arms: IntArray, spoken_for: bool = False) -> None:
         if len(self.plays) == self._hit.size:
             self._tidy()
         row = len(self.plays)
@@ -105,9 +111,8 @@ class Spares:
                 np.concatenate([column, np.zeros_like(column)])
                 for column in (self._back, self._whole, self._hit, self._key, self._unclaimed)
             )
-        self._handed_out += 1
         self._row_of[play] = row
-        self._numbers.append(self._handed_out)
+        self._since.append(self._requests)
         self.plays.append(play)
         self._tried.append(tried)
         self._arms.append(arms)
@@ -119,6 +124,10 @@ class Spares:
         if spoken_for:
             self._unclaimed[row, arms] = False
             self._waiting[arms] -= 1
+
+    def begin_request(self) -> None:
+        """Grow older."""
+        self._requests += 1
 
     def come_back(self, play: int, reached: int, hit_arm: int) -> None:
         """Write down the answer; arms that were not tried have no sample to claim."""
@@ -210,14 +219,14 @@ class Spares:
         """Drop those that have nothing to give, and those that are too old."""
         count = len(self)
         keep = self._unclaimed[:count].any(axis=1)
-        keep &= np.array(self._numbers) > self._handed_out - MOST_SPARES
+        keep &= np.array(self._since) >= self._requests - MOST_SPARES
         if keep.all():
             return
         rows = np.flatnonzero(keep)
         for column in (self._back, self._whole, self._hit, self._key, self._unclaimed):
             column[: rows.size] = column[rows]
         kept = rows.tolist()
-        self._numbers = [self._numbers[row] for row in kept]
+        self._since = [self._since[row] for row in kept]
         self.plays = [self.plays[row] for row in kept]
         self._tried = [self._tried[row] for row in kept]
         self._arms = [self._arms[row] for row in kept]
@@ -229,8 +238,8 @@ class Spares:
         self._tidy()
         count = len(self)
         return {
-            "handed_out": self._handed_out,
-            "numbers": list(self._numbers),
+            "requests": self._requests,
+            "since": list(self._since),
             "plays": list(self.plays),
             "tuples": [
                 tuples.number(with_rest(arms, tried[arms.size :]))
@@ -247,10 +256,10 @@ class Spares:
         """What :meth:`to_json` wrote."""
         read = cls(arms)
         for play, number in zip(data["plays"], data["tuples"], strict=True):
-            read.put(play, order_of(tuples[number]), arms_of(tuples[number]))
+            read._append(play, order_of(tuples[number]), arms_of(tuples[number]))
         count = len(read)
-        read._handed_out = data["handed_out"]
-        read._numbers = list(data["numbers"])
+        read._requests = data["requests"]
+        read._since = list(data["since"])
         read._back[:count] = data["back"]
         read._whole[:count] = data["whole"]
         read._hit[:count] = data["hit"]

@@ -75,7 +75,7 @@ def test_the_page_moves_and_announces_the_verdict(service, client, open_page):
 
 
 def test_what_is_shown_is_what_the_service_says(service, client, open_page):
-    exp = client.create("compare", list(MEANS), lb.LinkedElimination(delta=1e-6))
+    exp = client.create("compare", list(MEANS), lb.LinkedElimination(delta=1e-3))
     play(exp, MEANS, 40)
     page = open_page(service.address_of(exp))
     for estimate in exp.estimates():
@@ -83,7 +83,7 @@ def test_what_is_shown_is_what_the_service_says(service, client, open_page):
         expect(row.get_by_role("cell").nth(0)).to_have_text(str(estimate.samples))
         expect(row.get_by_role("cell").nth(1)).to_have_text(f"{100 * estimate.mean:.1f}\u00a0%")
     expect(page.get_by_role("columnheader", name="Evidence against")).to_be_visible()
-    expect(page.get_by_text("out at 10⁶", exact=True)).to_be_visible()
+    expect(page.get_by_text("out at 1,000", exact=True)).to_be_visible()
     expect(page.get_by_role("img", name=re.compile(r"^40 plays so far; the lower bound is about"))).to_be_visible()
     expect(figure(page, "Lower bound")).to_have_text(re.compile(r"^\d+$"))
     expect(figure(page, "Left, about")).to_have_text(re.compile(r"^\d+$"))
