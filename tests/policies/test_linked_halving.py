@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts, Needs, Repeats
-from linkedbandits.policies.linked_halving import LinkedHalving, error_curve, leaning_means, worth_trying
+from linkedbandits.policies.linked_halving import (
+    LinkedHalving,
+    error_curve,
+    leaning_means,
+    worth_of_a_play,
+    worth_trying,
+)
 from linkedbandits.testing import check_policy
 from tests.support.by_hand import ByHand, chance_second_wins
 
@@ -87,9 +93,26 @@ def test_an_arm_with_many_samples_is_left_out_if_it_hides_one_with_few():
 
 
 def test_close_rivals_weigh_more():
-    """The first arm is 8 standard errors below: a sample is worth 0.01 of the leader's, and hides 0.05 of 1.3 of it."""
-    assert seen("ordered", [100] * 3, [4, 50, 45]).tried == [1, 2]
-    assert seen("ordered", [100] * 3, [4, 9, 8]).tried == [0, 1, 2]
+    """The first arm is 10 standard errors below: a sample is worth 0.01 of the leader's, and hides 0.4 of that."""
+    assert seen("ordered", [100] * 3, [40, 95, 90]).tried == [1, 2]
+    assert seen("ordered", [100] * 3, [88, 95, 90]).tried == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("successes", "tried"), [(32, [0, 1]), (33, [0, 1]), (34, [1]), (35, [1])])
+def test_an_arm_is_left_out_if_that_is_worth_half_as_much_again(successes, tried):
+    """It hides a third, and is worth nearly nothing itself."""
+    run = seen("ordered", [100, 100], [successes, 100])
+    means = leaning_means(run.state.samples, run.state.successes)[0]
+    worth = 1 / (1 + distance_squared(means, 100))
+    pays = 1 > 1.5 * (worth + (1 - means[0]))
+    assert pays == (len(tried) == 1)
+    assert run.tried == tried
+
+
+def distance_squared(means, samples: int) -> float:
+    """Of the first of two arms, in standard errors."""
+    variance = means * (1 - means) / (samples + 2)
+    return (means[1] - means[0]) ** 2 / variance.sum()
 
 
 def test_in_free_order_the_arm_of_most_worth_for_its_hits_goes_first():
@@ -133,6 +156,8 @@ def test_no_subset_of_arms_is_worth_more_in_order(arms):
     best = max(of_a_play(np.array(subset, dtype=int)) for subset in subsets)
     chosen = np.flatnonzero(worth_trying(worth[np.newaxis], means[np.newaxis])[0])
     assert of_a_play(chosen) == pytest.approx(best)
+    marked = np.isin(np.arange(len(arms)), chosen)[np.newaxis]
+    assert worth_of_a_play(marked, worth[np.newaxis], means[np.newaxis]) == pytest.approx([best])
 
 
 def test_estimates_lean_on_the_mean_of_all_arms_by_two_samples():
