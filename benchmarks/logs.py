@@ -1,7 +1,8 @@
 """Verdicts from logs: how often they are wrong, what of a log they use, how many requests they take.
 
 ``make bench SECTION=logs`` prints all of it; ``logs-validity``, ``logs-economy`` and ``logs-real`` a part. LOGS=200
-makes fewer logs of each kind than the 20,000 that the claims are about.
+makes fewer logs of each kind than the 20,000 that the claims are about, and ONLY="shuffled,skewed" those rows alone of
+``logs-validity``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tools.claims import Claims
 from tools.logs import Orders, Outcomes, adaptive, epsilon_greedy, log_of, outcomes, shuffled, win_stay
 
 LOGS = int(os.environ.get("LOGS", "20000"))
+ONLY = [row.strip() for row in os.environ.get("ONLY", "").split(",")]
 DELTA = 0.1
 LEAST_USED = 0.9
 """Of options times the length of the shortest queue, in logs that do not decide and allow for 200 samples: by the two
@@ -108,6 +110,8 @@ def validity() -> None:
     )
     with get_context("spawn").Pool() as pool:
         for logger, which in product(LOGGERS, ("first", "duels", "all")):
+            if not any(f"{logger}: {which}".startswith(row) for row in ONLY):
+                continue
             pieces = [(logger, which, seed, min(seed + AT_ONCE, LOGS)) for seed in range(0, LOGS, AT_ONCE)]
             found = np.concatenate(pool.map(some_logs, pieces, chunksize=1))
             decided, wrong, by_race, used = int(found[:, 0].sum()), int(found[:, 1].sum()), found[:, 2], found[:, 3]
