@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 import linkedbandits as lb
 from linkedbandits.chain.drift import BLOCK, Drift, level_of
@@ -131,6 +131,8 @@ def drift(claims: Claims, served: int) -> None:
             f"{calls / fresh:16.2f}   {wrong} wrong",
             flush=True,
         )
+        likely = binom.isf(1 - CONFIDENCE, SEEDS, DELTA)  # of a chance of delta
+        claims.check(wrong <= likely, f"the new best is served: {wrong} of {SEEDS} runs serve another with {name}")
         claims.check(plays <= MOST * fresh, f"plays at most {MOST:g} times fresh: {plays / fresh:.2f} with {name}")
         claims.check(calls <= MOST * fresh, f"calls at most {MOST:g} times fresh: {calls / fresh:.2f} with {name}")
 

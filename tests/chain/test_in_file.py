@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import threading
@@ -88,6 +89,75 @@ def test_plays_are_asked_ahead_and_answers_are_applied_in_the_next_round(homes):
     assert (home._experiment.plays, home.condition().told) == (2, 2)
     assert home._experiment.in_flight == home.condition().out
     assert home.take().id == 4
+
+
+def test_answers_that_another_process_applied_do_not_wait(homes):
+    one, other = homes(), homes()
+    one.tell(one.take(), "a")
+    one.tell(one.take(), None)
+    other.settle()
+    assert (other._experiment.plays, one.condition().waiting) == (2, 2)
+    one.settle()
+    assert one.condition().waiting == 0
+    one.tell(one.take(), "a")
+    assert one.condition().waiting == 1
+
+
+def test_a_file_of_answers_that_is_removed_loses_none_and_is_made_again(homes, path):
+    home = homes()
+    told = [home.take() for _ in range(3)]
+    home.tell(told[0], None)
+    home.settle()
+    home.tell(told[1], None)
+    own = path.with_name(f"{path.name}.answers-{home._name}")
+    own.unlink()
+    home.tell(told[2], None)
+    home.settle()
+    assert (home._experiment.plays, home.condition().waiting) == (3, 0)
+    assert "was removed" in home._troubles.last
+    assert own.exists()
+    play = home.take()
+    home.tell(play, None)
+    assert own.read_bytes() == f"{play.id} -1 {play.id}\n".encode()
+    home.settle()
+    assert (home._experiment.plays, home.condition().waiting, home._troubles.count) == (4, 0, 1)
+
+
+def test_on_a_full_disk_a_new_process_serves_in_the_order_on_record(homes, monkeypatch):
+    first = homes()
+    while first.verdict is None:
+        first.tell(first.take(), "c")
+        first.settle()
+
+    def full(*_):
+        raise lb.CannotWrite("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(InFile, "_write_new", full)
+        late = homes()
+        assert (late.order, late.verdict.arm, late.take()) == (first.order, "c", None)
+        assert "no space" in late._troubles.last
+    late.settle()
+    assert late.share > 0  # it is counted in, now that it can be written
+
+
+def test_without_anything_on_record_a_full_disk_is_an_error(homes, monkeypatch):
+    monkeypatch.setattr(InFile, "_write_new", lambda *_: (_ for _ in ()).throw(lb.CannotWrite("no space left")))
+    with pytest.raises(lb.CannotWrite, match="no space left"):
+        homes()
+
+
+def test_a_chain_that_is_dropped_without_being_closed_leaves_no_thread(path):
+    chain = lb.Chain(coins({"a": 1.0, "b": 0.5}, 1), state=path)
+    chain(1)
+    thread = chain._home._rounds._thread
+    assert thread.is_alive()
+    del chain
+    gc.collect()
+    until(lambda: gc.collect() is not None and not thread.is_alive(), "its thread to end")
+    with lb.Chain(coins({"a": 1.0, "b": 0.5}, 1), state=path) as again:  # what it had written down is there
+        again.settle()
+        assert again._home._experiment.plays == 1
 
 
 def test_more_are_asked_ahead_where_more_are_taken(homes):

@@ -70,6 +70,22 @@ def test_without_a_thread_to_be_had_it_is_noted_and_tried_again(monkeypatch, cap
     some.stop()
 
 
+def test_it_ends_with_whose_work_it_is():
+    class Owner:
+        def __init__(self) -> None:
+            self.rounds = Rounds("here", self.work, Troubles())
+
+        def work(self) -> None:
+            pass
+
+    owner = Owner()
+    rounds_of_owner = owner.rounds
+    rounds_of_owner.wake()
+    until(lambda: rounds_of_owner.made, "a round")
+    del owner
+    until(lambda: rounds_of_owner.wake() or not rounds_of_owner._thread.is_alive(), "the thread to end")
+
+
 @pytest.mark.parametrize("calls", [1, 2])
 def test_stopping_twice_is_harmless(calls):
     some = Rounds("here", lambda: None, Troubles())

@@ -126,7 +126,6 @@ class InFile:
         self._closed = False
         self._torn: bool  # is there a part of a line at the end of the file of answers?
         self._changed = False  # by this round, so that it has to be written
-        self._applied = 0  # answers of this process, in this round
         self._be_a_new_process()
         if not self._path.parent.is_dir():
             raise CannotWrite(
@@ -136,6 +135,11 @@ class InFile:
             self._round()
         except StoreUnavailable as error:  # served without plays until the lock is free
             self._troubles.note("the file of the chain", error)
+        except CannotWrite as error:  # the disk is full, or so: served in the order that was read, if one was
+            if not self._was_read:
+                raise
+            self._troubles.note("the file of the chain", error)
+            self._publish()
         forks.register(self)
 
     @property
@@ -255,6 +259,8 @@ class InFile:
         self._waiting: deque[None] = deque()
         self._unwritten: deque[bytes] = deque()
         self._torn = False
+        self._own_applied = 0  # how much of its own answers is applied, by whichever process, in bytes,
+        self._own_counted = 0  # and how much of that does not wait any more
         self._version_seen = None
         self._in_a_round: threading.Lock = threading.Lock()
         self._held_for_fork = False
@@ -267,9 +273,8 @@ class InFile:
             raise StoreUnavailable("another thread has been at the state of the chain for long; try again")
         try:
             with self._locked():
+                self._changed = self._read_state()
                 self._open_answers()
-                changed = self._read_state()
-                self._changed, self._applied = changed, 0
                 unwritten = list(self._unwritten)
                 dead = self._apply_answers(unwritten, last)
                 given_up = self._give_up_old()
@@ -287,7 +292,7 @@ class InFile:
                     os.close(file)
                 for _ in unwritten:
                     self._unwritten.popleft()
-                for _ in range(min(self._applied, len(self._waiting))):
+                for _ in range(min(len(unwritten) + self._applied_of_own(), len(self._waiting))):
                     self._waiting.popleft()
                 if last:
                     self._retire()
@@ -369,10 +374,33 @@ class InFile:
 
     def _open_answers(self) -> None:
         """Under the lock, so that no other process takes it for that of a dead one before it is locked."""
+        if self._answers is not None and os.fstat(self._answers).st_nlink == 0:
+            self._move_to_a_new_file_of_answers()
         if self._answers is None:
-            file = os.open(self._path_of(self._name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                file = os.open(self._path_of(self._name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            except OSError as error:
+                raise CannotWrite(f"{self._path_of(self._name)} cannot be opened: {error}") from error
             _try_lock(file)
             self._answers = file
+
+    def _move_to_a_new_file_of_answers(self) -> None:
+        """Somebody has removed the file; it can be read as long as it is open, so nothing is lost."""
+        assert self._answers is not None
+        self._troubles.note("the file of answers", FileNotFoundError(f"{self._path_of(self._name)} was removed"))
+        removed, self._answers = self._answers, None
+        self._retired.append(removed)  # a call in another thread may be about to write to it
+        self._unwritten.extend(_whole_lines(_rest_of(removed, self._read.pop(self._name, 0))).splitlines(keepends=True))
+        self._own_applied, self._own_counted, self._torn = 0, 0, False
+
+    def _applied_of_own(self) -> int:
+        """How many answers of this process were applied since it was last asked, by this process or by others."""
+        new = self._own_applied - self._own_counted
+        if self._answers is None or new <= 0:
+            return 0
+        lines = os.pread(self._answers, new, self._own_counted).count(b"\n")
+        self._own_counted = self._own_applied
+        return lines
 
     def _read_state(self) -> bool:
         """Read the file if it is not the one that was read or written last. Is there none yet?"""
@@ -445,7 +473,6 @@ class InFile:
         for path in [path for path in self._path.parent.iterdir() if path.name.startswith(prefix)]:
             name = path.name.removeprefix(prefix)
             if name == self._name:
-                self._applied += self._apply_file(path, name)
                 continue
             try:
                 file = os.open(path, os.O_RDWR)
@@ -456,10 +483,14 @@ class InFile:
                 dead.append((path, file))
             else:
                 living.add(name)
+            self._apply_file(file, name)
+            if name in living:
                 os.close(file)
-            self._apply_file(path, name)
+        if self._answers is not None:
+            self._apply_file(self._answers, self._name)
+            self._own_applied = self._read.get(self._name, 0)
         for line in unwritten:
-            self._applied += self._apply_lines(line)
+            self._apply_lines(line)
         if last:
             living.discard(self._name)
             self._ahead.clear()
@@ -471,22 +502,17 @@ class InFile:
             self._changed = True
         return dead
 
-    def _apply_file(self, path: Path, name: str) -> int:
-        """Apply the lines of a file that are new and whole; how many were there?"""
+    def _apply_file(self, file: int, name: str) -> None:
+        """Apply the lines of a file that are new and whole."""
         begin = self._read.get(name, 0)
-        with path.open("rb") as file:
-            file.seek(begin)
-            new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        if not whole:
-            return 0
-        self._read[name] = begin + len(whole)
-        return self._apply_lines(whole)
+        whole = _whole_lines(_rest_of(file, begin))
+        if whole:
+            self._read[name] = begin + len(whole)
+            self._apply_lines(whole)
 
-    def _apply_lines(self, lines: bytes) -> int:
-        answers = lines.splitlines()
+    def _apply_lines(self, lines: bytes) -> None:
         self._changed = True
-        for line in answers:
+        for line in lines.splitlines():
             parsed = _parsed(line)
             if parsed is None:
                 self._troubles.note("the file of answers", ValueError(f"{line[:80]!r} is no answer"))
@@ -501,7 +527,6 @@ class InFile:
                     self._experiment.tell(play, hit)
             except Exception as error:
                 self._troubles.note("the experiment", error)
-        return len(answers)
 
     def _give_up(self, play: int) -> None:
         del self._out[play]
@@ -626,6 +651,20 @@ def _put_in_place(path: Path) -> None:
         os.replace(_new(path), path)  # noqa: PTH105 - the text of a path, as above
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {error}") from error
+
+
+def _rest_of(file: int, begin: int) -> bytes:
+    """What an open file has from there on."""
+    return os.pread(file, max(os.fstat(file).st_size - begin, 0), begin)
+
+
+def _whole_lines(text: bytes) -> bytes:
+    """Without what is behind the last end of a line.
+
+    >>> _whole_lines(b"1 0 1\\n2 0"), _whole_lines(b"2 0")
+    (b'1 0 1\\n', b'')
+    """
+    return text[: text.rfind(b"\n") + 1]
 
 
 def _write_all(file: int, content: bytes) -> None:

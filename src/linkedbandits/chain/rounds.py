@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from types import MethodType
 
 from linkedbandits.chain.home import LONGEST_WAIT
 from linkedbandits.chain.troubles import Troubles
@@ -23,14 +25,14 @@ class Rounds:
     """Makes rounds from the first :meth:`wake` to :meth:`stop`, in a daemon thread.
 
     What a round raises is noted under ``where``, and the next one is made all the same. ``last`` is called in the end.
+    It does not keep alive whose methods these are: when that is gone, so is the thread.
     """
 
     def __init__(
         self, where: str, work: Callable[[], None], troubles: Troubles, last: Callable[[], None] = lambda: None
     ) -> None:
         self._where = where
-        self._work = work
-        self._last = last
+        self._work, self._last = _weakly(work), _weakly(last)
         self._troubles = troubles
         self._woken, self._stopped = threading.Event(), threading.Event()
         self._starting = threading.Lock()
@@ -83,6 +85,8 @@ class Rounds:
             self._woken.wait(IDLE_PAUSE)
             if self._stopped.is_set():
                 break
+            if self._work() is None:
+                return
             self._woken.clear()
             began = time.monotonic()
             backoff = SHORTEST_PAUSE if self._done(self._work) else min(2 * backoff, LONGEST_PAUSE)
@@ -90,12 +94,19 @@ class Rounds:
             self._stopped.wait(max(backoff, took * (1 / SHARE_OF_TIME - 1)))
         self._done(self._last)
 
-    def _done(self, work: Callable[[], None]) -> bool:
+    def _done(self, find: Callable[[], Callable[[], None] | None]) -> bool:
         try:
-            work()
+            work = find()
+            if work is not None:
+                work()
         except Exception as error:
             self._troubles.note(self._where, error)
             return False
         finally:
             self.made += 1
         return True
+
+
+def _weakly(work: Callable[[], None]) -> Callable[[], Callable[[], None] | None]:
+    """What gives the work as long as there is the object whose method it is."""
+    return weakref.WeakMethod(work) if isinstance(work, MethodType) else lambda: work
