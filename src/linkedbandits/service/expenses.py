@@ -36,6 +36,8 @@ MOST_SHOWN = 25
 """Options that a view shows, those with most successes per cost; limits take time."""
 SECONDS_BETWEEN = 2.0
 """A view has sums that are as old as this."""
+LARGEST_NUMBER = 10**15
+"""How many tries those that are gone are said to have at most, which is for a column; the sums have all."""
 CONFIDENCE = 0.95
 """That of the limits in a view."""
 
@@ -88,7 +90,7 @@ def _add_to_those_gone(store: Writing, experiment: str, source: str) -> None:
     (oldest,), before = store.expenses(experiment, source), store.expenses(experiment, GONE)
     tries = oldest.tries + sum(expenses.tries for expenses in before)
     sums = {number: first.to_json() for number, first in _added([*before, oldest]).items()}
-    store.save_expenses(experiment, Expenses(GONE, oldest.at, tries, sums))
+    store.save_expenses(experiment, Expenses(GONE, oldest.at, min(tries, LARGEST_NUMBER), sums))
     store.save_expenses(experiment, Expenses(oldest.source, oldest.at, 0, None))
     store.forget_expenses(experiment, MOST_NAMES)
 
