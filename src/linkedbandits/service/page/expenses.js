@@ -3,6 +3,8 @@
 import { instantiate, setAttribute, setHidden, setText } from "./dom.js";
 import { amount, count, labelText, NOTHING, percent, plural, roundPercent } from "./format.js";
 
+const MOST_IN_ORDER = 10;
+
 export class Expenses {
   #parts;
   #rows = [];
@@ -37,7 +39,7 @@ function renderRow(row, { option, tries, success, seconds, cost, success_per_cos
   setText(row.tries, count(tries));
   for (const [name, estimated, written] of [
     ["works", success, (share) => percent(share, 1)],
-    ["seconds", seconds, (value) => `${amount(value)} s`],
+    ["seconds", seconds, amount],
     ["cost", cost, amount],
     ["per-cost", perCost, amount],
   ]) {
@@ -53,15 +55,21 @@ export function limitsOf({ low, high, proved }, written) {
   return proved ? limits : `${limits}, asymptotic`;
 }
 
-/** Where the figures come from, and what their limits are worth. */
-export function aboutExpenses({ sources, confidence, options, arms }) {
+/** Where the figures come from, and what they are worth. */
+function aboutExpenses({ sources, confidence, options, arms, costs, order }) {
   const some = options.length < arms ? ` The best ${count(options.length)} of ${count(arms)} arms are shown.` : "";
   const asymptotic = options.some(({ seconds, cost }) => [seconds, cost].some((one) => one !== null && !one.proved));
   const proved = `Limits are of ${roundPercent(confidence)}, proved at all times together`;
   const unless = asymptotic
-    ? "; those without an upper limit for a single attempt, such as a timeout, are asymptotic: they hold for those who begin to look late enough."
+    ? ". Where nothing says what a single attempt can take or cost at most, they are asymptotic: they hold for those who begin to look late enough."
     : ".";
-  return `Measured by ${plural(sources, "process", "processes")} of chains, in the attempts that calls began with.${some} ${proved}${unless}`;
+  const guess = costs === "measured" && order !== null ? " The order is an estimate, and the verdict does not go by it." : "";
+  const measured = `Measured by ${plural(sources, "process", "processes")} of chains, in the attempts that calls began with.`;
+  return `${measured}${some} ${proved}${unless}${guess}`;
 }
 
-export const orderByCost = (order) => `By success per cost: ${order.map(labelText).join(", then ")}. An estimate; the verdict does not go by it.`;
+function orderByCost(order) {
+  const more = order.length - MOST_IN_ORDER;
+  const first = order.slice(0, MOST_IN_ORDER).map(labelText).join(", then ");
+  return `By success per cost: ${first}${more > 0 ? `, and ${count(more)} more` : ""}`;
+}
