@@ -282,6 +282,22 @@ def test_a_service_that_refuses_expenses_hinders_nothing_and_is_not_asked_all_th
     assert next(iter(remote.expenses.values()))["a"].tries == 200
 
 
+def test_expenses_wait_while_the_service_is_away():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    spend(home, "a")
+    remote.refuses_expenses = lb.ServiceUnavailable("no answer")
+    with pytest.raises(lb.ServiceUnavailable):
+        home._round()
+    spend(home, "a")
+    home._round()  # which is too early for another try
+    remote.refuses_expenses = None
+    clock.now += 2 * LOOK_AFTER
+    home._round()
+    assert next(iter(remote.expenses.values()))["a"].tries == 2
+
+
 def test_a_service_that_has_no_route_for_expenses_is_left_alone(caplog):
     remote, clock = Remote(), ManualClock()
     remote.refuses_expenses = lb.UnexpectedAnswer("404 Not Found", 404)
@@ -373,6 +389,30 @@ def test_plays_are_given_back_in_one_request():
     home._last_round()
     assert remote.experiment.in_flight == 0
     assert remote.requests.count("abandon") == 2  # those that were lost, and those that were never used
+
+
+def test_a_chain_tells_what_calls_of_all_kinds_began_with_and_what_they_can_take_at_most():
+    remote = Remote()
+    options = {"a": lambda: None, "b": lambda: "b", "c": lambda: "c"}
+    for _ in range(2):  # two processes, as it were
+        with lb.Chain(
+            options,
+            state=remote,
+            worked=lambda value: value is not None,
+            timeouts={"a": 3.0, "b": 4.0},
+            costs=lambda attempt, value: 2.0 if attempt.option == "a" else 1.0,
+        ) as chain:
+            until(lambda chain=chain: chain() and chain.status().plays >= 5, "plays")
+            calls = chain.status().calls
+            firsts = {found.option: found.tries for found in chain.estimates()}
+        assert sum(firsts.values()) == calls
+        *_, told = remote.expenses.values()
+        assert {label: first.tries for label, first in told.items()} == {
+            label: tries for label, tries in firsts.items() if tries
+        }
+        assert (told["a"].successes, told["a"].seconds.most, told["a"].cost.most) == (0, 3.0, None)
+        assert told["a"].cost.mean == 2.0
+    assert len(remote.expenses) == 2
 
 
 @pytest.mark.slow

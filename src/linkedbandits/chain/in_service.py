@@ -41,6 +41,7 @@ from linkedbandits.errors import (
     ExperimentPaused,
     InvalidParameter,
     LinkedBanditError,
+    ServiceUnavailable,
     TooManyInFlight,
     UnexpectedAnswer,
 )
@@ -361,7 +362,7 @@ class InService:
             self._remote.abandon_many([play.id for play in plays[begin : begin + AT_A_TIME]])
 
     def _report(self) -> None:
-        """Tell what attempts took and cost, if there is news. Whatever comes of it, all else goes on."""
+        """Tell what attempts took and cost, if there is news. Whatever the service says to it, all else goes on."""
         if not self._reports or not self._met or not self._reporting.changed:
             return
         firsts = self._reporting.now()
@@ -370,7 +371,10 @@ class InService:
             return
         try:
             kept = self._remote.report_expenses(self._reporting.source, firsts)
-        except (LinkedBanditError, OSError) as error:
+        except ServiceUnavailable:  # it is away, as for all else
+            self._report_pause.begin()
+            raise
+        except LinkedBanditError as error:
             if isinstance(error, UnexpectedAnswer) and error.status in NO_SUCH_ROUTE:
                 self._reports = False
                 self._troubles.once(
