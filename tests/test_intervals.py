@@ -254,7 +254,7 @@ def merged_limits(rng: np.random.Generator, most: float | None, looks: int) -> l
 @pytest.mark.parametrize("most", [3.0, None])
 def test_limits_of_what_several_sources_keep_hold_at_all_times_together(most):
     """120 rows of three sources: outside at some look in at most 5 %. Correct code has more than 12.5 % of them outside
-    with probability 0.0008, were it as often as 5 %; asymptotic limits are looked at from the 168th number on.
+    with probability 0.0004, were it as often as 5 %; asymptotic limits are looked at from the 168th number on.
 
     Squares that forget one source in three would make limits so narrow that more are outside; so would totals that do.
     """

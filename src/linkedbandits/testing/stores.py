@@ -228,7 +228,7 @@ def _check_expenses(open_store: OpenStore) -> None:
         writing.lock("first")
         writing.forget_expenses("first", 1)
     store.close()
-    left = [_read(open_store, lambda reading, name=name: reading.expenses("first", name)) for name in "abc"]
+    left = _read(open_store, lambda reading: [reading.expenses("first", name) for name in "abc"])
     _require(left == [[late], [], gone[1:]], "of the sources that were added the last ones must stay")
 
 
