@@ -187,4 +187,8 @@ class ServiceUnavailable(LinkedBanditError, ConnectionError):
 
 
 class UnexpectedAnswer(LinkedBanditError, RuntimeError):
-    """An answer that no service of this library gives."""
+    """An answer that no service of this version of the library gives; ``status`` is that of HTTP, where it is known."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status

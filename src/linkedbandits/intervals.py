@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -181,6 +181,40 @@ class RunningMean:
             self.squares += (number - self.total / self.count) ** 2 * self.count / (self.count + 1)
         self.total += number
         self.count += 1
+
+    def merged(self, other: RunningMean) -> RunningMean:
+        """What both have come to, as of several processes, each of which has kept its own.
+
+        *With ``most``* counts, totals and squares add up. The limits still hold: take all numbers in the order in which
+        they came to be known, whichever of the two they belong to. Each prediction was made before its number came,
+        from the past of its own source, which is a part of the past of all; and that is all that is asked of it in
+        :func:`bounded_mean_interval`. So the factor of each number has, given that past, a mean of at most 1, and the
+        product over all of them is a nonnegative supermartingale from 1. Its logarithm is the sum of what both have
+        kept. What is needed is as before that the mean of the next number is the same given what is known; where the
+        sources have different means, the limits are those of their average over all numbers that came.
+
+        Of two different ``most`` the larger one holds for both. It has to be told before the first number comes, as for
+        one source: if it was raised in between there are two sequences of limits, and each may be wrong as often.
+
+        *Without ``most``*, in either, squared distances are those to the mean of all (Chan, Golub and LeVeque 1979).
+        Those that were kept with ``most`` are to predictions, and never less in all than those to the mean: with
+        ``most/2`` as one number more before all others, the prediction of number i is the mean before it, and
+        Welford's sum has i/(i+1) of its squared distance. So the limits get a little wider, and never too narrow.
+
+        >>> one, other = RunningMean(), RunningMean()
+        >>> for number in [3.0, 5.0]:
+        ...     one.add(number)
+        >>> other.add(10.0)
+        >>> one.merged(other)
+        RunningMean(most=None, count=3, total=18.0, squares=26.0)
+        """
+        if not other.count or not self.count:
+            return replace(self if self.count or not other.count else other)
+        count, total, squares = self.count + other.count, self.total + other.total, self.squares + other.squares
+        if self.most is not None and other.most is not None:
+            return RunningMean(max(self.most, other.most), count, total, squares)
+        apart = self.total / self.count - other.total / other.count
+        return RunningMean(None, count, total, squares + apart**2 * (self.count / count) * other.count)
 
     @property
     def mean(self) -> float | None:

@@ -55,7 +55,7 @@ def test_limits_of_success_per_measured_cost_allow_for_both():
         ledger.add((Spent("a", number % 4 > 0, 0.5, 0.5),))
     found = ledger.accounts["a"].estimate("a", 0.95)
     low, high = anytime_interval(300, 400, 0.975)
-    limits = ledger.accounts["a"].cost.interval(0.975)
+    limits = ledger.accounts["a"].first.cost.interval(0.975)
     assert found.success_per_cost == (1.5, low / limits[1], high / limits[0], True)
 
 
@@ -175,11 +175,11 @@ def test_options_that_come_and_go_have_accounts_and_those_that_are_gone_no_place
     for _ in range(ENOUGH):
         call(ledger, ("c", True, 1.0))
     assert ledger.order == ("c", "a")
-    assert ledger.accounts["a"].firsts == ENOUGH
+    assert ledger.accounts["a"].first.tries == ENOUGH
 
 
 def test_after_a_change_accounts_begin_with_nothing():
     ledger = Ledger.opened("ab", {"a": 4.0, "b": 1.0})
     call(ledger, ("a", True, 4.0))
     ledger.go_on_with("ab", {}, anew=True)
-    assert (ledger.accounts["a"].firsts, ledger.accounts["a"].known_cost) == (0, 4.0)
+    assert (ledger.accounts["a"].first.tries, ledger.accounts["a"].known_cost) == (0, 4.0)

@@ -10,6 +10,9 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.chain.expenses import Spent, nothing_tried
+from linkedbandits.chain.history import Move
+from linkedbandits.chain.in_service import LOOK_AFTER
 from linkedbandits.service.client import AsyncClient, Client
 from linkedbandits.service.retries import Retries
 from tests.support.chains import coins
@@ -211,6 +214,207 @@ def test_known_costs_are_those_of_the_experiment_and_measured_ones_those_of_the_
             assert (chain.status().spent is None) == (costs is None)
 
 
+def spend(home, *options: str) -> None:
+    for option in options:
+        home.spend(Spent(option, True, 0.5, 2.0))
+
+
+def test_expenses_are_told_as_sums_of_all_so_far_when_they_change_and_not_too_often():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock, nothing_tried=lambda label: nothing_tried("seconds", 3.0))
+    home._round()
+    assert remote.expenses == {}
+    spend(home, "a", "a", "b")
+    home._round()
+    (told,) = remote.expenses.values()
+    assert {label: (first.tries, first.seconds.most, first.cost.total) for label, first in told.items()} == {
+        "a": (2, 3.0, 4.0),
+        "b": (1, 3.0, 2.0),
+    }
+    spend(home, "b")
+    for _ in range(3):
+        home._round()
+    assert remote.requests.count("expenses") == 1
+    clock.now += LOOK_AFTER
+    for _ in range(3):
+        home._round()
+        clock.now += LOOK_AFTER
+    assert remote.requests.count("expenses") == 2
+    (told,) = remote.expenses.values()
+    assert told["b"].tries == 2
+    spend(home, "c")
+    home._last_round()
+    assert next(iter(remote.expenses.values()))["c"].tries == 1
+
+
+def test_expenses_are_told_after_the_verdict_and_of_a_successor_anew():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    spend(home, "a")
+    home.go_on(Move(("b", "a", "c"), False, "drift", "drift: b"))
+    home._round()
+    spend(home.successor, "b")
+    home.successor._round()
+    home._last_round()
+    assert [sorted(told) for told in remote.expenses.values()] == [["a"]]
+    assert [sorted(told) for told in remote.following.expenses.values()] == [["b"]]
+    assert not remote.expenses.keys() & remote.following.expenses.keys()
+
+
+def test_a_service_that_refuses_expenses_hinders_nothing_and_is_not_asked_all_the_time(caplog):
+    remote, clock = Remote(), ManualClock()
+    remote.refuses_expenses = lb.AccessDenied("not with this token")
+    home = home_of(remote, clock)
+    home._round()
+    for _ in range(200):
+        spend(home, "a")
+        home.tell(home.take(), None)
+        home._round()
+        clock.now += 1.0
+    assert remote.experiment.plays == 200
+    assert 3 < remote.requests.count("expenses") < 12
+    assert home._troubles.last == "the service (expenses): AccessDenied: not with this token"
+    assert len([record for record in caplog.records if "expenses" in record.getMessage()]) == 1
+    remote.refuses_expenses = None
+    clock.now += 30.0
+    home._round()
+    assert next(iter(remote.expenses.values()))["a"].tries == 200
+
+
+def test_expenses_wait_while_the_service_is_away():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    spend(home, "a")
+    remote.refuses_expenses = lb.ServiceUnavailable("no answer")
+    with pytest.raises(lb.ServiceUnavailable):
+        home._round()
+    spend(home, "a")
+    home._round()  # which is too early for another try
+    remote.refuses_expenses = None
+    clock.now += 2 * LOOK_AFTER
+    home._round()
+    assert next(iter(remote.expenses.values()))["a"].tries == 2
+
+
+def test_a_service_that_has_no_route_for_expenses_is_left_alone(caplog):
+    remote, clock = Remote(), ManualClock()
+    remote.refuses_expenses = lb.UnexpectedAnswer("404 Not Found", 404)
+    home = home_of(remote, clock)
+    home._round()
+    for _ in range(20):
+        spend(home, "a")
+        home._round()
+        clock.now += 60.0
+    home._last_round()
+    assert remote.requests.count("expenses") == 1
+    assert home._troubles.count == 0
+    assert len([record for record in caplog.records if "may be an older version" in record.getMessage()]) == 1
+
+
+def test_a_source_that_was_added_to_others_begins_anew():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    spend(home, "a")
+    home._round()
+    remote.gone.update(remote.expenses)
+    spend(home, "a", "b")
+    for _ in range(2):
+        clock.now += LOOK_AFTER
+        home._round()
+        spend(home, "b")
+    first, second = remote.expenses
+    assert (first in remote.gone, second in remote.gone) == (True, False)
+    assert {label: kept.tries for label, kept in remote.expenses[second].items()} == {"b": 1}
+
+
+def test_a_successor_that_is_refused_is_asked_for_after_pauses_that_grow(caplog):
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    asked = []
+
+    def refuse(*_, **__):
+        asked.append(clock.now)
+        raise lb.AccessDenied("not with this token")
+
+    remote.successor, allowed = refuse, remote.successor
+    move = Move(("b", "a", "c"), False, "drift", "drift: b")
+    for _ in range(1000):  # as every call does while the alarm stands
+        home.go_on(move)
+        home._round()
+        clock.now += 0.1
+    pauses = [after - before for before, after in itertools.pairwise(asked)]
+    assert pauses == sorted(pauses)
+    assert (len(asked), pauses[0] < 1.0, max(pauses) < 40.0) == (9, True, True)
+    assert home._troubles.last == "the service (successor): AccessDenied: not with this token"
+    assert len([record for record in caplog.records if "successor" in record.getMessage()]) == 1
+    remote.successor = allowed
+    clock.now += 40.0
+    home.go_on(move)
+    home._round()
+    assert home.successor is not None
+
+
+def test_those_who_wait_for_a_successor_are_not_kept_waiting_by_an_earlier_refusal():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    home._round()
+    remote.away = True
+    move = Move(("a", "b"), True, "options", "options: removed 'c'")
+    home.go_on(move)
+    remote.successor, allowed = lambda *_, **__: (_ for _ in ()).throw(lb.AccessDenied("no")), remote.successor
+    remote.away = False
+    home._round()
+    remote.successor = allowed
+    home.settle = home._round
+    home.go_on(move)
+    assert home.successor is None
+    home.go_on(move, seconds=1.0)
+    assert home.successor is not None
+
+
+def test_plays_are_given_back_in_one_request():
+    remote, clock = Remote(), ManualClock()
+    home = home_of(remote, clock)
+    for _ in range(40):
+        home.take()
+    home._round()
+    taken = [home.take() for _ in range(5)]
+    for play in taken:
+        home.lose(play)
+    assert remote.experiment.in_flight > 40
+    home._last_round()
+    assert remote.experiment.in_flight == 0
+    assert remote.requests.count("abandon") == 2  # those that were lost, and those that were never used
+
+
+def test_a_chain_tells_what_calls_of_all_kinds_began_with_and_what_they_can_take_at_most():
+    remote = Remote()
+    options = {"a": lambda: None, "b": lambda: "b", "c": lambda: "c"}
+    for _ in range(2):  # two processes, as it were
+        with lb.Chain(
+            options,
+            state=remote,
+            worked=lambda value: value is not None,
+            timeouts={"a": 3.0, "b": 4.0},
+            costs=lambda attempt, value: 2.0 if attempt.option == "a" else 1.0,
+        ) as chain:
+            until(lambda chain=chain: chain() and chain.status().plays >= 5, "plays")
+            calls = chain.status().calls
+            firsts = {found.option: found.tries for found in chain.estimates()}
+        assert sum(firsts.values()) == calls
+        *_, told = remote.expenses.values()
+        assert {label: first.tries for label, first in told.items()} == {
+            label: tries for label, tries in firsts.items() if tries
+        }
+        assert (told["a"].successes, told["a"].seconds.most, told["a"].cost.most) == (0, 3.0, None)
+        assert told["a"].cost.mean == 2.0
+    assert len(remote.expenses) == 2
+
+
 @pytest.mark.slow
 def test_with_a_real_service_that_comes_and_goes(tmp_path):
     """The network fails in the middle: calls go on, and what they learned is sent when it is back."""
@@ -249,3 +453,7 @@ def test_with_a_real_service_that_comes_and_goes(tmp_path):
         assert remote.done
         assert chain.status().waiting == chain.status().dropped == 0
         assert remote.plays >= chain.status().plays - chain.status().lost
+        own, all_of_them = chain.estimates(), remote.option_estimates()
+        assert [found.tries for found in all_of_them] == [found.tries for found in own]
+        assert [found.successes for found in all_of_them] == [found.successes for found in own]
+        assert [found.seconds.mean for found in all_of_them] == pytest.approx([found.seconds.mean for found in own])

@@ -7,8 +7,9 @@ import threading
 import pytest
 
 from linkedbandits.chain import rounds
-from linkedbandits.chain.rounds import Rounds
+from linkedbandits.chain.rounds import LONGEST_PAUSE, Pause, Rounds
 from linkedbandits.chain.troubles import Troubles
+from tests.support.service_parts import ManualClock
 from tools.waiting import SECONDS, until
 
 
@@ -93,3 +94,23 @@ def test_stopping_twice_is_harmless(calls):
     for _ in range(calls):
         some.stop()
     assert some._thread is not None
+
+
+def test_pauses_get_twice_as_long_each_time_until_one_is_over():
+    clock = ManualClock()
+    pause = Pause(clock, shortest=1.0)
+    assert not pause.lasts
+    lengths = []
+    for _ in range(7):
+        pause.begin()
+        begun = clock.now
+        while pause.lasts:
+            clock.now += 0.5
+        lengths.append(clock.now - begun)
+    assert lengths == [1.0, 2.0, 4.0, 8.0, 16.0, LONGEST_PAUSE, LONGEST_PAUSE]
+    pause.begin()
+    pause.over()
+    assert not pause.lasts
+    pause.begin()
+    clock.now += 1.0
+    assert not pause.lasts

@@ -24,7 +24,6 @@ def test_calls_and_attempts_are_counted_by_role_and_lost_ones_by_option():
     assert counts.calls == {"play": 3, "plain": 1, "served": 0, "watched": 1}
     assert counts.attempts == {"play": 5, "plain": 1, "served": 0, "watched": 2}
     assert counts.endings == {"worked": 2, "failed": 1, "lost": 2}
-    assert counts.attempts_of == {"a": 2, "b": 3}
     assert counts.lost_of == {"a": 0, "b": 1}
 
 
@@ -39,7 +38,6 @@ def test_counts_are_a_copy():
     before = tally.counts()
     tally.end("play", ("a",), "worked")
     assert before.calls["play"] == 0
-    assert before.attempts_of["a"] == 0
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -65,7 +63,7 @@ def test_costs_are_summed_by_role_and_kept_by_option():
     tally.end("served", ("a",), "worked", (Spent("a", True, 0.2, None),))
     counts = tally.counts()
     assert counts.spent == {"play": 5.0, "plain": 0.0, "served": 0.0, "watched": 0.0}
-    assert {label: account.firsts for label, account in counts.ledger.accounts.items()} == {"a": 1, "b": 1}
+    assert {label: account.first.tries for label, account in counts.ledger.accounts.items()} == {"a": 1, "b": 1}
     assert tally.order is None
 
 

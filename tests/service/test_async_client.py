@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.intervals import RunningMean
+from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
 from linkedbandits.service.client import Client, RemoteExperiment
 from tests.support.coin_flips import play_to_the_end
@@ -131,6 +133,18 @@ ANY_ANSWER = {
         "cost_of_best_order": None,
     },
     "from_log": {"attempts": "first", "requests": 5, "samples": 4, "read": 2},
+    "kept": True,
+    "options": [
+        {
+            "option": "a",
+            "tries": 2,
+            "successes": 1,
+            "success": {"mean": 0.5, "low": 0.1, "high": 0.9, "proved": True},
+            "seconds": {"mean": 0.5, "low": None, "high": None, "proved": False},
+            "cost": None,
+            "success_per_cost": None,
+        }
+    ],
     "alarms": [
         {
             "kind": "drift",
@@ -148,12 +162,16 @@ ANY_ANSWER = {
         }
     ],
 }
+FIRSTS = {"a": FirstAttempts(RunningMean(2.0, 1, 0.5, 0.25), RunningMean(), 1, 1)}
 OF_AN_EXPERIMENT = {
     "ask": (),
     "ask_many": (2,),
     "tell": (3, "a"),
     "tell_many": ([(3, None)],),
     "abandon": (3,),
+    "abandon_many": ([3, 4],),
+    "option_estimates": (0.9,),
+    "report_expenses": ("web1", FIRSTS),
     "recommend": (),
     "estimates": (),
     "assumptions": (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from urllib.parse import unquote
 
 import httpx
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
+from linkedbandits.intervals import RunningMean
+from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service import calls
 from linkedbandits.service.calls import error_of
 from linkedbandits.service.client import Client
@@ -36,6 +39,7 @@ def test_unknown_problems_keep_their_words():
     assert "500 it broke" in str(error_of({"type": "about:blank", "status": 500, "detail": "it broke"}))
 
 
+FIRST = FirstAttempts(RunningMean(2.0, 1, 0.5, 0.25), tries=1)
 EVERY = {
     "experiments": calls.experiments(),
     "create": calls.create("x", ["a", "b"], lb.LinkedElimination(delta=0.1), "ordered", 0, None, None, 60.0),
@@ -45,6 +49,8 @@ EVERY = {
     "abandon": calls.abandon("x", (3, 4)),
     "recommend": calls.recommend("x"),
     "estimates": calls.estimates("x"),
+    "option_estimates": calls.option_estimates("x", 0.9),
+    "report_expenses": calls.report_expenses("x", "web/1", {"a": FIRST}),
 }
 
 
@@ -62,10 +68,34 @@ def test_every_call_asks_for_what_its_name_says():
         "abandon": ("POST", "/v1/experiments/x/abandon"),
         "recommend": ("GET", "/v1/experiments/x/verdict"),
         "estimates": ("GET", "/v1/experiments/x/estimates"),
+        "option_estimates": ("GET", "/v1/experiments/x/expenses?confidence=0.9"),
+        "report_expenses": ("PUT", "/v1/experiments/x/expenses/web%2F1"),
     }
     assert EVERY["tell"].body == {"answers": [{"play": 0, "hit": "a"}, {"play": 1, "hit": None}]}
     assert EVERY["abandon"].body == {"plays": [3, 4]}
+    nothing = {"most": None, "count": 0, "total": 0.0, "squares": 0.0}
+    seconds = {"most": 2.0, "count": 1, "total": 0.5, "squares": 0.25}
+    told = {"option": "a", "tries": 1, "successes": 0, "seconds": seconds, "cost": nothing}
+    assert EVERY["report_expenses"].body == {"options": [told]}
     assert EVERY["ask"].body == {"count": 2, "key": "k"}
+
+
+def test_a_lower_limit_without_an_upper_one_has_none():
+    """JSON has no infinity."""
+    limits = {"mean": 2.0, "low": 1.0, "high": None, "proved": True}
+    same = dict.fromkeys(("success", "seconds", "cost"))
+    said = {"option": "a", "tries": 1, "successes": 1, **same, "success_per_cost": limits}
+    (found,) = EVERY["option_estimates"].read({"options": [said]})
+    assert found.success_per_cost == (2.0, 1.0, math.inf, True)
+    assert found.success is None
+    with pytest.raises(lb.InvalidParameter):
+        calls.option_estimates("x", 1.5)
+
+
+def test_an_answer_that_is_not_known_has_its_status():
+    assert error_of({"type": "about:blank", "status": 404, "detail": "Not Found"}).status == 404
+    assert error_of({"type": "about:blank", "status": "?", "detail": "Not Found"}).status is None
+    assert error_of("teapot").status is None
 
 
 names = st.text(min_size=1, max_size=20).filter(lambda name: not any("\ud800" <= letter <= "\udfff" for letter in name))

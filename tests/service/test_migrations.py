@@ -32,11 +32,25 @@ def test_a_store_of_schema_2_is_brought_to_the_present_one(store_url):
             experiment = create(desk)
         with store.writing() as tables:
             tables._run("ALTER TABLE experiments DROP COLUMN log")
+            tables._run("DROP TABLE expenses")
             tables._run("UPDATE schema_version SET version = 2, library = '0.0.9'")
     for _ in range(2):
         with closing(open_store(store_url)) as store, store.reading() as tables:
             assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
             assert tables.log(experiment) is None
+
+
+def test_a_store_of_schema_3_is_brought_to_the_present_one(store_url):
+    with closing(open_store(store_url)) as store:
+        with Desk(store) as desk:
+            experiment = create(desk)
+        with store.writing() as tables:
+            tables._run("DROP TABLE expenses")
+            tables._run("UPDATE schema_version SET version = 3, library = '0.0.9'")
+    for _ in range(2):
+        with closing(open_store(store_url)) as store, store.reading() as tables:
+            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
+            assert tables.expenses(experiment) == []
 
 
 def test_a_store_of_a_later_version_says_what_to_install(store_url):

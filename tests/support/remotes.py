@@ -5,6 +5,7 @@ from __future__ import annotations
 import linkedbandits as lb
 from linkedbandits.chain.in_service import InService
 from linkedbandits.chain.troubles import Troubles
+from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service.calls import Told
 from tests.support.service_parts import ManualClock
 
@@ -20,6 +21,9 @@ class Remote:
         )
         self.away = False
         self.loses_answers = False
+        self.refuses_expenses: Exception | None = None
+        self.expenses: dict[str, dict[str, FirstAttempts]] = {}
+        self.gone: set[str] = set()
         self.requests: list[str] = []
         self.following: Remote | None = None
         self.previous: Remote | None = None
@@ -59,9 +63,20 @@ class Remote:
             raise lb.ServiceUnavailable("the connection broke when all was done")
         return Told(receipts, self.experiment.done)
 
-    def abandon(self, play):
+    def abandon_many(self, plays):
         self._come("abandon")
-        self.experiment.abandon(play)
+        for play in plays:
+            self.experiment.abandon(play)
+        return len(plays)
+
+    def report_expenses(self, source, firsts):
+        self._come("expenses")
+        if self.refuses_expenses is not None:
+            raise self.refuses_expenses
+        if source in self.gone:
+            return False
+        self.expenses[source] = firsts
+        return True
 
     def recommend(self):
         return self.experiment.recommend()

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.service.records import ExperimentHead, Snapshot
+from linkedbandits.service.records import Expenses, ExperimentHead, Snapshot
 from linkedbandits.testing import StoreCheckFailed, check_store, stores
 from linkedbandits.testing.stores import FIRST
 from tools.waiting import SECONDS
@@ -28,6 +28,7 @@ class Content:
     snapshots: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict)
     history: dict = field(default_factory=dict)
+    expenses: dict = field(default_factory=dict)
     tokens: dict = field(default_factory=dict)
     had_tokens: bool = False
 
@@ -103,6 +104,26 @@ class Hands:
 
     def add_history(self, experiment, points):
         self.content.history.setdefault(experiment, []).extend(points)
+
+    def expenses(self, experiment, source=None):
+        kept = sorted(self.content.expenses.get(experiment, {}).values(), key=lambda one: (one.at, one.source))
+        return [one for one in kept if (one.body is not None if source is None else one.source == source)]
+
+    def expenses_sources(self, experiment):
+        return [one.source for one in Hands.expenses(self, experiment)]
+
+    def expenses_version(self, experiment):
+        kept = self.content.expenses.get(experiment, {}).values()
+        return (float(len(kept)), float(sum(one.tries for one in kept)))
+
+    def save_expenses(self, experiment, expenses):
+        self.content.expenses.setdefault(experiment, {})[expenses.source] = expenses
+
+    def forget_expenses(self, experiment, most):
+        kept = self.content.expenses.get(experiment, {})
+        added = sorted((one for one in kept.values() if one.body is None), key=lambda one: -one.at)
+        for one in added[most:]:
+            del kept[one.source]
 
     def tokens(self):
         return sorted(self.content.tokens.values(), key=lambda token: token.created_at)
@@ -216,6 +237,32 @@ BROKEN = {
         "answers": lambda self, one: list(self.content.answers.get(one, {}).values())[1:]
     },
     "experiments must have answers of their own": {"answers": lambda self, one: Hands.answers(self, "first")},
+    "there were no expenses yet": {"expenses": lambda self, one, source=None: [Expenses("x", 0.0, 0, {})]},
+    "the last expenses of every source must come back, told longest ago first": {
+        "expenses": lambda self, one, source=None: Hands.expenses(self, one, source)[::-1]
+    },
+    "sources must come in the same order": {
+        "expenses_sources": lambda self, one: Hands.expenses_sources(self, one)[::-1]
+    },
+    "the expenses of one source must be found by its name": {
+        "expenses": lambda self, one, source=None: Hands.expenses(self, one)
+    },
+    "expenses must belong to an experiment": {
+        "expenses": lambda self, one, source=None: Hands.expenses(self, "first", source)
+    },
+    "the version of expenses must change with them": {"expenses_version": lambda self, one: (0.0,)},
+    "sources that were added to others must not be counted": {
+        "expenses": lambda self, one, source=None: [
+            *Hands.expenses(self, one, source),
+            *(found for found in self.content.expenses.get(one, {}).values() if found.body is None),
+        ]
+    },
+    "that a source was added to others must be known": {
+        "expenses": lambda self, one, source=None: [
+            found for found in Hands.expenses(self, one, source) if found.body is not None
+        ]
+    },
+    "of the sources that were added the last ones must stay": {"forget_expenses": lambda self, one, most: None},
     "a new store never had a token": {"ever_had_tokens": lambda self: True},
     "tokens must come back, oldest first": {"tokens": lambda self: list(self.content.tokens.values())},
     "a token that is there can be removed": {"remove_token": lambda self, one: False},

@@ -2,9 +2,9 @@
 
 from linkedbandits.chain.chain import Chain, ChainStatus
 from linkedbandits.chain.drift import DriftAlarm
-from linkedbandits.chain.expenses import OptionEstimate
 from linkedbandits.chain.history import Era
 from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
+from linkedbandits.option_estimates import OptionEstimate
 
 __all__ = ["Attempt", "Chain", "ChainStatus", "DriftAlarm", "Era", "LossAlarm", "OptionEstimate", "Result"]

@@ -26,14 +26,14 @@ from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_aw
 from linkedbandits.chain.chapter import Chapter, Watching, missing_from
 from linkedbandits.chain.deadlines import timeouts_of
 from linkedbandits.chain.drift import DriftAlarm
-from linkedbandits.chain.expenses import Costs, Ledger, OptionEstimate, Spent, check_chain_costs, measured
+from linkedbandits.chain.expenses import Costs, Ledger, Spent, check_chain_costs, measured, nothing_tried
 from linkedbandits.chain.history import Era, Move, options_changed, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.in_service import InService, Remote
 from linkedbandits.chain.lookout import Lookout, in_a_thread
-from linkedbandits.chain.losses import LossAlarm, loss_alarms
+from linkedbandits.chain.losses import LossAlarm, Losses, PlayOut, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.tally import Counts, Ending, Tally
 from linkedbandits.chain.tracing import CallTrace, Tracing
@@ -54,6 +54,7 @@ from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.live.answer_log import joined
 from linkedbandits.live.experiment import check_labels
 from linkedbandits.model import Label, Verdict
+from linkedbandits.option_estimates import OptionEstimate
 from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy
 from linkedbandits.policy import AnyPolicy
 
@@ -257,6 +258,7 @@ class Chain:
         chosen = check_policy(delta, policy, self._costs)
         self._costs = self._costs or costs_of(policy, labels)
         self._tally = Tally(labels, Ledger.opened(labels, self._costs, self._timeouts(labels)))
+        self._losses = Losses(labels, lease, self._clock)
         by_cost = policy is None and isinstance(self._costs, Mapping)
         setup = Setup(check_labels(labels), chosen, linkage or ("single" if by_cost else "free"), seed, parallel)
         home: Home
@@ -269,7 +271,13 @@ class Chain:
             given = {"delta": delta, "policy": policy, "linkage": linkage, "parallel": parallel, "costs": known}
             remote = check_remote(state, given)
             home = InService(
-                remote, labels, lease, clock or time.monotonic, self._troubles, change_options=change_options
+                remote,
+                labels,
+                lease,
+                clock or time.monotonic,
+                self._troubles,
+                change_options=change_options,
+                nothing_tried=lambda label: nothing_tried(self._costs, self._known[label].timeout),
             )
         self._turning = threading.Lock()  # held by whoever goes on with another chapter
         self._changing = threading.Lock()  # held by whoever adds or removes an option
@@ -380,6 +388,9 @@ class Chain:
     def estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
         """How often each option works, what it costs and how long it takes, from the calls of this process.
 
+        So it never waits for the service; what first attempts of all processes say has ``option_estimates`` of the
+        experiment there.
+
         Each limit holds with this confidence, at all times together, where it is ``proved``:
         :class:`~linkedbandits.intervals.Estimated` says what that means.
         """
@@ -394,8 +405,7 @@ class Chain:
         for losses. It takes time that grows with what is on record; calls go on meanwhile.
         """
         check_probability("alpha", alpha)
-        counts = self._tally.counts()
-        lost = loss_alarms(counts.attempts_of, counts.lost_of, alpha / 2)
+        lost = loss_alarms(*self._losses.counts(), alpha / 2)
         chapter = self._chapter
         home, log = chapter.home, chapter.watch.attempts()
         played = home.attempts()
@@ -692,6 +702,7 @@ class Call:
         "_ending",
         "_first",
         "_order",
+        "_out",
         "_play",
         "_recorded",
         "_role",
@@ -732,6 +743,9 @@ class Call:
                 if differs:
                     self._role = "watched"
         self._order = order
+        self._out: PlayOut | None = None
+        if play is not None:  # in the service its own lease counts, which is not known here
+            self._out = chain._losses.begin(self._tried, gives_up=not isinstance(home, InService))
         self._first: bool | None = None  # how the first attempt ended
         self._watching = chapter.watching
         self._ticket = None if self._watching is None else self._watching.calls.begin(order[0])
@@ -859,11 +873,15 @@ class Call:
                     chapter.home.tell(self._play, hit)
             elif self._recorded and ending != "lost":
                 chapter.watch.add(self._order, hit)
+            if self._spent:
+                chapter.home.spend(self._spent[0])
             if self._watching is not None and self._ticket is not None:
                 self._watching.calls.end(self._ticket, self._first)
         except Exception as error:
             chain._troubles.note("the experiment", error)
         try:
+            if self._out is not None:
+                chain._losses.end(self._out, lost=ending == "lost")
             chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
             chain._notice()
         except Exception as error:

@@ -1,8 +1,7 @@
 """What attempts cost and how long they take: known costs or measured ones, estimates with limits, and an order by them.
 
-Of each option sums are kept, and no rows. Estimates are of *first* attempts, those that a call began with: whether and
-at what price an option works there does not depend on what the others did, so they are samples of its mean on all
-requests. Behind failures of others it has another mean, which counts for the places further down.
+Of each option sums are kept, and no rows. Estimates are of *first* attempts, as :mod:`linkedbandits.option_estimates`
+says. Behind failures of others an option has another mean, which counts for the places further down.
 """
 
 from __future__ import annotations
@@ -18,36 +17,17 @@ import numpy as np
 from linkedbandits.chain.results import Attempt
 from linkedbandits.checks import check_costs
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.intervals import Estimated, RunningMean, anytime_interval
+from linkedbandits.intervals import RunningMean
 from linkedbandits.model import Label
+from linkedbandits.option_estimates import ENOUGH, FirstAttempts, OptionEstimate
 
 Measure = Callable[[Attempt, Any], float]
 """What an attempt has cost, from what is known of it and the value it returned, which is None if it failed."""
 Costs = Mapping[Label, float] | Literal["seconds"] | Measure
 """Known costs by option; or the seconds that attempts take; or a function that says what an attempt has cost."""
 
-ENOUGH = 10
-"""First attempts of every option, before measured costs decide on an order."""
 SHARE_BETWEEN = 50
 """The order by measured costs is reckoned anew after this part of all calls."""
-
-
-@dataclass(frozen=True)
-class OptionEstimate:
-    """What the calls of this process say of one option, from its first attempts.
-
-    ``tries`` are those attempts, ``successes`` those of them that worked. ``success`` is how often it works,
-    ``seconds`` how long an attempt takes, ``cost`` what it costs, where that is known or measured, and
-    ``success_per_cost`` what the order goes by then.
-    """
-
-    option: Label
-    tries: int
-    successes: int
-    success: Estimated | None
-    seconds: Estimated | None
-    cost: Estimated | None
-    success_per_cost: Estimated | None
 
 
 class Spent(NamedTuple):
@@ -61,55 +41,26 @@ class Spent(NamedTuple):
 
 @dataclass
 class Account:
-    """What one option has come to."""
+    """What one option has come to, as the first of calls and behind others."""
 
-    seconds: RunningMean
-    cost: RunningMean
+    first: FirstAttempts
     known_cost: float | None
-    firsts: int = 0
-    first_hits: int = 0
     behind: int = 0
     behind_hits: int = 0
 
     @property
     def mean_cost(self) -> float | None:
         """As known, or as measured so far."""
-        return self.cost.mean if self.known_cost is None else self.known_cost
+        return self.first.cost.mean if self.known_cost is None else self.known_cost
 
     def works(self, first: bool) -> float:
         """How often, as the first or behind others; between what was seen and a half where that is little."""
-        tries, hits = (self.firsts, self.first_hits) if first else (self.behind, self.behind_hits)
+        tries, hits = (self.first.tries, self.first.successes) if first else (self.behind, self.behind_hits)
         return (hits + 1) / (tries + 2)
 
     def estimate(self, option: Label, confidence: float) -> OptionEstimate:
         """In figures."""
-        cost = self._cost(confidence)
-        return OptionEstimate(
-            option,
-            self.firsts,
-            self.first_hits,
-            self._success(confidence),
-            self.seconds.estimated(confidence),
-            cost,
-            None if cost is None else self._per_cost(confidence),
-        )
-
-    def _success(self, confidence: float) -> Estimated | None:
-        if not self.firsts:
-            return None
-        low, high = anytime_interval(self.first_hits, self.firsts, confidence)
-        return Estimated(self.first_hits / self.firsts, low, high, proved=True)
-
-    def _cost(self, confidence: float) -> Estimated | None:
-        if self.known_cost is None:
-            return self.cost.estimated(confidence)
-        return Estimated(self.known_cost, self.known_cost, self.known_cost, proved=True)
-
-    def _per_cost(self, confidence: float) -> Estimated | None:
-        """Each of the two may be wrong half as often, where both are estimates."""
-        each = confidence if self.known_cost is not None else (1 + confidence) / 2
-        success, cost = self._success(each), self._cost(each)
-        return None if success is None or cost is None else success.per(cost)
+        return self.first.estimate(option, confidence, self.known_cost)
 
 
 @dataclass
@@ -150,11 +101,8 @@ class Ledger:
                 self.accounts[label] = self._new_account(label, timeouts.get(label))
 
     def _new_account(self, label: Label, longest: float | None) -> Account:
-        return Account(
-            RunningMean(longest),
-            RunningMean(longest if self.costs == "seconds" else None),
-            self.costs.get(label) if isinstance(self.costs, Mapping) else None,
-        )
+        known = self.costs.get(label) if isinstance(self.costs, Mapping) else None
+        return Account(nothing_tried(self.costs, longest), known)
 
     def add(self, spent: tuple[Spent, ...]) -> None:
         """The attempts of one call, in order."""
@@ -164,11 +112,7 @@ class Ledger:
                 account.behind += 1
                 account.behind_hits += worked
                 continue
-            account.firsts += 1
-            account.first_hits += worked
-            account.seconds.add(seconds)
-            if cost is not None:
-                account.cost.add(cost)
+            account.first.add(worked, seconds, cost)
         self._calls += 1
         if self.measures and self._calls >= self._again_at:
             self._again_at = self._calls + max(1, self._calls // SHARE_BETWEEN)
@@ -188,7 +132,7 @@ class Ledger:
 
     def _by_success_per_cost(self) -> tuple[Label, ...] | None:
         present = {label: self.accounts[label] for label in self.options}
-        if any(account.cost.count < ENOUGH for account in present.values()):
+        if any(account.first.cost.count < ENOUGH for account in present.values()):
             return None
 
         def worth(label: Label, first: bool) -> float:
@@ -197,6 +141,11 @@ class Ledger:
         best = max(present, key=lambda label: worth(label, first=True))
         others = [label for label in present if label != best]
         return (best, *sorted(others, key=lambda label: -worth(label, first=False)))
+
+
+def nothing_tried(costs: Costs | None, longest: float | None) -> FirstAttempts:
+    """Of an option whose attempts take ``longest`` seconds at most, if they have a limit."""
+    return FirstAttempts(RunningMean(longest), RunningMean(longest if costs == "seconds" else None))
 
 
 def check_chain_costs(costs: Any, options: Iterable[Label]) -> Costs | None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Era, Move
 from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.model import Label, Verdict
@@ -105,6 +106,10 @@ class Home(Protocol):
 
     def lose(self, play: Play) -> None:
         """A play will not be answered. Never waits."""
+        ...
+
+    def spend(self, first: Spent) -> None:
+        """What a call of any kind began with is over, and took or cost this. Never waits."""
         ...
 
     def settle(self) -> None:

@@ -46,6 +46,7 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Era, Move, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.rounds import Rounds
@@ -199,6 +200,9 @@ class InFile:
             self._rounds.wake()
 
     # ------------------------------------------------------------------------------------- for those who have time
+
+    def spend(self, first: Spent) -> None:
+        """Nothing: the chain itself keeps what attempts of this process cost."""
 
     def settle(self) -> None:
         """Apply what is left, of all processes."""

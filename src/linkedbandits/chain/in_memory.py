@@ -22,6 +22,7 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Era, Move
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.lookout import in_a_thread
@@ -147,6 +148,9 @@ class InMemory:
             self._work_in_the_background()
         else:
             self._answers.put(answer)
+
+    def spend(self, first: Spent) -> None:
+        """Nothing: the chain itself keeps what attempts of this process cost."""
 
     def settle(self) -> None:
         """Apply what is left."""

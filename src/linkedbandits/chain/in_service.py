@@ -7,6 +7,9 @@ dropped, and counted.
 
 What waits in memory is lost with the process; the service gives up its plays when their lease is over.
 
+The service is also told what first attempts took and cost, as sums of this process (:mod:`reporting
+<linkedbandits.chain.reporting>`). It decides nothing, so it comes last in a round, and nothing waits for it.
+
 Where another experiment goes on from this one the service says so when it is asked for plays, or for how things stand,
 and the chains of all processes go on with that one.
 """
@@ -17,7 +20,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple, Protocol, Self
@@ -27,26 +30,33 @@ from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Era, Move, options_changed, same_options
 from linkedbandits.chain.home import Condition
-from linkedbandits.chain.rounds import Rounds
+from linkedbandits.chain.reporting import Reporting
+from linkedbandits.chain.rounds import Pause, Rounds
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import (
     ExperimentFinished,
     ExperimentPaused,
     InvalidParameter,
     LinkedBanditError,
+    ServiceUnavailable,
     TooManyInFlight,
+    UnexpectedAnswer,
 )
 from linkedbandits.live import Before, Learning, Play
 from linkedbandits.model import Label, Verdict
+from linkedbandits.option_estimates import FirstAttempts
 
 MOST_WAITING = 100_000
 """Answers that wait for the service. Then the oldest are dropped."""
 AT_A_TIME = 1000
 """Answers in one request."""
 LOOK_AFTER = 5.0
-"""Seconds after which the order is asked for again, while there are answers."""
+"""Seconds after which the order is asked for again, while there are answers, and new expenses are told."""
+NO_SUCH_ROUTE = (404, 405)
+"""How a service answers that is too old to take expenses."""
 
 
 class Told(Protocol):
@@ -74,8 +84,12 @@ class Remote(Protocol):
         """Say how plays ended."""
         ...
 
-    def abandon(self, play_id: int) -> None:
-        """Give a play back."""
+    def abandon_many(self, plays: Sequence[int]) -> int:
+        """Give plays back; how many of them were out?"""
+        ...
+
+    def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> bool:
+        """Say what first attempts of a process have come to; False if it is to begin anew, under another name."""
         ...
 
     def recommend(self) -> Verdict:
@@ -150,7 +164,10 @@ class InService:
         troubles: Troubles,
         most_waiting: int = MOST_WAITING,
         change_options: bool = False,
+        nothing_tried: Callable[[Label], FirstAttempts] = lambda label: FirstAttempts(),
     ) -> None:
+        """``nothing_tried`` says with which sums an option begins: they know the most that an attempt can take."""
+        self._nothing_tried = nothing_tried
         self.order = self.arms = labels
         self.eras: tuple[Era, ...] = ()
         self.era = Era(labels, began=time.time())
@@ -171,6 +188,7 @@ class InService:
         self._in_contact = False
         self._told = 0
         self._learning: Learning | None = None
+        self._reports = True  # does the service take expenses?
         self._be_a_new_process()
         forks.register(self)
 
@@ -180,12 +198,21 @@ class InService:
         return 1.0 if self._met else 0.0
 
     def go_on(self, move: Move, seconds: float = 0.0) -> None:
-        """In the next round; the service has one successor for an experiment, whoever asks for it."""
-        if self.successor is None and self._refused is None:
-            self._move = move
-            self._rounds.wake()
-            if seconds:
-                self.settle()
+        """In the next round; the service has one successor for an experiment, whoever asks for it.
+
+        If it refuses, those who wait for it ask at once again. Others do after a pause, which is twice as long each
+        time.
+        """
+        if self.successor is not None or self._refused is not None:
+            return
+        if seconds:
+            self._successor_pause.over()
+        elif self._successor_pause.lasts:
+            return
+        self._move = move
+        self._rounds.wake()
+        if seconds:
+            self.settle()
 
     def take(self) -> Play | None:
         """A play that was asked ahead."""
@@ -218,6 +245,11 @@ class InService:
                 self._dropped += 1
         self._rounds.wake()
 
+    def spend(self, first: Spent) -> None:
+        """Leave it to the thread to tell what it took and cost."""
+        if self._refused is None and self._reports:
+            self._reporting.add(first)
+
     def settle(self) -> None:
         """Wait until the answers are sent, or the service is found to be away."""
         self._rounds.wait_for(self._rounds.made + 2)  # one may be under way that began before
@@ -248,7 +280,7 @@ class InService:
         )
 
     def close(self) -> None:
-        """Send what is left, for some seconds at most."""
+        """Send what is left, for some seconds at most: answers, plays to give back and expenses, a request for each."""
         self._rounds.stop()
         forks.forget(self)
 
@@ -276,6 +308,10 @@ class InService:
         self._dropped = 0
         self._dropping = threading.Lock()
         self._look_at = 0.0
+        self._reporting = Reporting(self._nothing_tried)
+        self._report_at = 0.0
+        self._report_pause = Pause(self._clock, LOOK_AFTER)
+        self._successor_pause = Pause(self._clock)
         self._rounds = Rounds("the service", self._round, self._troubles, self._last_round)
 
     def _refuse(self, error: LinkedBanditError) -> None:
@@ -296,12 +332,12 @@ class InService:
             try:
                 self._follow(self._remote.successor(move.arms, keep=move.keep, why=move.why), move)
             except LinkedBanditError as error:  # such as for a token that may not: all else goes on
-                self._troubles.note("the service", error)
+                self._successor_pause.begin()
+                self._troubles.note("the service (successor)", error)
         if self.successor is not None:
             return
         given_back = self._ahead.unused()
-        for play in given_back:
-            self._remote.abandon(play.id)
+        self._give_back(given_back)
         if self.verdict is None and (done or self._remote_is_done(bool(given_back))):
             self._look()
             verdict = self._remote.recommend()
@@ -312,12 +348,49 @@ class InService:
             self._look()
             if self.verdict is not None:
                 self._follow_if_there_is_one()
+        if self._clock() >= self._report_at and not self._report_pause.lasts:
+            self._report()
 
     def _last_round(self) -> None:
         if self._refused is None and self._in_contact:
             self._send()
-            for play in self._ahead.clear():
-                self._remote.abandon(play.id)
+            self._give_back(self._ahead.clear())
+            self._report()
+
+    def _give_back(self, plays: Sequence[Play]) -> None:
+        for begin in range(0, len(plays), AT_A_TIME):
+            self._remote.abandon_many([play.id for play in plays[begin : begin + AT_A_TIME]])
+
+    def _report(self) -> None:
+        """Tell what attempts took and cost, if there is news. Whatever the service says to it, all else goes on."""
+        if not self._reports or not self._met or not self._reporting.changed:
+            return
+        firsts = self._reporting.now()
+        self._report_at = self._clock() + LOOK_AFTER
+        if not firsts:
+            return
+        try:
+            kept = self._remote.report_expenses(self._reporting.source, firsts)
+        except ServiceUnavailable:  # it is away, as for all else
+            self._report_pause.begin()
+            raise
+        except LinkedBanditError as error:
+            if isinstance(error, UnexpectedAnswer) and error.status in NO_SUCH_ROUTE:
+                self._reports = False
+                self._troubles.once(
+                    "no route for expenses",
+                    "the service does not take what attempts took and cost; it may be an older version. Estimates are "
+                    "those of this process alone, and nothing else changes",
+                )
+                return
+            self._report_pause.begin()
+            self._troubles.note("the service (expenses)", error)
+            return
+        self._report_pause.over()
+        if kept:
+            self._reporting.sent(sum(first.tries for first in firsts.values()))
+        else:
+            self._reporting.begin_anew()
 
     def _meet(self) -> bool:
         order = self._remote.order
@@ -357,9 +430,9 @@ class InService:
                 for receipt in said.receipts:
                     if isinstance(receipt, LinkedBanditError):
                         self._troubles.note("the service", receipt)
-            for answer in self._sending:
-                if answer.lost:
-                    self._remote.abandon(answer.play)
+            lost = [answer.play for answer in self._sending if answer.lost]
+            if lost:
+                self._remote.abandon_many(lost)
             self._told += len(told)
             self._sending.clear()
         return done
@@ -403,14 +476,22 @@ class InService:
         order, before = remote.order, remote.before
         said = Era.before(before, order) if before is not None else Era(self._labels)
         labels, change = (order, False) if wanted is None else (wanted, self._change_options)
-        new = type(self)(remote, labels, self._lease, self._clock, self._troubles, self._most_waiting, change)
+        new = type(self)(
+            remote,
+            labels,
+            self._lease,
+            self._clock,
+            self._troubles,
+            self._most_waiting,
+            change,
+            self._nothing_tried,
+        )
         known = self.eras or self._eras_before()
         reason, why = said.reason or "options", said.why
         if move is not None and move.why == why:
             reason = move.reason
         new.eras = (*known, replace(self.era, verdict=self.era.verdict or said.verdict).over(time.time(), reason, why))
-        for play in self._ahead.clear():
-            self._remote.abandon(play.id)
+        self._give_back(self._ahead.clear())
         self.successor = new
 
     def _look(self) -> None:

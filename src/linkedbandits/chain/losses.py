@@ -4,15 +4,25 @@ A lost attempt says nothing of its option, and its play has no answer. That does
 as likely to be lost as any other. Where it is not, as where callers give up on a slow option before its timeout, what
 is left over is no fair sample.
 
+A play that is out for longer than its lease is given up, and has no answer either: it is lost in the option that its
+call is at by then. So an option that hangs for ever is seen, though its calls never end. Only calls of this process are
+counted. Plays that other processes have out and never bring back are not: of those that they do bring back this process
+knows nothing, so it would count losses of theirs without the attempts that went well.
+
 The test is the one of two groups in :mod:`linkedbandits.attempts.courses`: the attempts of an option, and those of all
-others. If every attempt is lost with the same chance, whatever that is, the evidence against an option stays below a
-nonnegative supermartingale from 1, as which option is tried depends on the past alone. It reaches ``n/alpha`` for any
-of ``n`` options, at any time, with probability at most ``alpha``.
+others. They count *in the order in which their plays began*, each when all before it have ended, or were given up. What
+a play tries is chosen when it begins, from plays that began before. So if every attempt is lost with the same chance,
+whatever that is, then given all plays before, so is the next one, whichever option it is of; and the evidence against
+an option stays below a nonnegative supermartingale from 1. It reaches ``n/alpha`` for any of ``n`` options, at any
+time, with probability at most ``alpha``. In the order in which plays end that would not hold, now less than ever: a
+play that hangs is lost a lease later than others go well, so an option that was not tried before would look as if none
+of its attempts were lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +30,8 @@ import numpy as np
 
 from linkedbandits.attempts.alarms import Rate
 from linkedbandits.attempts.courses import log_evidence_of_two
+from linkedbandits.chain import forks
+from linkedbandits.chain.backlog import Backlog
 from linkedbandits.model import Label
 
 REMEDY = (
@@ -46,6 +58,93 @@ class LossAlarm:
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}"
+
+
+class PlayOut:
+    """A play that a call is at. ``tried`` grows while it runs; the last of it is what the call is at."""
+
+    __slots__ = ("began", "ended", "gives_up", "lost", "tried")
+
+    def __init__(self, tried: Sequence[Label], began: float, gives_up: bool) -> None:
+        self.tried = tried
+        self.began = began
+        self.gives_up = gives_up
+        self.ended = False
+        self.lost = False
+
+
+class Losses:
+    """Attempts of plays, and how many of them were lost, in the order in which the plays began. No call waits.
+
+    >>> now = 0.0
+    >>> losses = Losses(["north", "east"], 60.0, lambda: now)
+    >>> hangs, works = losses.begin(["north"]), losses.begin(["east"])
+    >>> losses.end(works, lost=False)
+    >>> losses.counts()
+    ({'north': 0, 'east': 0}, {'north': 0, 'east': 0})
+    >>> now = 61.0
+    >>> losses.counts()
+    ({'north': 1, 'east': 1}, {'north': 1, 'east': 0})
+    """
+
+    def __init__(self, options: Iterable[Label], lease: float, clock: Callable[[], float]) -> None:
+        self._lease = lease
+        self._clock = clock
+        self._plays: deque[PlayOut] = deque()
+        self._attempts = dict.fromkeys(options, 0)
+        self._lost = self._attempts.copy()
+        self._backlog: Backlog[None] = Backlog(self._advance)
+        forks.call_in_child(self._be_in_a_child)
+
+    def begin(self, tried: Sequence[Label], gives_up: bool = True) -> PlayOut:
+        """A play begins, and adds what it tries. If it is not given up here after the lease it counts for nothing then,
+        as nothing is known of it."""
+        play = PlayOut(tried, self._clock(), gives_up)
+        self._plays.append(play)
+        return play
+
+    def end(self, play: PlayOut, lost: bool) -> None:
+        """It is over, lost in what it tried last, or not lost at all, unless it comes too late. Never waits."""
+        play.lost = lost or (play.gives_up and self._is_over(play))
+        play.ended = True
+        self._backlog.put(None)
+
+    def counts(self) -> tuple[dict[Label, int], dict[Label, int]]:
+        """Attempts by option, and those of them that were lost."""
+        held = self._backlog.hold(seconds=1.0)
+        try:
+            if held:
+                self._advance(None)
+            return self._attempts.copy(), self._lost.copy()
+        finally:
+            if held:
+                self._backlog.release()
+
+    def _advance(self, _: None) -> None:
+        while self._plays:
+            play = self._plays[0]
+            if not play.ended and not self._is_over(play):
+                return
+            self._plays.popleft()
+            if play.ended or play.gives_up:
+                self._count(play)
+
+    def _is_over(self, play: PlayOut) -> bool:
+        """Is its lease?"""
+        return self._clock() - play.began > self._lease
+
+    def _count(self, play: PlayOut) -> None:
+        tried = tuple(play.tried)
+        for option in tried:
+            self._attempts[option] = self._attempts.get(option, 0) + 1  # one that was added is new here
+            self._lost.setdefault(option, 0)
+        if tried and (play.lost or not play.ended):
+            self._lost[tried[-1]] += 1
+
+    def _be_in_a_child(self) -> None:
+        """After a fork: the calls of the parent are not at anything here."""
+        self._plays.clear()
+        self._backlog.free()
 
 
 def loss_alarms(attempts: Mapping[Label, int], lost: Mapping[Label, int], alpha: float) -> tuple[LossAlarm, ...]:

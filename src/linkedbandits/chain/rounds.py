@@ -21,6 +21,44 @@ SHARE_OF_TIME = 0.25
 """How much of the time rounds take at most."""
 
 
+class Pause:
+    """How long not to ask again for what was refused: twice as long each time, up to :data:`LONGEST_PAUSE`.
+
+    >>> now = 0.0
+    >>> pause = Pause(lambda: now, shortest=1.0)
+    >>> pause.begin()
+    >>> pause.lasts
+    True
+    >>> now = 1.5
+    >>> pause.lasts
+    False
+    >>> pause.begin()
+    >>> now = 3.0
+    >>> pause.lasts
+    True
+    """
+
+    def __init__(self, clock: Callable[[], float], shortest: float = IDLE_PAUSE) -> None:
+        self._clock = clock
+        self._shortest = self._next = shortest
+        self._until: float | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Is it too early to ask again?"""
+        return self._until is not None and self._clock() < self._until
+
+    def begin(self) -> None:
+        """It was refused."""
+        self._until = self._clock() + self._next
+        self._next = min(2 * self._next, LONGEST_PAUSE)
+
+    def over(self) -> None:
+        """It may be asked for at once, and the next pause is a short one."""
+        self._until = None
+        self._next = self._shortest
+
+
 class Rounds:
     """Makes rounds from the first :meth:`wake` to :meth:`stop`, in a daemon thread.
 

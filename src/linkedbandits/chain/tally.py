@@ -28,12 +28,11 @@ class Ended(NamedTuple):
 
 @dataclass
 class Counts:
-    """What was counted. ``attempts_of`` and ``lost_of`` are by option, of calls that were plays.
+    """What was counted. ``lost_of`` is by option, of calls that were plays.
 
     ``ledger`` has seconds and costs by option, ``spent`` is what attempts have cost by role, where that is known.
     """
 
-    attempts_of: dict[Label, int]
     lost_of: dict[Label, int]
     ledger: Ledger
     began: int = 0
@@ -62,11 +61,8 @@ class Counts:
                 if attempt.cost is not None:
                     self.spent[role] += attempt.cost
         if role == "play":
-            attempts_of = self.attempts_of
             for option in tried:
-                if option not in attempts_of:  # it was added
-                    attempts_of[option] = self.lost_of[option] = 0
-                attempts_of[option] += 1
+                self.lost_of.setdefault(option, 0)  # it may have been added
             if ending == "lost" and tried:
                 self.lost_of[tried[-1]] += 1
 
@@ -77,14 +73,13 @@ class Tally:
     >>> tally = Tally(["north", "east"])
     >>> tally.begin()
     >>> tally.end("play", ("east", "north"), "worked")
-    >>> tally.counts().attempts_of
-    {'north': 1, 'east': 1}
+    >>> tally.counts().attempts["play"]
+    2
     """
 
     def __init__(self, options: Iterable[Label], ledger: Ledger | None = None) -> None:
         labels = tuple(options)
-        counts = dict.fromkeys(labels, 0)
-        self._counts = Counts(counts, counts.copy(), Ledger.opened(labels) if ledger is None else ledger)
+        self._counts = Counts(dict.fromkeys(labels, 0), Ledger.opened(labels) if ledger is None else ledger)
         self._backlog: Backlog[Ended | None] = Backlog(self._counts.add)
         forks.call_in_child(self._backlog.free)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -13,6 +13,7 @@ from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
+from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
 from linkedbandits.service.calls import Call, Listed, Told
@@ -149,7 +150,11 @@ class AsyncRemoteExperiment:
 
     async def abandon(self, play_id: int) -> None:
         """Give a play back that will not be answered."""
-        await self._client.send(calls.abandon(self.id, [play_id]))
+        await self.abandon_many([play_id])
+
+    async def abandon_many(self, plays: Sequence[int]) -> int:
+        """Give plays back that will not be answered; how many of them were out?"""
+        return await self._client.send(calls.abandon(self.id, plays))
 
     async def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
@@ -158,6 +163,19 @@ class AsyncRemoteExperiment:
     async def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return (await self._client.send(calls.estimates(self.id)))[1]
+
+    async def option_estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
+        """How often every arm works, how long it takes and what it costs, from first attempts of all chains that have
+        the experiment here; as :meth:`linkedbandits.Chain.estimates` has it for one process.
+        """
+        return await self._client.send(calls.option_estimates(self.id, confidence))
+
+    async def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> bool:
+        """Say what first attempts of one process, the ``source``, have come to, all of them so far; chains do so.
+
+        False if they were added to those of others before: the process has to begin anew, under another name.
+        """
+        return await self._client.send(calls.report_expenses(self.id, source, firsts))
 
     async def order(self) -> tuple[Label, ...]:
         """All arms in the best order known: what to serve after the verdict."""

@@ -5,7 +5,8 @@ An answer that is a problem document becomes the error that an experiment in thi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -13,11 +14,14 @@ from urllib.parse import quote
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.checks import check_probability
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
+from linkedbandits.intervals import Estimated
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
+from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.problem_types import PREFIX, class_of
@@ -178,6 +182,19 @@ def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
 
 
+def option_estimates(experiment: str, confidence: float) -> Call[tuple[OptionEstimate, ...]]:
+    """What first attempts of all processes say of each arm."""
+    check_probability("confidence", confidence)
+    return Call("GET", f"{_path(experiment)}/expenses?confidence={confidence!r}", _option_estimates)
+
+
+def report_expenses(experiment: str, source: str, firsts: Mapping[Label, FirstAttempts]) -> Call[bool]:
+    """What first attempts of one process have come to; was it kept?"""
+    options = [{"option": option, **first.to_json()} for option, first in firsts.items()]
+    path = f"{_path(experiment)}/expenses/{_part(source)}"
+    return Call("PUT", path, lambda found: bool(found["kept"]), {"options": options})
+
+
 def only_receipt(told: Told) -> Receipt:
     """The receipt of a single answer; raises why it was refused."""
     (receipt,) = told.receipts
@@ -194,7 +211,10 @@ def error_of(problem: Any) -> LinkedBanditError:
     if problem["type"] == PREFIX + "invalid-request":
         return InvalidParameter(detail)
     found = class_of(problem["type"])
-    return UnexpectedAnswer(f"{problem.get('status')} {detail}") if found is None else found(detail)
+    if found is not None:
+        return found(detail)
+    status = problem.get("status")
+    return UnexpectedAnswer(f"{status} {detail}", status if isinstance(status, int) else None)
 
 
 def _path(experiment: str) -> str:
@@ -203,7 +223,11 @@ def _path(experiment: str) -> str:
     >>> _path("../x")
     '/v1/experiments/%2E%2E%2Fx'
     """
-    return f"/v1/experiments/{quote(experiment, safe='').replace('.', '%2E')}"
+    return f"/v1/experiments/{_part(experiment)}"
+
+
+def _part(name: str) -> str:
+    return quote(name, safe="").replace(".", "%2E")
 
 
 def _listed(found: Any) -> list[Listed]:
@@ -284,3 +308,26 @@ def _alarm(said: dict[str, Any]) -> Alarm:
 
 def _estimates(found: Any) -> tuple[int, list[Estimate]]:
     return found["plays"], [Estimate(**estimate) for estimate in found["estimates"]]
+
+
+def _option_estimates(found: Any) -> tuple[OptionEstimate, ...]:
+    return tuple(
+        OptionEstimate(
+            said["option"],
+            said["tries"],
+            said["successes"],
+            _estimated(said["success"]),
+            _estimated(said["seconds"]),
+            _estimated(said["cost"]),
+            _estimated(said["success_per_cost"]),
+        )
+        for said in found["options"]
+    )
+
+
+def _estimated(said: dict[str, Any] | None) -> Estimated | None:
+    """JSON has no infinity: what it has then is a lower limit without an upper one."""
+    if said is None:
+        return None
+    endless = said["low"] is not None and said["high"] is None
+    return Estimated(said["mean"], said["low"], math.inf if endless else said["high"], said["proved"])

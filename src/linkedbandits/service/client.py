@@ -12,7 +12,7 @@ service knows it again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -22,6 +22,7 @@ from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
+from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
 from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
@@ -159,7 +160,11 @@ class RemoteExperiment:
 
     def abandon(self, play_id: int) -> None:
         """Give a play back that will not be answered."""
-        self._client.send(calls.abandon(self.id, [play_id]))
+        self.abandon_many([play_id])
+
+    def abandon_many(self, plays: Sequence[int]) -> int:
+        """Give plays back that will not be answered; how many of them were out?"""
+        return self._client.send(calls.abandon(self.id, plays))
 
     def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
@@ -168,6 +173,19 @@ class RemoteExperiment:
     def estimates(self) -> list[Estimate]:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return self._client.send(calls.estimates(self.id))[1]
+
+    def option_estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
+        """How often every arm works, how long it takes and what it costs, from first attempts of all chains that have
+        the experiment here; as :meth:`linkedbandits.Chain.estimates` has it for one process.
+        """
+        return self._client.send(calls.option_estimates(self.id, confidence))
+
+    def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> bool:
+        """Say what first attempts of one process, the ``source``, have come to, all of them so far; chains do so.
+
+        False if they were added to those of others before: the process has to begin anew, under another name.
+        """
+        return self._client.send(calls.report_expenses(self.id, source, firsts))
 
     @property
     def order(self) -> tuple[Label, ...]:

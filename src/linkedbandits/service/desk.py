@@ -19,6 +19,8 @@ from typing import Any, Self, TypeVar
 from linkedbandits.errors import StoreUnavailable
 from linkedbandits.live import HANDS_OUT_BY, WarmStart
 from linkedbandits.model import Label
+from linkedbandits.option_estimates import FirstAttempts
+from linkedbandits.service import expenses
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.jobs import Change, Changing, Errand, ReadAll, ReadJob, ReadOne, Sweep
@@ -155,6 +157,21 @@ class Desk:
     def abandon(self, experiment: str, plays: Iterable[int]) -> Future[int]:
         """Give plays up; how many of them were out?"""
         return self._submit(Change(experiment, lambda hosted, _, now: hosted.abandon(plays, now)))
+
+    def keep_expenses(
+        self, experiment: str, source: str, firsts: Sequence[tuple[Label, FirstAttempts]]
+    ) -> Future[bool]:
+        """Keep what a source tells of its first attempts; False if it has to begin anew, under another name."""
+
+        def keep(hosted: HostedExperiment, store: Writing, now: float) -> bool:
+            hosted.check_not_archived()
+            return expenses.keep(store, experiment, hosted.record.setup.arms, source, firsts, now)
+
+        return self._submit(Change(experiment, keep))
+
+    def spendings(self, experiment: str) -> Future[expenses.Spendings | None]:
+        """What all sources have told; None if none has."""
+        return self._query(lambda store: expenses.spendings_of(store, experiment, store.record(experiment).setup))
 
     def expire(self) -> Future[int]:
         """Give up the plays whose lease has run out, in all experiments in memory. How many?"""

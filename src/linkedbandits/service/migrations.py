@@ -42,6 +42,12 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE experiments ADD COLUMN log {bytes}
     """,
+    # 4: what first attempts took and cost, as every process of a chain last told it.
+    """
+    CREATE TABLE expenses (
+        experiment TEXT NOT NULL REFERENCES experiments(id), source TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+        tries BIGINT NOT NULL, body {bytes}, PRIMARY KEY (experiment, source)) {clustered}
+    """,
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

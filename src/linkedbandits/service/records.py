@@ -231,6 +231,20 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Expenses:
+    """What a source, a process of a chain, last told of its first attempts: when, of how many, and in which sums.
+
+    ``body`` has the sums of each option that it tried, as :meth:`linkedbandits.option_estimates.FirstAttempts.to_json`
+    puts them, under the option's number. It is None where they were added to those of others, and must not be again.
+    """
+
+    source: str
+    at: float
+    tries: int
+    body: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class TokenRecord:
     """A bearer token, of which only the digest is kept."""
 

@@ -1,8 +1,8 @@
 """What a store has to do, and how to open one.
 
 A store keeps every experiment's record, its append-only journal, its latest snapshot with the answers of that moment,
-and a sparse history. Everything is written in transactions: durable when they end, or not there at all. The contract
-in full is :func:`linkedbandits.testing.check_store`.
+a sparse history, and what chains have told of their expenses. Everything is written in transactions: durable when they
+end, or not there at all. The contract in full is :func:`linkedbandits.testing.check_store`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from linkedbandits.model import IntArray
 from linkedbandits.service.postgres_store import PostgresStore
 from linkedbandits.service.records import (
     Entry,
+    Expenses,
     ExperimentHead,
     ExperimentRecord,
     HistoryPoint,
@@ -78,6 +79,21 @@ class Reading(Protocol):
         """The history behind entry ``after``, in order."""
         ...
 
+    def expenses(self, experiment: str, source: str | None = None) -> list[Expenses]:
+        """What every source last told, but those that were added to others, the one told longest ago first.
+
+        With a ``source`` that of this one, added or not.
+        """
+        ...
+
+    def expenses_sources(self, experiment: str) -> list[str]:
+        """The names of the sources that were not added to others, the one told longest ago first."""
+        ...
+
+    def expenses_version(self, experiment: str) -> tuple[float, ...]:
+        """Numbers that change when expenses do: much less to read."""
+        ...
+
     def tokens(self) -> list[TokenRecord]:
         """All tokens, oldest first."""
         ...
@@ -119,6 +135,14 @@ class Writing(Reading, Protocol):
 
     def save_snapshot(self, experiment: str, snapshot: Snapshot, answers: Mapping[int, bytes]) -> None:
         """Replace the snapshot, and those segments of the answers that have changed since the last."""
+        ...
+
+    def save_expenses(self, experiment: str, expenses: Expenses) -> None:
+        """Replace those of a source, or add them. The experiment has to be locked."""
+        ...
+
+    def forget_expenses(self, experiment: str, most: int) -> None:
+        """Of the sources that were added to others, forget all but the last ``most``."""
         ...
 
     def add_token(self, token: TokenRecord) -> None:

@@ -17,6 +17,7 @@ from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
 from linkedbandits.service.packing import pack_arms, pack_json, unpack_arms, unpack_json
 from linkedbandits.service.records import (
     Entry,
+    Expenses,
     ExperimentHead,
     ExperimentRecord,
     HistoryPoint,
@@ -221,6 +222,54 @@ class Tables:
         self._run_many(
             "INSERT INTO history (experiment, seq, at, plays) VALUES (?, ?, ?, ?)",
             [(experiment, point.seq, point.at, point.plays) for point in points],
+        )
+
+    def expenses(self, experiment: str, source: str | None = None) -> list[Expenses]:
+        """Those of all sources but the ones added to others, the one told longest ago first; or that of one source."""
+        which = "body IS NOT NULL" if source is None else "source = ?"
+        rows = self._rows(
+            f"SELECT source, at, tries, body FROM expenses WHERE experiment = ? AND {which} ORDER BY at, source",
+            experiment,
+            *([] if source is None else [source]),
+        )
+        return [
+            Expenses(name, at, tries, None if body is None else unpack_json(body)) for name, at, tries, body in rows
+        ]
+
+    def expenses_sources(self, experiment: str) -> list[str]:
+        """The names of all sources that are not added to others yet, the one told longest ago first."""
+        statement = "SELECT source FROM expenses WHERE experiment = ? AND body IS NOT NULL ORDER BY at, source"
+        return [name for (name,) in self._rows(statement, experiment)]
+
+    def expenses_version(self, experiment: str) -> tuple[float, ...]:
+        """Numbers that change when expenses do."""
+        rows = self._rows(
+            "SELECT COUNT(*), COALESCE(SUM(tries), 0), COALESCE(MAX(at), 0) FROM expenses WHERE experiment = ?",
+            experiment,
+        )
+        return tuple(float(number) for number in rows[0])
+
+    def save_expenses(self, experiment: str, expenses: Expenses) -> None:
+        """Replace those of a source, or add them."""
+        self._run(
+            "INSERT INTO expenses (experiment, source, at, tries, body) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (experiment, source) "
+            "DO UPDATE SET at = excluded.at, tries = excluded.tries, body = excluded.body",
+            experiment,
+            expenses.source,
+            expenses.at,
+            expenses.tries,
+            None if expenses.body is None else pack_json(expenses.body),
+        )
+
+    def forget_expenses(self, experiment: str, most: int) -> None:
+        """Of sources that are added to others keep the names of the last ``most``."""
+        added = "experiment = ? AND body IS NULL"
+        self._run(
+            f"DELETE FROM expenses WHERE {added} AND source NOT IN "
+            f"(SELECT source FROM expenses WHERE {added} ORDER BY at DESC, source LIMIT {int(most)})",
+            experiment,
+            experiment,
         )
 
     def tokens(self) -> list[TokenRecord]:

@@ -82,8 +82,10 @@ def read_standing(hosted: HostedExperiment) -> Standing:
     )
 
 
-def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET) -> dict[str, Any]:
-    """The view, ready for JSON, but for its history."""
+def view_of(
+    standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET, expenses: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The view, ready for JSON, but for its history; ``expenses`` are ready already."""
     record = standing.record
     leading = verdict_data(standing.leading)
     total = outlook.estimate_total
@@ -118,6 +120,7 @@ def view_of(standing: Standing, outlook: Outlook, found: Found = NOT_LOOKED_YET)
         "successor": standing.successor,
         "only_first_tries": standing.only_first_tries,
         "arms": _arms(standing.estimates, standing.evidence),
+        "expenses": expenses,
         "outlook": {
             "lower_bound": outlook.lower_bound,
             "estimate_total": total,

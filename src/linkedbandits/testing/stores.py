@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from linkedbandits.errors import LinkedBanditError, StoreUnavailable, UnknownExperiment
-from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, Setup, Snapshot, TokenRecord
+from linkedbandits.service.records import Entry, Expenses, ExperimentRecord, HistoryPoint, Setup, Snapshot, TokenRecord
 from linkedbandits.service.store import Reading, Store
 
 T = TypeVar("T")
@@ -64,6 +64,7 @@ def check_store(open_store: OpenStore) -> None:
         _check_written_is_kept(open_for_a_check)
         _check_failed_transactions_leave_nothing(open_for_a_check)
         _check_snapshots_replace(open_for_a_check)
+        _check_expenses(open_for_a_check)
         _check_views(open_for_a_check)
         _check_locks(open_for_a_check)
         _check_tokens(open_for_a_check)
@@ -189,6 +190,46 @@ def _check_snapshots_replace(open_store: OpenStore) -> None:
     _require(answers == [b"a", b"b", b""], "segments must stay until they are replaced, and come in order")
     none = _read(open_store, lambda reading: reading.answers("other"))
     _require(none == [], "experiments must have answers of their own")
+
+
+def _check_expenses(open_store: OpenStore) -> None:
+    """What sources tell: the last of each, and of those that were added to others no more than that they were."""
+    early, late = Expenses("b", 1.5, 3, {"0": {"tries": 3}}), Expenses("a", 2.5, 10**15, {"1": {"third": 1 / 3}})
+    version = _read(open_store, lambda reading: reading.expenses_version("first"))
+    _require(_read(open_store, lambda reading: reading.expenses("first")) == [], "there were no expenses yet")
+    store = open_store()
+    with store.writing() as writing:
+        writing.lock("first")
+        for expenses in (late, replace(early, at=0.5, tries=1), early):
+            writing.save_expenses("first", expenses)
+    found = _read(open_store, lambda reading: reading.expenses("first"))
+    _require(found == [early, late], "the last expenses of every source must come back, told longest ago first")
+    names = _read(open_store, lambda reading: reading.expenses_sources("first"))
+    _require(names == ["b", "a"], "sources must come in the same order")
+    one = _read(open_store, lambda reading: reading.expenses("first", "a"))
+    _require(one == [late], "the expenses of one source must be found by its name")
+    _require(
+        _read(open_store, lambda reading: reading.expenses("other")) == [], "expenses must belong to an experiment"
+    )
+    now = _read(open_store, lambda reading: reading.expenses_version("first"))
+    _require(now != version, "the version of expenses must change with them")
+    gone = [replace(early, source=name, at=at, tries=0, body=None) for name, at in (("b", 1.5), ("c", 3.0))]
+    with store.writing() as writing:
+        writing.lock("first")
+        for expenses in gone:
+            writing.save_expenses("first", expenses)
+    store.close()
+    found = _read(open_store, lambda reading: reading.expenses("first"))
+    _require(found == [late], "sources that were added to others must not be counted")
+    one = _read(open_store, lambda reading: reading.expenses("first", "b"))
+    _require(one == gone[:1], "that a source was added to others must be known")
+    store = open_store()
+    with store.writing() as writing:
+        writing.lock("first")
+        writing.forget_expenses("first", 1)
+    store.close()
+    left = _read(open_store, lambda reading: [reading.expenses("first", name) for name in "abc"])
+    _require(left == [[late], [], gone[1:]], "of the sources that were added the last ones must stay")
 
 
 def _check_views(open_store: OpenStore) -> None:

@@ -12,7 +12,9 @@ from pydantic import BaseModel
 import linkedbandits as lb
 from linkedbandits.attempts.alarms import watch
 from linkedbandits.live import Estimate
+from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service.alarms import Found
+from linkedbandits.service.expenses import Spendings, expenses_data
 from linkedbandits.service.http import sent
 from linkedbandits.service.http.problems import problem_of
 from linkedbandits.service.outlook import Outlook
@@ -57,7 +59,12 @@ def a_view(pictures=()):
         standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
     )
     drifts = lb.Attempts.from_plays([(("a",), "a")] * 90 + [(("a",), None)] * 90)
-    return view_of(upgraded, Outlook(1.0, 2.0), Found(watch(drifts), 1, pictures)) | {"history": [(1, 0.5, 1)]}
+    firsts = {label: FirstAttempts() for label in SETUP.arms}
+    firsts["north"].add(True, 0.5, 2.0)
+    expenses = expenses_data(Spendings(firsts, 1, 5.0, None), 0.95)
+    return view_of(upgraded, Outlook(1.0, 2.0), Found(watch(drifts), 1, pictures), expenses) | {
+        "history": [(1, 0.5, 1)]
+    }
 
 
 @pytest.mark.parametrize(
@@ -66,6 +73,9 @@ def a_view(pictures=()):
         (sent.View, lambda view: view),
         (sent.VerdictOut, lambda view: view["leading"]),
         (sent.ArmsView, lambda view: view["arms"]),
+        (sent.ExpensesOut, lambda view: view["expenses"]),
+        (sent.OptionExpenses, lambda view: view["expenses"]["options"][0]),
+        (sent.EstimatedOut, lambda view: view["expenses"]["options"][0]["cost"]),
         (sent.OutlookView, lambda view: view["outlook"]),
         (sent.UpgradeView, lambda view: view["upgrade"]),
         (sent.FromLogView, lambda view: view["from_log"]),

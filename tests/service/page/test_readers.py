@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.option_estimates import FirstAttempts
 from tests.support.live_service import play
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -26,6 +27,10 @@ def experiments(service):
     with Client(service.url) as client:
         running = client.create("Running " + LONG, list(MEANS), lb.LinkedElimination(delta=1e-12))
         play(running, MEANS, 40)
+        tried = FirstAttempts()
+        for number in range(120):
+            tried.add(number % 2 == 0, 0.001 * number, 1234.5 * number)
+        running.report_expenses("web1", dict.fromkeys(MEANS, tried))
         decided = client.create("Decided", ["a", "b", "c"], lb.LinkedElimination(delta=0.01))
         assert play(decided, {"a": 0.1, "b": 0.9, "c": 0.2}, 5_000)
         paused = client.create("Paused", ["a", "b"], lb.LinkedElimination(delta=0.01))

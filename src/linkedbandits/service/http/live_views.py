@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
 from contextlib import aclosing
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from pydantic_core import to_json
@@ -14,6 +15,7 @@ from pydantic_core import to_json
 from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.alarms import Alarms, Found
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.expenses import ShownExpenses
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.stream import Channel, StreamState, list_events, view_events
 from linkedbandits.service.outlook import Outlook, Outlooks
@@ -32,7 +34,14 @@ class LiveViews:
     """Knows what is being watched, and how to look at it."""
 
     def __init__(
-        self, store: Store, desk: Desk, bring: Bring, outlooks: Outlooks, alarms: Alarms, closing: asyncio.Event
+        self,
+        store: Store,
+        desk: Desk,
+        bring: Bring,
+        outlooks: Outlooks,
+        alarms: Alarms,
+        closing: asyncio.Event,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._store = store
         self._desk = desk
@@ -40,6 +49,7 @@ class LiveViews:
         self._outlooks = outlooks
         self._alarms = alarms
         self._closing = closing
+        self._expenses = ShownExpenses(store, clock)
         self._channels: dict[str, Channel] = {}
         self._list = Channel(self._look_at_all, LIST_TICK_SECONDS)
         self._summaries: dict[str, tuple[int, dict[str, Any]]] = {}
@@ -54,7 +64,8 @@ class LiveViews:
         standing = await self._standing(experiment)
         if self._found(standing).plays is None:
             await asyncio.to_thread(self._alarms.wait_for_the_first, experiment, SECONDS_FOR_ALARMS)
-        state = await asyncio.to_thread(_state_of, standing, self._outlook(standing), self._found(standing))
+        outlook, found, expenses = self._outlook(standing), self._found(standing), await self._spent(standing)
+        state = await asyncio.to_thread(_state_of, standing, outlook, found, expenses)
         return state.with_history(await self._history(experiment, 0, state.head))
 
     async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
@@ -78,13 +89,14 @@ class LiveViews:
     async def _look_at(self, experiment: str, last: StreamState | None) -> StreamState | None:
         record = await self._bring(self._desk.record(experiment))
         if last is not None and last.shows is not None and last.head == record.head:
-            standing, *shown = last.shows[0], last.shows[1], last.shows[2].alarms
+            standing, *shown = last.shows[0], last.shows[1], last.shows[2].alarms, last.shows[3]
         else:
             standing, shown = await self._standing(experiment), []
-        outlook, found = self._outlook(standing), self._found(standing)  # of an experiment that stands still, all news
-        if [outlook, found.alarms] == shown:
+        # Of an experiment that stands still these are all news.
+        outlook, found, expenses = self._outlook(standing), self._found(standing), await self._spent(standing)
+        if [outlook, found.alarms, expenses] == shown:
             return None
-        return await asyncio.to_thread(_state_of, standing, outlook, found)
+        return await asyncio.to_thread(_state_of, standing, outlook, found, expenses)
 
     async def _look_at_all(self, last: StreamState | None) -> StreamState | None:
         heads = await asyncio.to_thread(self._read_heads)
@@ -126,6 +138,9 @@ class LiveViews:
         record = standing.record
         return self._alarms.latest(record.id, record.setup.arms, standing.warm, standing.plays, standing.done)
 
+    async def _spent(self, standing: Standing) -> dict[str, Any] | None:
+        return await asyncio.to_thread(self._expenses.latest, standing.record.id, standing.record.setup)
+
     async def _history(self, experiment: str, after: int, head: int) -> bytes:
         """The points behind journal number ``after``, up to ``head``, as JSON."""
         return await asyncio.to_thread(self._read_history, experiment, after, head)
@@ -136,6 +151,6 @@ class LiveViews:
         return to_json(history_rows(points, head))
 
 
-def _state_of(standing: Standing, outlook: Outlook, found: Found) -> StreamState:
-    body = to_json(view_of(standing, outlook, found))
-    return StreamState(standing.record.head, body, (standing, outlook, found))
+def _state_of(standing: Standing, outlook: Outlook, found: Found, expenses: dict[str, Any] | None) -> StreamState:
+    body = to_json(view_of(standing, outlook, found, expenses))
+    return StreamState(standing.record.head, body, (standing, outlook, found, expenses))

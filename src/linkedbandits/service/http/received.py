@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from linkedbandits.intervals import RunningMean
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.model import Label
+from linkedbandits.option_estimates import LARGEST, MOST_TRIES, SMALLEST, FirstAttempts
 from linkedbandits.service.http.limits import (
     LONGEST_KEY,
     LONGEST_LABEL,
@@ -191,3 +194,65 @@ class AbandonRequest(Received):
     model_config = ConfigDict(json_schema_extra={"examples": [{"plays": [4, 5]}]})
 
     plays: list[PlayId] = Field(min_length=1, max_length=MOST_PLAYS_A_REQUEST)
+
+
+Sum = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
+Tries = Annotated[int, Field(strict=True, ge=0, le=MOST_TRIES)]
+
+
+class Sums(Received):
+    """Numbers of at least 0 as sums; ``RunningMean`` of the library keeps them.
+
+    With a `most` each square is that of the distance to (most/2 + sum before)/(1 + count before), else to the mean.
+    """
+
+    most: Annotated[float, Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)] | None = Field(
+        default=None, description="The most that one can be, told before the first came: with it limits are proved."
+    )
+    count: Tries = 0
+    total: Sum = 0.0
+    squares: Sum = Field(default=0.0, description="The sum of squared distances.")
+
+    def kept(self) -> RunningMean:
+        """As the library has it."""
+        return RunningMean(self.most, self.count, self.total, self.squares)
+
+
+class OptionSums(Received):
+    """What attempts of an arm came to that a call began with."""
+
+    option: ReceivedLabel
+    tries: Tries
+    successes: Tries
+    seconds: Sums = Field(description="How long each of them took.")
+    cost: Sums = Field(default=Sums(), description="What each of them has cost, of those for which that is known.")
+
+
+class ExpensesReport(Received):
+    """All that one process has seen so far. It takes the place of what the same one told before."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "options": [
+                        {
+                            "option": "north",
+                            "tries": 2,
+                            "successes": 1,
+                            "seconds": {"most": 2.0, "count": 2, "total": 0.5, "squares": 0.8125},
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    options: list[OptionSums] = Field(min_length=1, max_length=MOST_ARMS)
+
+    def firsts(self) -> list[tuple[Label, FirstAttempts]]:
+        """As the library has them."""
+        return [
+            (said.option, FirstAttempts(said.seconds.kept(), said.cost.kept(), said.tries, said.successes))
+            for said in self.options
+        ]

@@ -290,6 +290,54 @@ class LearningView(BaseModel):
     cost_of_best_order: float | None
 
 
+class EstimatedOut(BaseModel):
+    """A mean with its limits."""
+
+    mean: float
+    low: float | None = Field(description="Null where there is too little to go by.")
+    high: float | None = Field(description="Null where there is too little to go by; beside a low, if it has no limit.")
+    proved: bool = Field(
+        description="Do the limits hold at all times together? Those that do not are asymptotic, and hold for those "
+        "who begin to look late enough: so it is where nothing says how large a number can be."
+    )
+
+
+class OptionExpenses(BaseModel):
+    """What first attempts say of an arm; null where there is nothing to say."""
+
+    option: SentLabel
+    tries: int
+    successes: int
+    success: EstimatedOut | None
+    seconds: EstimatedOut | None
+    cost: EstimatedOut | None = Field(description="As it is known, or as it was measured.")
+    success_per_cost: EstimatedOut | None
+
+
+class ExpensesOut(BaseModel):
+    """What first attempts took and cost in all processes that have told it. No verdict goes by it."""
+
+    confidence: float = Field(description="That of every limit.")
+    sources: int = Field(description="Processes that are kept apart; the sums have those of earlier ones, too.")
+    at: float | None = Field(
+        description="When the last of them told something; null if none has. Unix time, in seconds."
+    )
+    costs: Literal["known", "measured"] | None
+    order: list[SentLabel] | None = Field(
+        description="All arms by success per cost, as first attempts say; null before there are ten of each."
+    )
+    arms: int = Field(
+        description="How many arms there are; a view has 25 of them at most, those with most successes per cost."
+    )
+    options: list[OptionExpenses]
+
+
+class Kept(BaseModel):
+    """Was it kept? If not, the sums of this source were added to those of others: begin anew, under another name."""
+
+    kept: bool
+
+
 class View(BaseModel):
     """All that the live page shows of an experiment."""
 
@@ -320,6 +368,9 @@ class View(BaseModel):
     successor: str | None = Field(description="The experiment that goes on from this one.")
     only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
+    expenses: ExpensesOut | None = Field(
+        description="What first attempts took and cost; null if no process has told it."
+    )
     outlook: OutlookView
     alarms: list[AlarmView] = Field(description="What speaks against what a verdict needs; looked for now and then.")
     alarms_after: int | None = Field(description="Plays told when alarms were last looked for; null if not yet.")

@@ -68,7 +68,7 @@ class Service:
         self.open_streams = OpenStreams(self.guard, self.metrics)
         self.outlooks = Outlooks(clock)
         self.alarms = Alarms(store, clock)
-        self.live_views = LiveViews(store, self.desk, self.bring, self.outlooks, self.alarms, self.closing)
+        self.live_views = LiveViews(store, self.desk, self.bring, self.outlooks, self.alarms, self.closing, clock)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from linkedbandits.service.alarms import Found
 from linkedbandits.service.http.logs import log_failure
@@ -34,7 +35,7 @@ class StreamState:
 
     head: int
     body: bytes
-    shows: tuple[Standing, Outlook, Found] | None = None
+    shows: tuple[Standing, Outlook, Found, dict[str, Any] | None] | None = None
     _histories: dict[int, asyncio.Future[bytes]] = field(default_factory=dict)
 
     def with_history(self, points: bytes) -> bytes:

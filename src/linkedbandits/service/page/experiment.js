@@ -7,6 +7,7 @@ import { readArms } from "./arms.js";
 import { Chain } from "./chain.js";
 import { Controls } from "./controls.js";
 import { announce, instantiate, setAttribute, setText } from "./dom.js";
+import { Expenses } from "./expenses.js";
 import { count, standing } from "./format.js";
 import { answerOf, Headline } from "./headline.js";
 import { History } from "./history.js";
@@ -34,6 +35,7 @@ export class ExperimentPage {
       new Outlook(parts),
       new ArmsTable(parts),
       new ArmsOverview(parts),
+      new Expenses(parts),
       new PlaysChart(parts, this.#history),
       new Setup(parts),
       new Controls(parts, id),

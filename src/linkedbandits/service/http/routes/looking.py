@@ -9,11 +9,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from linkedbandits.service.expenses import CONFIDENCE, expenses_data, nothing_told
 from linkedbandits.service.exporting import journal_lines, journal_parquet
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.routes.documented import refusals
-from linkedbandits.service.http.routes.parameters import ExperimentId, LastEventId, allow
-from linkedbandits.service.http.sent import EstimateList, Recommendation, View
+from linkedbandits.service.http.routes.parameters import Confidence, ExperimentId, LastEventId, allow
+from linkedbandits.service.http.sent import EstimateList, ExpensesOut, Recommendation, View
 from linkedbandits.service.http.service import Service
 from linkedbandits.service.view import verdict_data
 
@@ -37,6 +38,15 @@ def looking_routes(service: Service) -> APIRouter:
     async def estimates(experiment: ExperimentId) -> EstimateList:
         """What is known of every arm."""
         return await service.read(experiment, _estimates)
+
+    @router.get("/experiments/{experiment}/expenses", responses=refusals(404, 422))
+    async def expenses(experiment: ExperimentId, confidence: Confidence = CONFIDENCE) -> ExpensesOut:
+        """What first attempts took and cost, in all processes that have told it, with limits."""
+        spendings = await service.bring(service.desk.spendings(experiment))
+        if spendings is None:
+            record = await service.bring(service.desk.record(experiment))
+            return ExpensesOut.model_validate(nothing_told(record.setup.arms, confidence))
+        return ExpensesOut.model_validate(await asyncio.to_thread(expenses_data, spendings, confidence))
 
     @router.get("/experiments/{experiment}/verdict", responses=refusals(404, 422))
     async def verdict(experiment: ExperimentId) -> Recommendation:

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from linkedbandits.service.http import playing
-from linkedbandits.service.http.received import AbandonRequest, AskRequest, TellRequest
+from linkedbandits.service.http.received import AbandonRequest, AskRequest, ExpensesReport, TellRequest
 from linkedbandits.service.http.routes.documented import refusals
-from linkedbandits.service.http.routes.parameters import ExperimentId, IdempotencyKey, allow
-from linkedbandits.service.http.sent import AbandonResponse, AskResponse, TellResponse
+from linkedbandits.service.http.routes.parameters import ExperimentId, IdempotencyKey, SourceName, allow
+from linkedbandits.service.http.sent import AbandonResponse, AskResponse, Kept, TellResponse
 from linkedbandits.service.http.service import Service
 
 
@@ -38,5 +38,10 @@ def playing_routes(service: Service) -> APIRouter:
     async def abandon(experiment: ExperimentId, given_up: AbandonRequest) -> AbandonResponse:
         """Give plays back that will not be answered, for reasons that have nothing to do with their outcome."""
         return AbandonResponse(abandoned=await service.bring(service.desk.abandon(experiment, given_up.plays)))
+
+    @router.put("/expenses/{source}", responses=refusals(400, 404, 409, 413, 415, 422))
+    async def keep_expenses(experiment: ExperimentId, source: SourceName, told: ExpensesReport) -> Kept:
+        """Say what first attempts of one process took and cost, all of them so far; to say it twice does no harm."""
+        return Kept(kept=await service.bring(service.desk.keep_expenses(experiment, source, told.firsts())))
 
     return router
