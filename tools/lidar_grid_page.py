@@ -22,8 +22,8 @@ HEAD = """# Cycles to 95 %: every sensor, acquisition and estimator
 Laser cycles until 95 % of 500 pixels at random depths are within one bin of the truth; with the pulse of 10 bins,
 within half its width. `-`: not within ten times the cycles of the best estimator after the same acquisition, or 30,000.
 Written by `python -m benchmarks lidar-grid`; what the columns are, and what the table comes to, is in
-[depth sensing](depth-sensing.md). The column `halving` is of an earlier rule of that policy, which left bins out of a play
-more readily; the table there has three cells of the present one.
+[depth sensing](depth-sensing.md). The column `halving` is of an earlier rule of that policy, which left bins
+out of a play more readily; the table there has three cells of the present one.
 
 """
 

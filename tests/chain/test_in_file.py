@@ -17,6 +17,7 @@ from linkedbandits.chain import ahead, in_file
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.troubles import Troubles
+from linkedbandits.live.answer_log import WAITING
 from tests.support.chains import coins
 from tests.support.service_parts import ManualClock
 from tools.chain_kills import check, rounds_of_kills, several_at_once, start
@@ -103,24 +104,98 @@ def test_answers_that_another_process_applied_do_not_wait(homes):
     assert one.condition().waiting == 1
 
 
-def test_a_file_of_answers_that_is_removed_loses_none_and_is_made_again(homes, path):
+def own_file(home: InFile) -> Path:
+    return home._path_of(home._name)
+
+
+def test_a_file_of_answers_that_is_removed_loses_none_and_is_made_again(homes):
     home = homes()
     told = [home.take() for _ in range(3)]
     home.tell(told[0], None)
     home.settle()
     home.tell(told[1], None)
-    own = path.with_name(f"{path.name}.answers-{home._name}")
-    own.unlink()
+    own_file(home).unlink()
     home.tell(told[2], None)
     home.settle()
     assert (home._experiment.plays, home.condition().waiting) == (3, 0)
     assert "was removed" in home._troubles.last
-    assert own.exists()
     play = home.take()
     home.tell(play, None)
-    assert own.read_bytes() == f"{play.id} -1 {play.id}\n".encode()
+    assert own_file(home).read_bytes() == f"{play.id} -1 {play.id}\n".encode()
     home.settle()
     assert (home._experiment.plays, home.condition().waiting, home._troubles.count) == (4, 0, 1)
+
+
+@pytest.mark.parametrize("other_writes", [False, True])
+def test_nor_does_it_if_what_is_on_record_is_of_the_removed_one(homes, monkeypatch, other_writes):
+    """Another process writes meanwhile, or this one cannot."""
+    home, other = homes(), homes()
+    told = [home.take() for _ in range(4)]
+    home.tell(told[0], None)
+    home.tell(told[1], None)
+    home.settle()
+    own_file(home).unlink()
+    home.tell(told[2], None)
+    if other_writes:
+        home.settle()
+        other.tell(other.take(), None)
+        other.settle()
+    else:
+        with monkeypatch.context() as patched:
+            patched.setattr(InFile, "_write_new", lambda *_: (_ for _ in ()).throw(lb.CannotWrite("no space left")))
+            with pytest.raises(lb.CannotWrite):
+                home.settle()
+    home.tell(told[3], None)
+    home.settle()
+    assert home._experiment.plays == 4 + other_writes
+    assert (home._experiment.late, home.condition().waiting) == (0, 0)
+
+
+def test_what_a_call_was_about_to_write_to_a_removed_file_is_read(homes):
+    home = homes()
+    first, second = home.take(), home.take()
+    removed = home._answers
+    own_file(home).unlink()
+    home.tell(first, None)
+    home.settle()
+    os.write(removed, f"{second.id} -1 {second.id}\n".encode())  # by a call that had found the file before
+    home.settle()
+    assert home._experiment.plays == 2
+
+
+def test_plays_asked_since_a_copy_was_made_are_not_taken_for_those_with_their_numbers_when_it_is_put_back(homes, path):
+    home = homes()
+    before = [home.take() for _ in range(2)]
+    home.settle()
+    copy = path.read_bytes()
+    home.tell(before[0], "a")
+    told = {before[0].id}
+    for _ in range(5):
+        home.settle()
+        since = home.take()
+        while (next_one := home.take()) is not None:
+            home.tell(since, "a")
+            told.add(since.id)
+            since = next_one
+    path.with_name("copy").write_bytes(copy)
+    path.with_name("copy").replace(path)
+    home.settle()
+    out_at_copy = {int(play) for play in json.loads(copy.partition(b"\n")[0])["out"]}
+    assert "put back" in home._troubles.last
+    assert home._experiment.plays == len(told & out_at_copy) < len(told)  # what was out then is answered, and no other
+    home.tell(since, "a")  # of a play that is not there any more
+    again = home.take()
+    while again.id < since.id:
+        home.tell(again, None)
+        home.settle()
+        again = home.take()
+    home.settle()
+    assert home._experiment.answers.of(since.id) == WAITING  # the new play of that number is out
+    home.tell(again, None)
+    home.tell(before[1], "b")
+    home.settle()
+    assert home._experiment.answers.of(before[1].id) == LABELS.index("b")
+    assert home._experiment.answers.of(again.id) == -1
 
 
 def test_on_a_full_disk_a_new_process_serves_in_the_order_on_record(homes, monkeypatch):
@@ -137,8 +212,9 @@ def test_on_a_full_disk_a_new_process_serves_in_the_order_on_record(homes, monke
         late = homes()
         assert (late.order, late.verdict.arm, late.take()) == (first.order, "c", None)
         assert "no space" in late._troubles.last
+        assert late.share == 0
     late.settle()
-    assert late.share > 0  # it is counted in, now that it can be written
+    assert late.share == 1 / 6  # it is counted in, now that it can be written
 
 
 def test_without_anything_on_record_a_full_disk_is_an_error(homes, monkeypatch):

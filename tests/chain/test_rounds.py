@@ -74,7 +74,7 @@ def test_without_a_thread_to_be_had_it_is_noted_and_tried_again(monkeypatch, cap
 def test_it_ends_with_whose_work_it_is():
     class Owner:
         def __init__(self) -> None:
-            self.rounds = Rounds("here", self.work, Troubles())
+            self.rounds = Rounds("here", self.work, Troubles(), ends_with_owner=True)
 
         def work(self) -> None:
             pass

@@ -36,7 +36,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -123,6 +123,7 @@ class InFile:
         self._was_read = False  # from then on it has to have the same options
         self._expired = 0
         self._retired: list[int] = []  # files of answers that are not used any more
+        self._writes = 0  # how often the experiment was written, by all processes
         self._learning: Learning | None = None
         self._closed = False
         self._torn: bool  # is there a part of a line at the end of the file of answers?
@@ -163,6 +164,8 @@ class InFile:
             self._rounds.begin()  # to hear of a successor
             return None
         play = self._ahead.take()
+        if play is not None:
+            self._taken[play.id] = play
         self._rounds.wake()
         return play
 
@@ -175,6 +178,8 @@ class InFile:
         self._write_down(play, LOST)
 
     def _write_down(self, play: Play, answer: int) -> None:
+        if self._taken.pop(play.id, None) is not play:
+            return  # it is of what was there before an older copy was put back, and the number now that of another
         line = _line(play.id, answer)
         self._waiting.append(None)
         try:
@@ -263,12 +268,17 @@ class InFile:
         self._waiting: deque[None] = deque()
         self._unwritten: deque[bytes] = deque()
         self._torn = False
+        self._taken: dict[int, Play] = {}  # by calls, and not answered yet
+        self._left_behind: list[tuple[int, int]] = []  # files of answers that were removed, and how much is known of it
+        self._former_names: set[str] = set()
+        self._read_of_former = 0
+        self._new_here = False  # since this round
         self._own_applied = 0  # how much of its own answers is applied, by whichever process, in bytes,
         self._own_counted = 0  # and how much of that does not wait any more
         self._version_seen = None
         self._in_a_round: threading.Lock = threading.Lock()
         self._held_for_fork = False
-        self._rounds: Rounds = Rounds("the file of the chain", self._round, self._troubles)
+        self._rounds: Rounds = Rounds("the file of the chain", self._round, self._troubles, ends_with_owner=True)
 
     # --------------------------------------------------------------------------------------------- in the background
 
@@ -276,11 +286,13 @@ class InFile:
         if not self._in_a_round.acquire(timeout=LONGEST_WAIT):
             raise StoreUnavailable("another thread has been at the state of the chain for long; try again")
         try:
-            with self._locked():
+            with self._locked(), ExitStack() as stack:
                 self._changed = self._read_state()
                 self._open_answers()
+                self._read_what_was_left_behind()
                 unwritten = list(self._unwritten)
                 dead = self._apply_answers(unwritten, last)
+                stack.callback(_close_all, dead)
                 given_up = self._give_up_old()
                 self._count_in()
                 self._note_the_verdict()
@@ -291,9 +303,8 @@ class InFile:
                 if self._changed or asked:
                     self._write_state()
                 # All of it is on record now.
-                for path, file in dead:
+                for path, _ in dead:
                     path.unlink(missing_ok=True)
-                    os.close(file)
                 for _ in unwritten:
                     self._unwritten.popleft()
                 for _ in range(min(len(unwritten) + self._applied_of_own(), len(self._waiting))):
@@ -308,7 +319,8 @@ class InFile:
             self._in_a_round.release()
 
     def _count_in(self) -> None:
-        if not self._watcher:
+        self._new_here = not self._watcher
+        if self._new_here:
             self._watchers += 1
             self._watcher = self._watchers
             self._changed = True
@@ -350,7 +362,8 @@ class InFile:
             self._answers = None
 
     def __del__(self) -> None:
-        for file in [*getattr(self, "_retired", ()), getattr(self, "_answers", None)]:
+        left_behind = [file for file, _ in getattr(self, "_left_behind", ())]
+        for file in [*getattr(self, "_retired", ()), *left_behind, getattr(self, "_answers", None)]:
             if file is not None:
                 with suppress(OSError):
                     os.close(file)
@@ -389,13 +402,60 @@ class InFile:
             self._answers = file
 
     def _move_to_a_new_file_of_answers(self) -> None:
-        """Somebody has removed the file; it can be read as long as it is open, so nothing is lost."""
-        assert self._answers is not None
+        """Somebody has removed the file. It can be read as long as it is open, and calls may be about to write to it.
+
+        The new one has another name, as what is on record says how much of the old one is applied.
+        """
         self._troubles.note("the file of answers", FileNotFoundError(f"{self._path_of(self._name)} was removed"))
-        removed, self._answers = self._answers, None
-        self._retired.append(removed)  # a call in another thread may be about to write to it
-        self._unwritten.extend(_whole_lines(_rest_of(removed, self._read.pop(self._name, 0))).splitlines(keepends=True))
-        self._own_applied, self._own_counted, self._torn = 0, 0, False
+        before = self._take_another_name()
+        if before is not None:
+            self._left_behind.append((before, self._read_of_former))
+        self._changed = True
+
+    def _take_another_name(self) -> int | None:
+        """What is out is this process's under the new name, too; its file of answers is returned, open."""
+        self._former_names.add(self._name)
+        self._read_of_former = self._read.pop(self._name, 0)
+        self._name = uuid.uuid4().hex
+        file, self._answers, self._torn = self._answers, None, False
+        self._own_applied = self._own_counted = 0
+        self._own_what_it_has_out()
+        return file
+
+    def _own_what_it_has_out(self) -> None:
+        for play, (owner, since) in self._out.items():
+            if owner in self._former_names:
+                self._out[play] = (self._name, since)
+
+    def _read_what_was_left_behind(self) -> None:
+        for place, (file, begin) in enumerate(self._left_behind):
+            lines = _whole_lines(_rest_of(file, begin))
+            self._unwritten.extend(lines.splitlines(keepends=True))
+            self._left_behind[place] = (file, begin + len(lines))
+
+    def _go_back(self) -> None:
+        """Somebody has put an older copy back: the numbers of plays that were asked since will be given out again.
+
+        So what is known of those is dropped; plays that were out when the copy was made go on.
+        """
+        self._troubles.note("the file of the chain", ValueError(f"an older copy of {self._path} was put back"))
+        out = {play for play, (owner, _) in self._out.items() if owner == self._name}
+        for play in list(self._taken):
+            if play not in out:
+                self._taken.pop(play, None)
+        for unused in self._ahead.clear():
+            if unused.id in out:
+                self._give_up(unused.id)
+        self._path_of(self._name).unlink(missing_ok=True)
+        written = list(self._unwritten)
+        file = self._take_another_name()
+        if file is not None:
+            written += _whole_lines(_rest_of(file, self._read_of_former)).splitlines(keepends=True)
+            self._retired.append(file)
+        kept = [line for line in written if (parsed := _parsed(line)) is not None and parsed[0] in out]
+        self._unwritten, self._waiting = deque(kept), deque([None] * len(kept))
+        self._watcher = 0
+        self._changed = True
 
     def _applied_of_own(self) -> int:
         """How many answers of this process were applied since it was last asked, by this process or by others."""
@@ -407,7 +467,7 @@ class InFile:
         return lines
 
     def _read_state(self) -> bool:
-        """Read the file if it is not the one that was read or written last. Is there none yet?"""
+        """Read the file if it is not the one that was read or written last. Does it have to be written?"""
         try:
             with self._path.open(encoding="utf-8") as file:
                 version = _version_of(file.fileno())
@@ -436,8 +496,13 @@ class InFile:
             self.era = Era.from_json(content["era"])
             self._followed_by = content["followed_by"]
             self._watchers = content["watchers"]
-        self._version_seen, self._was_read = version, True
-        return False
+        self._own_what_it_has_out()
+        writes = int(content.get("writes", 0))
+        older = writes < self._writes
+        self._version_seen, self._was_read, self._writes = version, True, writes
+        if older:
+            self._go_back()
+        return older
 
     def _write_state(self) -> None:
         head = _head(self._experiment, self.eras, self.era) | {
@@ -445,6 +510,7 @@ class InFile:
             "read": self._read,
             "watchers": self._watchers,
             "followed_by": self._followed_by,
+            "writes": self._writes + 1,
         }
         try:
             written = self._write_new(self._path, head, self._experiment)
@@ -453,9 +519,12 @@ class InFile:
                 raise CannotWrite(f"{self._path} was replaced in the middle of a round, and is read again")
             _put_in_place(self._path)
         except CannotWrite:
-            self._version_seen = None  # what is in memory is not on record: read again what is
+            self._version_seen = None  # what is in memory is not on record: read again what is,
+            if self._new_here:
+                self._watcher = 0  # and be counted then
             raise
         self._version_seen, self._was_read = written, True
+        self._writes += 1
 
     def _write_new(self, path: Path, head: dict[str, Any], experiment: Experiment) -> FileVersion:
         """Write what is to be put in the place of a file, or of none."""
@@ -494,7 +563,7 @@ class InFile:
             self._apply_file(self._answers, self._name)
             self._own_applied = self._read.get(self._name, 0)
         for line in unwritten:
-            self._apply_lines(line)
+            self._apply_lines(line, self._name)
         if last:
             living.discard(self._name)
             self._ahead.clear()
@@ -512,9 +581,9 @@ class InFile:
         whole = _whole_lines(_rest_of(file, begin))
         if whole:
             self._read[name] = begin + len(whole)
-            self._apply_lines(whole)
+            self._apply_lines(whole, name)
 
-    def _apply_lines(self, lines: bytes) -> None:
+    def _apply_lines(self, lines: bytes, name: str) -> None:
         self._changed = True
         for line in lines.splitlines():
             parsed = _parsed(line)
@@ -522,6 +591,9 @@ class InFile:
                 self._troubles.note("the file of answers", ValueError(f"{line[:80]!r} is no answer"))
                 continue
             play, answer = parsed
+            if self._out.get(play, (name, 0.0))[0] != name:
+                self._troubles.note("the file of answers", ValueError(f"play {play} is another process's"))
+                continue
             self._out.pop(play, None)
             try:
                 if answer == LOST:
@@ -605,6 +677,7 @@ def _head(experiment: Experiment, eras: tuple[Era, ...], era: Era) -> dict[str, 
         "read": {},
         "watchers": 0,
         "followed_by": None,
+        "writes": 0,
     }
 
 
@@ -655,6 +728,11 @@ def _put_in_place(path: Path) -> None:
         os.replace(_new(path), path)  # noqa: PTH105 - the text of a path, as above
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {error}") from error
+
+
+def _close_all(files: list[tuple[Path, int]]) -> None:
+    for _, file in files:
+        os.close(file)
 
 
 def _rest_of(file: int, begin: int) -> bytes:

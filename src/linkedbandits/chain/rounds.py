@@ -63,14 +63,20 @@ class Rounds:
     """Makes rounds from the first :meth:`wake` to :meth:`stop`, in a daemon thread.
 
     What a round raises is noted under ``where``, and the next one is made all the same. ``last`` is called in the end.
-    It does not keep alive whose methods these are: when that is gone, so is the thread.
+    If it ``ends_with_owner`` it does not keep alive whose method the work is: when that is gone, so is the thread.
     """
 
     def __init__(
-        self, where: str, work: Callable[[], None], troubles: Troubles, last: Callable[[], None] = lambda: None
+        self,
+        where: str,
+        work: Callable[[], None],
+        troubles: Troubles,
+        last: Callable[[], None] = lambda: None,
+        ends_with_owner: bool = False,
     ) -> None:
         self._where = where
-        self._work, self._last = _weakly(work), _weakly(last)
+        self._work = _weakly(work) if ends_with_owner else lambda: work
+        self._last = last
         self._troubles = troubles
         self._woken, self._stopped = threading.Event(), threading.Event()
         self._starting = threading.Lock()
@@ -130,7 +136,7 @@ class Rounds:
             backoff = SHORTEST_PAUSE if self._done(self._work) else min(2 * backoff, LONGEST_PAUSE)
             took = time.monotonic() - began
             self._stopped.wait(max(backoff, took * (1 / SHARE_OF_TIME - 1)))
-        self._done(self._last)
+        self._done(lambda: self._last)
 
     def _done(self, find: Callable[[], Callable[[], None] | None]) -> bool:
         try:
