@@ -32,7 +32,7 @@ THREADS = 64
 AT_ONCE = 1000
 PAUSE = 0.002
 """Seconds that an attempt takes in threads and tasks."""
-RUNS = int(os.environ.get("RUNS", "60"))
+RUNS = int(os.environ.get("RUNS", "100"))
 VERDICT_DELTA = 0.1
 IN_FLIGHT = 32
 CLEAR = 0.04

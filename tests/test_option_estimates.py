@@ -73,6 +73,8 @@ SOUND = kept_of([(True, 0.5, 3.0), (False, 1.5, None)])
         {"cost": RunningMean(None, -1, 1.0, 0.0)},
         {"cost": RunningMean(None, 0, 1.0, 0.0)},
         {"cost": RunningMean(None, 0, 0.0, 0.5)},
+        {"cost": RunningMean(2.0, 3, 0.3, 0.0)},  # as if all had been foreseen, and the first was said to be 1
+        {"cost": RunningMean(2.0, 3, 0.3, 0.99 * (1 - 0.1) ** 2 * 3 / 4)},
     ],
     ids=str,
 )
@@ -92,3 +94,11 @@ def test_the_order_is_by_success_per_cost_once_there_is_enough_of_each():
     assert by_success_per_cost({"good": good, "few": few}, {"good": 1.0, "few": 1.0}) is None
     assert by_success_per_cost({"a": kept_of([(True, 0.1, None)] * 20)}) is None
     assert by_success_per_cost({}) is None
+
+
+@given(st.lists(st.floats(0, 3), min_size=1, max_size=20))
+def test_sums_of_numbers_with_a_limit_are_accepted(numbers):
+    kept = FirstAttempts(RunningMean(2.0), RunningMean(2.0))
+    for number in numbers:
+        kept.add(True, number, number)
+    kept.check()

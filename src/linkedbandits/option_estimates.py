@@ -142,7 +142,11 @@ def _check_sums(name: str, kept: RunningMean) -> None:
     largest = math.inf if most is None else count * most * (1 + ROUNDING)
     # Without a limit numbers of at least 0 are no further from their mean than all of them together from 0.
     farthest = total**2 if most is None else count * most**2
-    if total > largest or squares > farthest * (1 + ROUNDING) or (count == 0 and (total or squares)):
+    # With one the first is predicted to be half of it, each other to be the mean of all before and of that: then they
+    # are no nearer to what was predicted than that first prediction is to their mean.
+    nearest = 0.0 if most is None or not count else (most / 2 - total / count) ** 2 * count / (count + 1)
+    cannot_be = total > largest or not nearest * (1 - ROUNDING) <= squares <= farthest * (1 + ROUNDING)
+    if cannot_be or (count == 0 and (total or squares)):
         raise InvalidParameter(
             f"{name} has {count} numbers of at most {most!r} with the sum {total!r} and squares {squares!r}, which no "
             "numbers have; send what RunningMean keeps"

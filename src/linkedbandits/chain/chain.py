@@ -745,7 +745,7 @@ class Call:
         self._order = order
         self._out: PlayOut | None = None
         if play is not None:  # in the service its own lease counts, which is not known here
-            self._out = chain._losses.begin(self._tried, gives_up=not isinstance(home, InService))
+            self._out = chain._losses.begin(self._tried)
         self._first: bool | None = None  # how the first attempt ended
         self._watching = chapter.watching
         self._ticket = None if self._watching is None else self._watching.calls.begin(order[0])

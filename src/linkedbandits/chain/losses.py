@@ -5,7 +5,8 @@ as likely to be lost as any other. Where it is not, as where callers give up on 
 is left over is no fair sample.
 
 A play that is out for longer than its lease is given up, and has no answer either: it is lost in the option that its
-call is at by then. So an option that hangs for ever is seen, though its calls never end. Only calls of this process are
+call is at when that is noticed, as at the end of any other call. So an option that hangs for ever is seen, though its
+calls never end. The lease is that of the chain, also where a service has one of its own. Only calls of this process are
 counted. Plays that other processes have out and never bring back are not: of those that they do bring back this process
 knows nothing, so it would count losses of theirs without the attempts that went well.
 
@@ -33,6 +34,9 @@ from linkedbandits.attempts.courses import log_evidence_of_two
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
 from linkedbandits.model import Label
+
+MOST_AT_A_TIME = 64
+"""Plays that a call counts at its end: its own, and of those that waited behind one that hung."""
 
 REMEDY = (
     "Give the option a timeout that is shorter than the patience of those who call, so that what takes too long is a "
@@ -63,12 +67,11 @@ class LossAlarm:
 class PlayOut:
     """A play that a call is at. ``tried`` grows while it runs; the last of it is what the call is at."""
 
-    __slots__ = ("began", "ended", "gives_up", "lost", "tried")
+    __slots__ = ("began", "ended", "lost", "tried")
 
-    def __init__(self, tried: Sequence[Label], began: float, gives_up: bool) -> None:
+    def __init__(self, tried: Sequence[Label], began: float) -> None:
         self.tried = tried
         self.began = began
-        self.gives_up = gives_up
         self.ended = False
         self.lost = False
 
@@ -96,16 +99,15 @@ class Losses:
         self._backlog: Backlog[None] = Backlog(self._advance)
         forks.call_in_child(self._be_in_a_child)
 
-    def begin(self, tried: Sequence[Label], gives_up: bool = True) -> PlayOut:
-        """A play begins, and adds what it tries. If it is not given up here after the lease it counts for nothing then,
-        as nothing is known of it."""
-        play = PlayOut(tried, self._clock(), gives_up)
+    def begin(self, tried: Sequence[Label]) -> PlayOut:
+        """A play begins, and adds what it tries."""
+        play = PlayOut(tried, self._clock())
         self._plays.append(play)
         return play
 
     def end(self, play: PlayOut, lost: bool) -> None:
         """It is over, lost in what it tried last, or not lost at all, unless it comes too late. Never waits."""
-        play.lost = lost or (play.gives_up and self._is_over(play))
+        play.lost = lost or self._is_over(play)
         play.ended = True
         self._backlog.put(None)
 
@@ -113,21 +115,23 @@ class Losses:
         """Attempts by option, and those of them that were lost."""
         held = self._backlog.hold(seconds=1.0)
         try:
-            if held:
-                self._advance(None)
+            while held and self._advance_some():
+                pass
             return self._attempts.copy(), self._lost.copy()
         finally:
             if held:
                 self._backlog.release()
 
     def _advance(self, _: None) -> None:
-        while self._plays:
-            play = self._plays[0]
-            if not play.ended and not self._is_over(play):
-                return
-            self._plays.popleft()
-            if play.ended or play.gives_up:
-                self._count(play)
+        self._advance_some()
+
+    def _advance_some(self) -> bool:
+        """Count plays that are over, not too many at a time, as a call may be waiting; may there be more of them?"""
+        for _ in range(MOST_AT_A_TIME):
+            if not self._plays or not (self._plays[0].ended or self._is_over(self._plays[0])):
+                return False
+            self._count(self._plays.popleft())
+        return True
 
     def _is_over(self, play: PlayOut) -> bool:
         """Is its lease?"""

@@ -22,6 +22,7 @@ from linkedbandits.live.first_tries import FirstTries
 from linkedbandits.live.foresight import (
     MISSING,
     MOST_ARMS,
+    MOST_STEPS,
     OpenPlay,
     Present,
     certain_answer,
@@ -317,7 +318,8 @@ class Run:
         if number_of_futures(missing) > most_futures(len(self._spares)):
             return  # not yet
         self._ahead.horizon = None
-        present = self._present()
+        # Futures are followed with all spare plays that there are: none of them may be forgotten on the way.
+        present = None if self._spares.forgets_within(MOST_STEPS) else self._present()
         certain = None if present is None else certain_answer(present, horizon)
         if certain is not None:
             top, state = certain

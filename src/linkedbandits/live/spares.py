@@ -129,6 +129,11 @@ class Spares:
         """Grow older."""
         self._requests += 1
 
+    def forgets_within(self, requests: int) -> bool:
+        """May one be forgotten before so many requests have begun?"""
+        self._tidy()
+        return bool(self._since) and self._since[0] < self._requests + requests - MOST_SPARES
+
     def come_back(self, play: int, reached: int, hit_arm: int) -> None:
         """Write down the answer; arms that were not tried have no sample to claim."""
         row = self._row_of.get(play)

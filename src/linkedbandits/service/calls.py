@@ -185,7 +185,7 @@ def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
 def option_estimates(experiment: str, confidence: float) -> Call[tuple[OptionEstimate, ...]]:
     """What first attempts of all processes say of each arm."""
     check_probability("confidence", confidence)
-    return Call("GET", f"{_path(experiment)}/expenses?confidence={confidence!r}", _option_estimates)
+    return Call("GET", f"{_path(experiment)}/expenses?confidence={float(confidence)!r}", _option_estimates)
 
 
 def report_expenses(experiment: str, source: str, firsts: Mapping[Label, FirstAttempts]) -> Call[bool]:

@@ -5,8 +5,8 @@ which has plays alone. An experiment that goes on from another begins without.
 
 Each process is a *source*, and tells the sums of all that it has seen, so that telling twice does no harm. The store
 keeps the last of every source. If there are too many, that of the source which has told nothing for longest is added to
-the sums of those that are gone, so that nothing is lost; its name is kept for long, so that it is not added twice. A
-source that comes again after that is told to begin anew.
+the sums of those that are gone, so that what it told is not lost; its name is kept for long, so that it is not added
+twice. A source that comes again after that is told to begin anew, and what it has seen since it last told is left out.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ MOST_SHOWN = 25
 """Options that a view shows, those with most successes per cost; limits take time."""
 SECONDS_BETWEEN = 2.0
 """A view has sums that are as old as this."""
+MOST_KEPT = 1000
+"""Experiments whose views are kept ready."""
 LARGEST_NUMBER = 10**15
 """How many tries those that are gone are said to have at most, which is for a column; the sums have all."""
 CONFIDENCE = 0.95
@@ -218,5 +220,7 @@ class ShownExpenses:
             else:
                 spendings = spendings_of(store, experiment, setup)
                 shown = None if spendings is None else expenses_data(spendings, CONFIDENCE, spendings.shown())
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
         self._kept[experiment] = (now, version, shown)
         return shown
