@@ -63,7 +63,7 @@ lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
 	@$(BIN)/linkedbandits lidar --size 40
 
 bench: $(VENV)/.bench-ready ## the measured claims, hours in all; SECTION=economy runs a part
-	@REV=$(REV) ONLY=$(ONLY) $(BIN)/python -m benchmarks $(SECTION)
+	@REV="$(REV)" ONLY="$(ONLY)" $(BIN)/python -m benchmarks $(SECTION)
 
 mutants: $(READY) ## do the tests notice mistakes? an hour or two; MUTANTS='--part policies --sample 40' for less
 	@$(BIN)/python -m tools.mutants $(MUTANTS)
