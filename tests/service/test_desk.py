@@ -259,7 +259,7 @@ def test_a_desk_that_its_store_lets_wait_says_so_instead_of_waiting_for_ever(sto
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["linked-elimination", "linked-track-and-stop"])
+@pytest.mark.parametrize("policy", ["linked-elimination"])
 def test_eight_thousand_plays_in_batches_decide_as_a_plain_experiment_does(store, policy):
     """The same plays, and the same verdict; the desk is closed and opened again on the way."""
     setup = Setup(
