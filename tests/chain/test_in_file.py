@@ -198,6 +198,36 @@ def test_plays_asked_since_a_copy_was_made_are_not_taken_for_those_with_their_nu
     assert home._experiment.answers.of(again.id) == -1
 
 
+def test_nor_are_plays_of_a_file_that_was_removed_taken_for_those_of_the_one_begun_anew(homes, path):
+    one, other = homes(), homes()
+    other.settle()
+    of_before = [one.take(), other.take()]
+    path.unlink()
+    one.settle()
+    other.settle()
+    for home, play in zip((one, other), of_before, strict=True):
+        home.tell(play, "c")
+        home.settle()
+    assert (one._experiment.plays, other._experiment.plays) == (0, 0)
+    for home in (one, other):
+        home.tell(home.take(), None)
+        home.settle()
+    assert other._experiment.plays == 2
+
+
+def test_a_line_of_a_dead_process_is_no_answer_to_a_play_that_another_has_out(homes, path):
+    """As when its play was asked after a copy was made, the copy put back, and the number given out again."""
+    home = homes()
+    play = home.take()
+    path.with_name(f"{path.name}.answers-of-a-dead-one").write_text(f"{play.id} 2 {play.id}\n")
+    home.settle()
+    assert home._experiment.answers.of(play.id) == WAITING
+    assert "another process's" in home._troubles.last
+    home.tell(play, None)
+    home.settle()
+    assert home._experiment.answers.of(play.id) == -1
+
+
 def test_on_a_full_disk_a_new_process_serves_in_the_order_on_record(homes, monkeypatch):
     first = homes()
     while first.verdict is None:

@@ -271,7 +271,6 @@ class InFile:
         self._taken: dict[int, Play] = {}  # by calls, and not answered yet
         self._left_behind: list[tuple[int, int]] = []  # files of answers that were removed, and how much is known of it
         self._former_names: set[str] = set()
-        self._read_of_former = 0
         self._new_here = False  # since this round
         self._own_applied = 0  # how much of its own answers is applied, by whichever process, in bytes,
         self._own_counted = 0  # and how much of that does not wait any more
@@ -407,20 +406,20 @@ class InFile:
         The new one has another name, as what is on record says how much of the old one is applied.
         """
         self._troubles.note("the file of answers", FileNotFoundError(f"{self._path_of(self._name)} was removed"))
-        before = self._take_another_name()
-        if before is not None:
-            self._left_behind.append((before, self._read_of_former))
+        removed, applied = self._take_another_name()
+        if removed is not None:
+            self._left_behind.append((removed, applied))
         self._changed = True
 
-    def _take_another_name(self) -> int | None:
-        """What is out is this process's under the new name, too; its file of answers is returned, open."""
+    def _take_another_name(self) -> tuple[int | None, int]:
+        """Under which it has out what it had. The file of answers until now, and how much of it is applied."""
         self._former_names.add(self._name)
-        self._read_of_former = self._read.pop(self._name, 0)
+        applied = self._read.pop(self._name, 0)
         self._name = uuid.uuid4().hex
         file, self._answers, self._torn = self._answers, None, False
         self._own_applied = self._own_counted = 0
         self._own_what_it_has_out()
-        return file
+        return file, applied
 
     def _own_what_it_has_out(self) -> None:
         for play, (owner, since) in self._out.items():
@@ -433,12 +432,12 @@ class InFile:
             self._unwritten.extend(lines.splitlines(keepends=True))
             self._left_behind[place] = (file, begin + len(lines))
 
-    def _go_back(self) -> None:
-        """Somebody has put an older copy back: the numbers of plays that were asked since will be given out again.
+    def _go_back(self, why: str) -> None:
+        """An older experiment is there, or a new one: numbers of plays that were asked will be given out again.
 
         So what is known of those is dropped; plays that were out when the copy was made go on.
         """
-        self._troubles.note("the file of the chain", ValueError(f"an older copy of {self._path} was put back"))
+        self._troubles.note("the file of the chain", ValueError(f"{self._path} {why}"))
         out = {play for play, (owner, _) in self._out.items() if owner == self._name}
         for play in list(self._taken):
             if play not in out:
@@ -448,9 +447,9 @@ class InFile:
                 self._give_up(unused.id)
         self._path_of(self._name).unlink(missing_ok=True)
         written = list(self._unwritten)
-        file = self._take_another_name()
+        file, applied = self._take_another_name()
         if file is not None:
-            written += _whole_lines(_rest_of(file, self._read_of_former)).splitlines(keepends=True)
+            written += _whole_lines(_rest_of(file, applied)).splitlines(keepends=True)
             self._retired.append(file)
         kept = [line for line in written if (parsed := _parsed(line)) is not None and parsed[0] in out]
         self._unwritten, self._waiting = deque(kept), deque([None] * len(kept))
@@ -476,9 +475,9 @@ class InFile:
                 head, text = file.readline(), file.read()
         except FileNotFoundError:
             if self._version_seen is not None:  # somebody has removed it: begin anew
-                self._experiment, self._out, self._read = self._begin(), {}, {}
-                self.era, self._watchers, self._watcher = Era(self._experiment.arms, began=time.time()), 0, 0
-                self._ahead.clear()
+                self._experiment, self._out, self._read, self._writes = self._begin(), {}, {}, 0
+                self.era, self._watchers = Era(self._experiment.arms, began=time.time()), 0
+                self._go_back("was removed, and is begun anew")
             self._version_seen = None
             return True
         except (OSError, UnicodeDecodeError) as error:
@@ -501,7 +500,7 @@ class InFile:
         older = writes < self._writes
         self._version_seen, self._was_read, self._writes = version, True, writes
         if older:
-            self._go_back()
+            self._go_back("is an older one that was put back, or a new one")
         return older
 
     def _write_state(self) -> None:
@@ -718,14 +717,14 @@ def _version_at(path: Path) -> FileVersion | None:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _new(path: Path) -> str:
-    return f"{path}.new"
+def _new(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
 
 
 def _put_in_place(path: Path) -> None:
     """Put what was written in the place of the file, in one step."""
     try:
-        os.replace(_new(path), path)  # noqa: PTH105 - the text of a path, as above
+        _new(path).replace(path)
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {error}") from error
 
