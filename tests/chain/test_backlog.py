@@ -1,4 +1,4 @@
-"""Everything is applied once, in order, by one at a time, and nobody waits."""
+"""Everything is applied once, in order, by one at a time; nobody waits long, and nobody works long for others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.chain.backlog import Backlog
-from tools.waiting import SECONDS, join
+from linkedbandits.chain.backlog import A_MOMENT, A_TURN, MANY, Backlog
+from tools.waiting import SECONDS, join, until
 
 
 @given(st.lists(st.sampled_from(["put", "hold", "release"]), max_size=30))
@@ -129,3 +129,80 @@ def test_an_item_that_comes_just_before_the_release_is_not_left_behind():
     backlog._busy = Late()
     backlog.put("first")
     assert (done, len(backlog)) == (["first", "late"], 0)
+
+
+def test_who_applies_for_others_is_relieved_after_a_turn():
+    """Another thread puts one in for every item applied, so the queue is never empty while a thread looks at it."""
+    items = 10 * A_TURN
+    applied_by: list[int] = []
+    threads: list[threading.Thread] = []
+
+    def apply(item: int) -> None:
+        applied_by.append(threading.get_ident())
+        if item + 1 < items:
+            threads.append(threading.Thread(target=backlog.put, args=(item + 1,)))
+            threads[-1].start()
+            until(lambda: len(backlog) > 0, "the next item")
+
+    backlog = Backlog(apply)
+    backlog.put(0)
+    assert applied_by.count(threading.get_ident()) < 2 * A_TURN
+    until(lambda: len(applied_by) == items, "all items to be applied")
+    join(*threads)
+    assert len(backlog) == 0
+
+
+def test_holding_it_does_not_mean_to_apply_what_comes_meanwhile():
+    items = 3 * A_TURN
+    done: list[int] = []
+
+    def apply(item: int) -> None:
+        done.append(item)
+        if item + 1 < items:
+            backlog.leave(item + 1)
+
+    backlog = Backlog(apply)
+    backlog.leave(0)
+    assert backlog.hold()
+    assert done == [0]
+    backlog.release()
+    assert done == list(range(items))
+
+
+def test_behind_many_items_who_puts_one_in_waits_a_moment_and_no_longer():
+    waited: list[float] = []
+
+    class Watched:
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+            self.release = self._lock.release
+
+        def acquire(self, blocking: bool = True, timeout: float = -1.0) -> bool:
+            assert not blocking or timeout > 0.0
+            waited.append(max(timeout, 0.0))
+            return self._lock.acquire(blocking, 0.001 if blocking else -1.0)
+
+    done: list[int] = []
+    backlog = Backlog(done.append)
+    backlog._busy = Watched()
+    assert backlog.hold()
+    for item in range(MANY):
+        backlog.put(item)
+    assert set(waited) == {0.0}
+    backlog.put(MANY)
+    assert max(waited) == A_MOMENT
+    assert done == []
+    backlog.release()
+    assert done == list(range(MANY + 1))
+
+
+def test_a_forked_process_waits_for_nobody_who_is_not_there():
+    backlog = Backlog([].append)
+    backlog.hold()
+    backlog._waiting.append(None)
+    backlog._tired = True
+    backlog.free()
+    for item in range(2 * A_TURN):
+        backlog.leave(item)
+    backlog.put(0)
+    assert len(backlog) == 0

@@ -13,6 +13,12 @@ from tools.waiting import SECONDS, run_async
 NOW = contextvars.ContextVar("NOW", default=None)
 
 
+@pytest.fixture(autouse=True)
+def no_attempt_of_another_test():
+    """A tracer that breaks leaves its attempt current in this thread."""
+    NOW.set(None)
+
+
 class Follow:
     """Keeps what it is told, and sets the context of the attempt."""
 

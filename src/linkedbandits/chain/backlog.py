@@ -1,7 +1,9 @@
-"""Work on something that one thread at a time may change, where nobody waits for a turn.
+"""Work on something that one thread at a time may change, where nobody waits long and nobody works long for others.
 
 What is to be done goes into a queue, which is safe in any thread. Whoever finds the thing free does all that is in the
-queue; who finds it taken goes away, and the one who has it does that work as well.
+queue; who finds it taken goes away, and the one who has it does that work as well. Where threads put in more than one
+of them can do, that one would never come away: after a turn it hands the thing to the next who comes, and as long as
+many items wait, who comes waits a moment for a turn.
 """
 
 from __future__ import annotations
@@ -12,6 +14,13 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+A_TURN = 100
+"""So many items of others a thread applies before it looks for another thread to go on."""
+MANY = 500
+"""With more items than these in the queue, who puts one in waits for a turn."""
+A_MOMENT = 0.01
+"""For so many seconds at most."""
 
 
 class Backlog(Generic[T]):
@@ -36,13 +45,17 @@ class Backlog(Generic[T]):
         self._apply = apply
         self._items: deque[T] = deque()
         self._busy = threading.Lock()
+        self._tired = False  # who has the thing had its turn, and waits for someone to take over
+        self._waiting: deque[None] = deque()  # one for each who waits for a turn; unlike a number, safe in any thread
 
     def __len__(self) -> int:
         return len(self._items)
 
     def put(self, item: T) -> None:
-        """Have an item applied, now or by whoever holds the thing. Never waits for another thread."""
+        """Have an item applied, now or by whoever holds the thing. Waits a moment at most, and only behind many."""
         self._items.append(item)
+        if self._tired or len(self._items) > MANY:
+            self._take_over()
         self._apply_if_free()
 
     def leave(self, item: T) -> None:
@@ -50,12 +63,16 @@ class Backlog(Generic[T]):
         self._items.append(item)
 
     def hold(self, seconds: float = 0.0) -> bool:
-        """Take the thing, with all items applied; False if another thread has it, after so many seconds."""
+        """Take the thing, with all items applied that were put in before; False if another thread has it.
+
+        It waits for it so many ``seconds``. What is put in from then on is applied when it is given back.
+        """
         busy = self._busy
         if not busy.acquire(blocking=False) and not (seconds and busy.acquire(timeout=seconds)):
             return False
         try:
-            self._apply_all()
+            for _ in range(len(self._items)):
+                self._apply_next()
         except BaseException:
             busy.release()
             raise
@@ -69,16 +86,43 @@ class Backlog(Generic[T]):
     def free(self) -> None:
         """Take it from whoever has it: in a process that was forked, where that thread is not."""
         self._busy = threading.Lock()
+        self._tired = False
+        self._waiting.clear()
 
     def _apply_if_free(self) -> None:
         # An item that comes between the last look at the queue and the release is seen by the condition of the loop.
         while self._items and self._busy.acquire(blocking=False):
-            try:
-                self._apply_all()
-            finally:
-                self._busy.release()
+            if self._apply_for_a_turn():
+                return
 
-    def _apply_all(self) -> None:
-        items, apply = self._items, self._apply
-        while items:
-            apply(items.popleft())  # whoever holds the thing is the only one to take items
+    def _take_over(self) -> None:
+        """Wait a moment for a turn, and take it."""
+        self._waiting.append(None)
+        try:
+            taken = self._busy.acquire(timeout=A_MOMENT)
+        finally:
+            self._waiting.pop()
+        if taken:
+            self._apply_for_a_turn()
+
+    def _apply_for_a_turn(self) -> bool:
+        """Apply what is in the queue, and give the thing back; True if another thread goes on with what is left.
+
+        Who waits says so no longer before it looks for the last time whether the thing is free. So if it is said after
+        the release that someone waits, that one finds what is left; if it is not said, this thread has to go on.
+        """
+        items, waiting = self._items, self._waiting
+        applied = 0
+        try:
+            self._tired = False
+            while items and not (self._tired and waiting):
+                self._apply_next()
+                applied += 1
+                if applied == A_TURN:
+                    self._tired = True
+        finally:
+            self._busy.release()
+        return bool(items and waiting)
+
+    def _apply_next(self) -> None:
+        self._apply(self._items.popleft())  # whoever holds the thing is the only one to take items

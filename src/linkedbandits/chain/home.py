@@ -101,15 +101,15 @@ class Home(Protocol):
         ...
 
     def tell(self, play: Play, hit: Label | None) -> None:
-        """How a play ended: the option that worked, or None if all have failed. Never waits."""
+        """How a play ended: the option that worked, or None if all have failed. Waits a moment at most."""
         ...
 
     def lose(self, play: Play) -> None:
-        """A play will not be answered. Never waits."""
+        """A play will not be answered. Waits a moment at most."""
         ...
 
     def spend(self, first: Spent) -> None:
-        """What a call of any kind began with is over, and took or cost this. Never waits."""
+        """What a call of any kind began with is over, and took or cost this. Waits a moment at most."""
         ...
 
     def settle(self) -> None:

@@ -57,7 +57,7 @@ class InOrder:
         return ticket
 
     def end(self, ticket: Ticket, outcome: bool | None) -> None:
-        """Its first option has worked, or failed; None if the call was lost in it. Never waits."""
+        """Its first option has worked, or failed; None if the call was lost in it. Waits a moment at most."""
         ticket.outcome = outcome
         ticket.ended = True
         self._backlog.put(None)

@@ -106,7 +106,7 @@ class Losses:
         return play
 
     def end(self, play: PlayOut, lost: bool) -> None:
-        """It is over, lost in what it tried last, or not lost at all, unless it comes too late. Never waits."""
+        """It is over, lost in what it tried last or not lost, unless it comes too late. Waits a moment at most."""
         play.lost = lost or self._is_over(play)
         play.ended = True
         self._backlog.put(None)

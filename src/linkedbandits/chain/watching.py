@@ -65,7 +65,7 @@ class Watch:
         return (order[place], *order[:place], *order[place + 1 :]), True
 
     def add(self, order: tuple[Label, ...], hit: Label | None) -> None:
-        """What came of a call that is watched. Never waits."""
+        """What came of a call that is watched. Waits a moment at most."""
         self._backlog.put((order, hit))
 
     def attempts(self) -> AttemptLog:
