@@ -25,6 +25,7 @@ from linkedbandits.attempts.deciding import samples_of
 from linkedbandits.attempts.log import Which
 from linkedbandits.bounds.divergence import pooled_kl
 from linkedbandits.intervals import share_interval
+from linkedbandits.joint_worlds import KindsOfRequests
 from tools.claims import Claims
 from tools.logs import Orders, Outcomes, adaptive, epsilon_greedy, log_of, outcomes, shuffled, win_stay
 
@@ -38,8 +39,10 @@ turns away from options, a queue runs dry while others are full, and the race wa
 KEEP_PROPORTIONS = ("one order", "shuffled", "skewed")
 LOOKS = 10
 """At every tenth of a log."""
-AT_ONCE = 700
+AT_ONCE = 2100
 """Logs that are read side by side, those of one instance at a time."""
+REPLAYED_AT_ONCE = 50
+"""Logs replayed from a table, which are longer."""
 
 EQUAL = np.array([0.5, 0.5, 0.5])
 INSTANCES = {
@@ -70,27 +73,39 @@ def main() -> None:
 
 
 def in_one_order(would: Outcomes, rng: np.random.Generator) -> Orders:
-    return np.tile(rng.permutation(would.shape[1]).astype(np.int16), (len(would), 1))
+    """Each log has an order of its own, which it keeps."""
+    logs, requests, options = would.shape
+    return np.repeat(shuffled(logs, options, rng)[:, np.newaxis], requests, axis=1)
 
 
 def in_any_order(would: Outcomes, rng: np.random.Generator) -> Orders:
-    return shuffled(*would.shape, rng)
+    logs, requests, options = would.shape
+    return shuffled(logs * requests, options, rng).reshape(would.shape)
 
 
 def skewed(would: Outcomes, rng: np.random.Generator) -> Orders:
     """Some options begin far more requests than others."""
-    return np.argsort(rng.exponential(size=would.shape) * 4.0 ** np.arange(would.shape[1]), axis=1).astype(np.int16)
+    return np.argsort(rng.exponential(size=would.shape) * 4.0 ** np.arange(would.shape[2]), axis=2).astype(np.int16)
 
 
 def stays(would: Outcomes, rng: np.random.Generator) -> Orders:
-    return adaptive(would[np.newaxis], win_stay, rng)[0]
+    return adaptive(would, win_stay, rng)
 
 
 def greedy(would: Outcomes, rng: np.random.Generator) -> Orders:
-    return adaptive(would[np.newaxis], epsilon_greedy, rng)[0]
+    return adaptive(would, epsilon_greedy, rng)
 
 
 LOGGERS = {"one order": in_one_order, "shuffled": in_any_order, "skewed": skewed, "stays": stays, "greedy": greedy}
+
+
+def made_by(logger: str, law: KindsOfRequests | np.ndarray, sizes: np.ndarray, seed: list[int]) -> list[Attempts]:
+    """Logs of so many requests each. They are made side by side, all as long as the longest, and then cut."""
+    rng = np.random.default_rng(seed)
+    longest = int(sizes.max())
+    would = np.stack([outcomes(law, longest, rng) for _ in sizes])
+    orders = LOGGERS[logger](would, rng)
+    return [log_of(would[log, :size], orders[log, :size]) for log, size in enumerate(sizes)]
 
 
 def read(log: Attempts, which: Which, delta: float = DELTA) -> Found:
@@ -140,7 +155,9 @@ def some_logs(piece: tuple[str, Which, int, int]) -> np.ndarray:
     logger, which, start, stop = piece
     rows = []
     for place, means in enumerate(INSTANCES.values()):
-        logs = [made_by(logger, means, seed) for seed in range(start, stop) if seed % len(INSTANCES) == place]
+        sizes = [requests_of(seed) for seed in range(start, stop) if seed % len(INSTANCES) == place]
+        seed = [start, place, list(LOGGERS).index(logger)]
+        logs = made_by(logger, means, np.array(sizes), seed) if sizes else []
         found_of_each = read_all(logs, which, DELTA) if logs else []
         if logs:
             check_alone(logs[0], which, found_of_each[0])
@@ -156,10 +173,9 @@ def some_logs(piece: tuple[str, Which, int, int]) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
-def made_by(logger: str, means: np.ndarray, seed: int) -> Attempts:
-    rng = np.random.default_rng([seed, list(LOGGERS).index(logger)])
-    would = outcomes(means, int(rng.integers(100, 2000)), rng)
-    return log_of(would, LOGGERS[logger](would, rng))
+def requests_of(seed: int) -> int:
+    """How long the log is."""
+    return int(np.random.default_rng([seed, 99]).integers(100, 2000))
 
 
 def mean_use(used: np.ndarray) -> float:
@@ -201,23 +217,31 @@ def economy() -> None:
         live = lb.simulate(means, lb.LinkedElimination(DELTA), linkage="free", trials=2000, seed=1).plays.mean()
         for which in ("first", "all"):
             ratio = time_of_a_log(means, which) / free
-            mean = np.mean([requests_needed(means, which, seed, live * ratio) for seed in range(runs)])
+            mean = requests_needed(means, which, runs, live * ratio).mean()
             share = mean / (live * ratio)
             print(f"{name:<28} {which:<6} {mean:>9,.0f} {live:>10,.0f} {ratio:>14.2f} {share:>14.2f}")
             claims.check(share <= 1.3, f"{name}, {which}: {share:.2f} times what live plays take")
     claims.report()
 
 
-def requests_needed(means: np.ndarray, which: Which, seed: int, expected: float) -> int:
-    """On a log that is made longer until it decides."""
-    rng = np.random.default_rng([seed, 77])
-    requests = int(4 * expected)
-    while True:
-        log = log_of(outcomes(means, requests, rng), shuffled(requests, means.size, rng))
-        found = read(log, which)
-        if found.option is not None:
-            return found.requests
-        requests *= 3
+def requests_needed(means: np.ndarray, which: Which, logs: int, expected: float) -> np.ndarray:
+    """On logs that are made longer until they decide."""
+    rng = np.random.default_rng(77)
+    needed = np.zeros(logs)
+    open_logs = np.arange(logs)
+    would = np.zeros((logs, 0, means.size), dtype=np.bool_)
+    orders = np.zeros((logs, 0, means.size), dtype=np.int16)
+    while open_logs.size:
+        more = max(int(4 * expected), 2 * would.shape[1])
+        drawn = outcomes(means, open_logs.size * more, rng).reshape(open_logs.size, more, means.size)
+        would = np.concatenate([would, drawn], axis=1)
+        orders = np.concatenate([orders, in_any_order(drawn, rng)], axis=1)
+        made = [log_of(of, order) for of, order in zip(would, orders, strict=True)]
+        found_of_each = read_all(made, which, DELTA)
+        undecided = np.array([found.option is None for found in found_of_each])
+        needed[open_logs] = [found.requests for found in found_of_each]
+        open_logs, would, orders = open_logs[undecided], would[undecided], orders[undecided]
+    return needed
 
 
 def time_of_a_log(means: np.ndarray, which: Which) -> float:
@@ -262,14 +286,13 @@ def replayed(table: lb.OutcomeTable, logger: str, logs: int, delta: float) -> It
     best = int(table.means.argmax())
     counts: dict[Which, list[int]] = {"first": [0, 0], "duels": [0, 0], "all": [0, 0]}
     alarmed = 0
-    for seed in range(logs):
-        rng = np.random.default_rng([seed, 5])
-        would = outcomes(table, 20_000, rng)
-        log = log_of(would, LOGGERS[logger](would, rng))
-        alarmed += any(alarm.kind == "dependence" for alarm in watch(log))
+    for start in range(0, logs, REPLAYED_AT_ONCE):
+        sizes = np.full(min(REPLAYED_AT_ONCE, logs - start), 20_000)
+        made = made_by(logger, table, sizes, [start, 5])
+        alarmed += sum(any(alarm.kind == "dependence" for alarm in watch(log)) for log in made)
         for which, count in counts.items():
-            found = read(log, which, delta)
-            count[0] += found.option is not None
-            count[1] += found.option not in {None, best}
+            for found in read_all(made, which, delta):
+                count[0] += found.option is not None
+                count[1] += found.option not in {None, best}
     for which, count in counts.items():
         yield which, count[0], count[1], alarmed
