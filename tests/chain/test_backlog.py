@@ -169,31 +169,71 @@ def test_holding_it_does_not_mean_to_apply_what_comes_meanwhile():
     assert done == list(range(items))
 
 
-def test_behind_many_items_who_puts_one_in_waits_a_moment_and_no_longer():
-    waited: list[float] = []
+class Watched:
+    """A lock that says how long it was waited for."""
 
-    class Watched:
-        def __init__(self) -> None:
-            self._lock = threading.Lock()
-            self.release = self._lock.release
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.release = self._lock.release
+        self.waited: list[float] = []
 
-        def acquire(self, blocking: bool = True, timeout: float = -1.0) -> bool:
-            assert not blocking or timeout > 0.0
-            waited.append(max(timeout, 0.0))
-            return self._lock.acquire(blocking, 0.001 if blocking else -1.0)
+    def acquire(self, blocking: bool = True, timeout: float = -1.0) -> bool:
+        assert not blocking or timeout > 0.0
+        self.waited.append(max(timeout, 0.0))
+        return self._lock.acquire(blocking, 0.001 if blocking else -1.0)
 
+
+def test_behind_many_items_that_are_being_applied_who_puts_one_in_waits_a_moment_and_no_longer():
+    done: list[int] = []
+
+    def apply(item: int) -> None:
+        done.append(item)
+        if item == 0:
+            for more in range(1, MANY + 2):
+                backlog.put(more)
+            waited.append(len(backlog))
+
+    waited: list[int] = []
+    backlog = Backlog(apply)
+    backlog._busy = lock = Watched()
+    backlog.put(0)
+    assert waited == [MANY + 1]
+    assert lock.waited.count(A_MOMENT) == 1
+    assert set(lock.waited) == {0.0, A_MOMENT}
+    assert done == list(range(MANY + 2))
+
+
+def test_nobody_waits_for_one_who_holds_it_for_itself():
     done: list[int] = []
     backlog = Backlog(done.append)
-    backlog._busy = Watched()
+    for item in range(2 * A_TURN):
+        backlog.leave(item)
+    backlog.put(2 * A_TURN)
+    backlog._busy = lock = Watched()
     assert backlog.hold()
-    for item in range(MANY):
+    for item in range(2 * MANY):
         backlog.put(item)
-    assert set(waited) == {0.0}
-    backlog.put(MANY)
-    assert max(waited) == A_MOMENT
-    assert done == []
+    assert set(lock.waited) == {0.0}
     backlog.release()
-    assert done == list(range(MANY + 1))
+    assert len(done) == 2 * A_TURN + 1 + 2 * MANY
+
+
+def test_who_does_not_want_to_wait_works_for_a_turn_at_most():
+    done: list[int] = []
+    backlog = Backlog(done.append)
+    for item in range(2 * A_TURN + 1):
+        backlog.leave(item)
+    assert not backlog.hold()
+    assert len(done) == A_TURN
+    assert not backlog.hold()
+    assert len(done) == 2 * A_TURN
+    assert backlog.hold()
+    assert len(done) == 2 * A_TURN + 1
+    for item in range(2 * A_TURN):
+        backlog.put(item)
+    backlog._busy.release()
+    assert backlog.hold(seconds=1.0)
+    assert len(done) == 4 * A_TURN + 1
 
 
 def test_a_forked_process_waits_for_nobody_who_is_not_there():

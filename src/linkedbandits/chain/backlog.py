@@ -3,7 +3,7 @@
 What is to be done goes into a queue, which is safe in any thread. Whoever finds the thing free does all that is in the
 queue; who finds it taken goes away, and the one who has it does that work as well. Where threads put in more than one
 of them can do, that one would never come away: after a turn it hands the thing to the next who comes, and as long as
-many items wait, who comes waits a moment for a turn.
+it works through many items, who comes waits a moment for a turn. Nobody waits for one who holds the thing for itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Backlog(Generic[T]):
         self._apply = apply
         self._items: deque[T] = deque()
         self._busy = threading.Lock()
-        self._tired = False  # who has the thing had its turn, and waits for someone to take over
+        self._held = False  # by one who has it for itself, and does not work through the queue
+        self._tired = False  # who works through the queue had its turn, and waits for someone to take over
         self._waiting: deque[None] = deque()  # one for each who waits for a turn; unlike a number, safe in any thread
 
     def __len__(self) -> int:
@@ -54,7 +55,7 @@ class Backlog(Generic[T]):
     def put(self, item: T) -> None:
         """Have an item applied, now or by whoever holds the thing. Waits a moment at most, and only behind many."""
         self._items.append(item)
-        if self._tired or len(self._items) > MANY:
+        if (self._tired or len(self._items) > MANY) and not self._held:
             self._take_over()
         self._apply_if_free()
 
@@ -65,14 +66,20 @@ class Backlog(Generic[T]):
     def hold(self, seconds: float = 0.0) -> bool:
         """Take the thing, with all items applied that were put in before; False if another thread has it.
 
-        It waits for it so many ``seconds``. What is put in from then on is applied when it is given back.
+        It waits for it so many ``seconds``. Who does not want to wait gets False as well where more than a turn of
+        items is to be applied before, and has done a turn of that. What is put in from then on is applied when the
+        thing is given back.
         """
         busy = self._busy
         if not busy.acquire(blocking=False) and not (seconds and busy.acquire(timeout=seconds)):
             return False
+        if not seconds and len(self._items) > A_TURN:
+            self._apply_for_a_turn(A_TURN)
+            return False
         try:
             for _ in range(len(self._items)):
                 self._apply_next()
+            self._held = True
         except BaseException:
             busy.release()
             raise
@@ -80,13 +87,14 @@ class Backlog(Generic[T]):
 
     def release(self) -> None:
         """Give it back; what came meanwhile is applied."""
+        self._held = False
         self._busy.release()
         self._apply_if_free()
 
     def free(self) -> None:
         """Take it from whoever has it: in a process that was forked, where that thread is not."""
         self._busy = threading.Lock()
-        self._tired = False
+        self._held = self._tired = False
         self._waiting.clear()
 
     def _apply_if_free(self) -> None:
@@ -105,8 +113,8 @@ class Backlog(Generic[T]):
         if taken:
             self._apply_for_a_turn()
 
-    def _apply_for_a_turn(self) -> bool:
-        """Apply what is in the queue, and give the thing back; True if another thread goes on with what is left.
+    def _apply_for_a_turn(self, most: int | None = None) -> bool:
+        """Apply what is in the queue, ``most`` items of it, and give the thing back; True if another thread goes on.
 
         Who waits says so no longer before it looks for the last time whether the thing is free. So if it is said after
         the release that someone waits, that one finds what is left; if it is not said, this thread has to go on.
@@ -114,13 +122,12 @@ class Backlog(Generic[T]):
         items, waiting = self._items, self._waiting
         applied = 0
         try:
-            self._tired = False
-            while items and not (self._tired and waiting):
+            while items and applied != most and not (self._tired and waiting):
                 self._apply_next()
                 applied += 1
-                if applied == A_TURN:
-                    self._tired = True
+                self._tired = applied >= A_TURN
         finally:
+            self._tired = False
             self._busy.release()
         return bool(items and waiting)
 
