@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from linkedbandits.signals import ended_by_signals, exit_status, farewell, what_is_kept
+from linkedbandits.signals import ended_with_a_line, what_is_kept
 
 # A section is imported when it runs: some need packages that others do not.
 SECTIONS = {
@@ -55,12 +55,8 @@ SECTIONS = {
 
 
 def main() -> None:
-    with ended_by_signals():
-        try:
-            run_sections()
-        except KeyboardInterrupt as stopped:
-            print(farewell(stopped), file=sys.stderr)
-            sys.exit(exit_status(stopped))
+    with ended_with_a_line():
+        run_sections()
 
 
 def run_sections() -> None:

@@ -222,3 +222,49 @@ def test_a_server_is_told_of_what_comes_before_it_listens():
         print(heard)
     """)
     assert ended(process, signal.SIGTERM) == (0, "[15]\n", "")
+
+
+ONE_LINE = "linkedbandits: interrupted; nothing is kept, and the same command begins anew\n"
+
+
+def command_with(patch: str) -> tuple[int, str, str]:
+    """How the command ends where this was done before."""
+    script = f"import os, signal, sys\n{textwrap.dedent(patch)}\nfrom linkedbandits.__main__ import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_one_that_comes_while_the_handlers_are_set_ends_the_command_in_the_same_way():
+    patch = """
+        signal.set_wakeup_fd = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM) or -1
+    """
+    assert command_with(patch) == (143, "", ONE_LINE)
+
+
+def test_one_that_something_has_wrapped_in_an_error_of_its_own_is_still_one():
+    """As Python 3.11 does with all that comes from ``__set_name__``, while a module with classes is imported."""
+    patch = """
+        import types
+        from linkedbandits.signals import Interrupted
+
+        def wraps():
+            try:
+                raise Interrupted(signal.SIGTERM)
+            except BaseException as error:
+                raise RuntimeError("error calling __set_name__") from error
+
+        sys.modules["linkedbandits.cli"] = types.SimpleNamespace(run=wraps)
+    """
+    assert command_with(patch) == (143, "", ONE_LINE)
+
+
+def test_an_error_of_its_own_is_none():
+    patch = """
+        import types
+        sys.modules["linkedbandits.cli"] = types.SimpleNamespace(run=lambda: 1 / 0)
+    """
+    status, _, complained = command_with(patch)
+    assert status == 1
+    assert complained.endswith("ZeroDivisionError: division by zero\n")

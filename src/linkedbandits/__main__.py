@@ -2,12 +2,12 @@
 
 import sys
 
-from linkedbandits.signals import ended_by_signals, exit_status, farewell
+from linkedbandits.signals import ended_with_a_line
 
 
 def main() -> None:
     """Run the command line, until it is done or a signal ends it."""
-    with ended_by_signals():
+    with ended_with_a_line():
         try:
             from linkedbandits.cli import run  # the library itself works without typer and rich
 
@@ -16,9 +16,6 @@ def main() -> None:
             if error.name not in {"typer", "rich"}:
                 raise
             sys.exit(f"the command line needs {error.name}; install it with: pip install 'linkedbandits[cli]'")
-        except KeyboardInterrupt as stopped:  # before a command had begun
-            print(farewell(stopped), file=sys.stderr)
-            sys.exit(exit_status(stopped))
 
 
 if __name__ == "__main__":

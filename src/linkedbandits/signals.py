@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 import weakref
@@ -64,12 +65,12 @@ def ended_by_signals() -> Iterator[None]:
     # The system writes a signal's number into this pair at once, even if the main thread is busy in foreign code.
     reading, writing = socket.socketpair()
     writing.setblocking(False)
+    watching = threading.Thread(target=_see_to_the_end, args=(reading, exception), name="sees to the end", daemon=True)
+    watching.start()  # before the handlers: it takes a while, and what is raised meanwhile would find nobody
     # What was told to ignore a signal, as a shell tells jobs in the background, goes on ignoring it.
     heard = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, exception.raise_it) for number in heard}
     woken_before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-    watching = threading.Thread(target=_see_to_the_end, args=(reading, exception), name="sees to the end", daemon=True)
-    watching.start()
     try:
         yield
     finally:
@@ -81,6 +82,30 @@ def ended_by_signals() -> Iterator[None]:
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)  # None: it was set by something else than Python
             writing.close()  # which ends the thread
+
+
+@contextmanager
+def ended_with_a_line() -> Iterator[None]:
+    """The same for a whole command: what a signal interrupts ends with one line and the status that a shell expects."""
+    try:
+        with ended_by_signals():
+            yield
+    except SystemExit:
+        raise
+    except BaseException as error:
+        stopped = interruption_behind(error)
+        if stopped is None:
+            raise
+        print(farewell(stopped), file=sys.stderr)
+        sys.exit(exit_status(stopped))
+
+
+def interruption_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interruption that led to an error, if one did: some code (that makes a class, say) wraps all it catches."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or found.__context__
+    return found
 
 
 class _RaisedOnce:
@@ -217,8 +242,10 @@ __all__ = [
     "end_in_time",
     "end_now",
     "ended_by_signals",
+    "ended_with_a_line",
     "exit_status",
     "farewell",
+    "interruption_behind",
     "leave_signals_to_the_server",
     "take_back_signals",
     "what_is_kept",

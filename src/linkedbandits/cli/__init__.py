@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from linkedbandits.errors import LinkedBanditError
-from linkedbandits.signals import exit_status, farewell
+from linkedbandits.signals import exit_status, farewell, interruption_behind
 from linkedbandits.version import __version__
 
 WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
@@ -66,7 +66,7 @@ def run() -> None:
     try:
         application(sys.argv[1] if len(sys.argv) > 1 else None)()
     except SystemExit as ending:
-        stopped = _interruption_behind(ending)
+        stopped = interruption_behind(ending)  # typer says nothing of it by itself
         if stopped is None:
             raise
         typer.echo(farewell(stopped), err=True)
@@ -79,14 +79,6 @@ def run() -> None:
             raise
         typer.echo(f"linkedbandits: the output cannot be written ({error.strerror}); make room for it", err=True)
         sys.exit(2)
-
-
-def _interruption_behind(ending: SystemExit) -> KeyboardInterrupt | None:
-    """The interruption that made typer end; it says nothing of it by itself."""
-    error: BaseException | None = ending
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 __all__ = ["application", "run"]
