@@ -67,8 +67,8 @@ class Backlog(Generic[T]):
         """Take the thing, with all items applied that were put in before; False if another thread has it.
 
         It waits for it so many ``seconds``. Who does not want to wait gets False as well where more than a turn of
-        items is to be applied before, and has done a turn of that. What is put in from then on is applied when the
-        thing is given back.
+        items is to be applied before, and has done a turn of that; the rest is for the next who puts something in. What
+        is put in while the thing is held is applied when it is given back.
         """
         busy = self._busy
         if not busy.acquire(blocking=False) and not (seconds and busy.acquire(timeout=seconds)):
