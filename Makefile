@@ -38,11 +38,14 @@ endif
 demo: $(if $(wildcard $(READY)),$(READY),$(VENV)/.demo-ready) ## which policy finds the best of ten options soonest?
 	@$(BIN)/linkedbandits compare --scenario one-sparse --arms 10 --delta 0.1 --trials 1000 --seed 7
 
-# One more than there are cores: a quarter of the time tests wait, for servers, browsers and signals.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two more than there are cores: a third of the time tests wait, for servers, browsers and signals.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 # Tests begin hundreds of processes, and each would compile the library anew where the environment forbids to keep that.
 test: export PYTHONDONTWRITEBYTECODE =
+# Every worker has a core of its own at best: threads of numpy's would only wait for each other.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
 test: $(READY) ## all tests, on all cores, in a random order: SEED=7 repeats one
 	@echo "Tests in random order; the same order again: make test SEED=$(SEED)"
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -p randomly --randomly-seed=$(SEED)

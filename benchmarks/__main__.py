@@ -49,8 +49,16 @@ SECTIONS = {
     "chain-change": "chain_change:main",
     "service-store": "service_store:main",
     "nothing-lost": "nothing_lost:main",
+    "nothing-lost-http": "nothing_lost:over_http",
     "service-http": "service_http:main",
+    "service-attacks": "service_attacks:main",
     "service-million": "service_http:million",
+    "service-growth": "service_growth:main",
+    "service-growth-kills": "service_growth:kills",
+    "service-attacks-by-token": "service_attacks_by_token:main",
+    "service-list": "service_list:main",
+    "service-viewers": "service_viewers:main",
+    "service-schema": "service_schema:main",
 }
 
 

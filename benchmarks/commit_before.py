@@ -1,6 +1,6 @@
 """Is this tree as fast as an earlier commit? Simulation, ask and tell, and the service, both trees in one run.
 
-    make bench SECTION=commit-before REV=HEAD~3
+    make bench SECTION=commit-before REV=HEAD~3 ONLY=service
 
 Each tree is imported by a process of its own. The two are asked in turn for a short piece of the same work, some dozens
 of times, and each piece is held against the one of the other tree beside it: what else the machine does changes both.
@@ -46,7 +46,7 @@ def main() -> None:
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True, timeout=60)
         print(f"time of the processor, this tree over {revision} (allowed: {ALLOWED}), with the middle half")
         with Tree(ROOT / "src") as now, Tree(Path(folder) / "src") as before:
-            for what in WORK:
+            for what in (what for what in WORK if what.startswith(os.environ.get("ONLY", ""))):
                 times = ROUNDS if what.startswith("service") else SLICES
                 ratios = sorted(ratio_of_a_slice(what, number, now, before) for number in range(times))
                 low, middle, high = ratios[times // 4], median(ratios), ratios[-1 - times // 4]
@@ -122,8 +122,8 @@ def plays(linkage: str, arms: int) -> float:
 
 
 def service_seconds(batch: int, pairs: int) -> float:
-    """Time of the processor that a server takes for that many plays, asked for and told over HTTP by eight clients."""
-    clients = 8
+    """Time of the processor that a server takes for that many plays, asked for and told over HTTP by 32 clients."""
+    clients = 32
 
     async def load(url: str, experiment: str, share: int) -> None:
         connections = [await Connection.open(url) for _ in range(clients)]

@@ -32,16 +32,13 @@ def worker(exp: RemoteExperiment, number: int) -> int:
     """Handle customers until the experiment is decided; how many were there?"""
     rng = random.Random(number)
     customers = 0
-    while True:
-        try:
-            play = exp.ask()
-        except lb.ExperimentFinished:
-            return customers
+    for play in exp.until_decided():
         # Try the gateways in the order given, and stop at the first that works.
         card_is_good = rng.random() >= BAD_CARDS
         hit = next((gateway for gateway in play.arms if charge(gateway, card_is_good, rng)), None)
         exp.tell(play.id, hit)
         customers += 1
+    return customers
 
 
 def main() -> None:

@@ -10,21 +10,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 KEPT_APART = {"tests": {"benchmarks"}, "benchmarks": {"tests"}, "tools": {"tests", "benchmarks"}}
 """The packages that the modules of a folder may not import."""
-PLACES = [
-    pytest.param(path, apart, id=str(path.relative_to(ROOT)))
-    for folder, apart in KEPT_APART.items()
-    for path in sorted((ROOT / folder).rglob("*.py"))
-]
+PLACES = [(path, apart) for folder, apart in KEPT_APART.items() for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def packages_imported(source: str) -> Iterator[tuple[int, str]]:
+def packages_imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The line and the outermost package of every import, wherever it stands; a name in quotes is one if imported."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case ast.Import():
                 names = [alias.name for alias in node.names]
@@ -47,17 +41,22 @@ def is_a_path_trick(node: ast.AST) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("path", "apart"), PLACES)
-def test_each_folder_imports_only_what_it_may(path, apart):
-    wrong = [line for line, name in packages_imported(path.read_text(encoding="utf-8")) if name in apart]
-    assert not wrong, f"lines {wrong} import from {' or '.join(sorted(apart))}; put what both need into tools"
-
-
-@pytest.mark.parametrize(("path", "apart"), PLACES)
-def test_no_module_is_found_by_a_path_trick(path, apart):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tricks = [node.lineno for node in ast.walk(tree) if is_a_path_trick(node)]
-    assert not tricks, f"lines {tricks} change sys.path; import by name, from tests.support or tools"
+def test_each_folder_imports_only_what_it_may_and_finds_it_without_a_path_trick():
+    wrong = []
+    for path, apart in PLACES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        place = str(path.relative_to(ROOT))
+        wrong += [
+            f"{place}:{line} imports from {name}; put what both need into tools"
+            for line, name in packages_imported(tree)
+            if name in apart
+        ]
+        wrong += [
+            f"{place}:{node.lineno} changes sys.path; import by name, from tests.support or tools"
+            for node in ast.walk(tree)
+            if is_a_path_trick(node)
+        ]
+    assert wrong == []
 
 
 def test_it_knows_an_import_when_it_sees_one():
@@ -70,7 +69,13 @@ def f():
     importlib.import_module("tests.support")
     print("benchmarks")
 """
-    assert sorted(packages_imported(source)) == [(2, "benchmarks"), (3, "tests"), (6, "benchmarks"), (7, "tests")]
+    found = sorted(packages_imported(ast.parse(source)))
+    assert found == [
+        (2, "benchmarks"),
+        (3, "tests"),
+        (6, "benchmarks"),
+        (7, "tests"),
+    ]
     assert is_a_path_trick(ast.parse("sys.path.insert(0, 'tests')").body[0].value)
     assert not is_a_path_trick(ast.parse("paths.append('tests')").body[0].value)
 

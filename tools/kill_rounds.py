@@ -132,6 +132,7 @@ class Nursery:
 
     def __init__(self, seed: int = 0) -> None:
         self._moments = random.Random(seed)
+        self._workers: list[int] = []
 
     def __enter__(self) -> Nursery:
         self._process = subprocess.Popen(
@@ -150,6 +151,16 @@ class Nursery:
                 self._process.communicate(timeout=SECONDS)
         finally:
             self._kill()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with suppress(OSError):
+                    if pipe is not None:
+                        pipe.close()
+
+    def kill_workers(self) -> None:
+        """Now, whatever they have reported. Any thread may ask for it."""
+        for pid in self._workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -169,11 +180,13 @@ class Nursery:
         for line in process.stdout:
             kind, *words = line.split()
             if kind == "ready":
+                self._workers.append(int(words[1]))
                 worker = workers[int(words[0])]
                 if worker.killed_after is not None:
                     doomed[int(words[1])] = worker.killed_after
             elif kind == "gone":
                 watchdog.cancel()
+                self._workers.clear()
                 return
             else:
                 reported.take(kind, words)

@@ -81,7 +81,8 @@ PARTS: dict[str, Part] = {
     ),
     "service": Part(
         "service/tables.py service/sqlite_store.py service/postgres_store.py service/store.py service/desk.py "
-        "service/groups.py service/hosted.py service/journal_tail.py service/records.py service/migrations.py",
+        "service/groups.py service/creation.py service/hosted.py service/journal_tail.py service/records.py "
+        "service/migrations.py",
         "tests/service tests/cli/test_token.py",
     ),
     "lidar": Part(

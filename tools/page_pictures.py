@@ -36,9 +36,9 @@ BINS = {f"bin {number}": 0.002 + 0.02 * max(0.0, 1 - abs(number - 620) / 6) for 
 
 def main() -> None:
     """Play, look and write."""
-    chromium = shutil.which("chromium")
+    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if chromium is None:
-        sys.exit("there is no Chromium; install it with: apt-get install chromium")
+        sys.exit("there is no Chromium; install it with: apt-get install chromium-headless-shell")
     with tempfile.TemporaryDirectory() as folder, service(Path(folder)) as url, Client(url) as client:
         bins = client.create("Depth sensor, one pixel", list(BINS), lb.LinkedElimination(delta=0.05))
         play(bins, BINS, 20_000)
@@ -51,10 +51,16 @@ def main() -> None:
         until(lambda: demo.done or out(demo) >= OUT_IN_DEMO, "the demonstration to go on", seconds=600)
         with sync_playwright() as engine:
             browser = engine.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
-            take(browser, url, demo, "light", width=1100, height=1480)
-            take(browser, url, demo, "phone", width=360, height=1300, device_scale_factor=1.5)
-            take(browser, url, ordered, "dark", width=1100, height=1200, color_scheme="dark")
-            take(browser, url, bins, "thousand", width=1100, height=1400, color_scheme="dark", by_estimate=True)
+            take(browser, url, "", "list", wait_for="#page tbody tr", width=1100, height=620)
+            take(browser, url, "new", "new", wait_for="#page form", width=1100, height=1250)
+            both = f"compare/{demo.id}/{ordered.id}"
+            take(browser, url, both, "compare", wait_for="#page canvas", width=1100, height=1000, color_scheme="dark")
+            take(browser, url, page_of(demo), "light", width=1100, height=1480)
+            take(browser, url, page_of(demo), "phone", width=360, height=1300, device_scale_factor=1.5)
+            take(browser, url, page_of(ordered), "dark", width=1100, height=1200, color_scheme="dark")
+            take(
+                browser, url, page_of(bins), "thousand", width=1100, height=1400, color_scheme="dark", by_estimate=True
+            )
             browser.close()
 
 
@@ -109,22 +115,28 @@ def play(experiment: RemoteExperiment, means: dict[str, float], plays: int, hard
         plays -= len(asked)
 
 
+def page_of(experiment: RemoteExperiment) -> str:
+    """Where its page is."""
+    return f"experiments/{experiment.id}"
+
+
 def take(
     browser: Browser,
     url: str,
-    experiment: RemoteExperiment,
+    address: str,
     name: str,
     *,
+    wait_for: str = "[data-part=arms-rows] tr",
     width: int,
     height: int,
     by_estimate: bool = False,
     **options: Any,
 ) -> None:
-    """Write the picture of an experiment's page."""
+    """Write the picture of a page, once a part of it is there."""
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
     page = context.new_page()
-    page.goto(f"{url}/#/experiments/{experiment.id}")
-    page.locator("[data-part=arms-rows] tr").first.wait_for()
+    page.goto(f"{url}/#/{address}")
+    page.locator(wait_for).first.wait_for()
     if by_estimate:
         page.get_by_label("By estimate").check()
     page.wait_for_timeout(6_000)  # the outlook is computed in the background

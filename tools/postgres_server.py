@@ -10,7 +10,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -52,6 +52,11 @@ class PostgresServer:
         """Of the database that every server has."""
         return self._url_of("postgres")
 
+    @property
+    def pid(self) -> int:
+        """Of the process that all others of the server come from."""
+        return self._process.pid
+
     def new_database(self, name: str) -> str:
         """Its address."""
         self._run("psql", "-h", str(self._folder), "-U", "tester", "-d", "postgres", "-qc", f'CREATE DATABASE "{name}"')
@@ -78,6 +83,30 @@ class PostgresServer:
             self._process.wait(SECONDS)
         finally:
             self._process.kill()
+
+    @contextmanager
+    def stopped_in_its_tracks(self) -> Iterator[None]:
+        """All of its processes are there, and none does anything, until the context ends."""
+        frozen: list[int] = []
+        try:
+            while new := sorted(self._processes() - set(frozen)):  # the first makes no more of them
+                for process in new:
+                    os.kill(process, signal.SIGSTOP)
+                    frozen.append(process)
+            yield
+        finally:
+            for process in reversed(frozen):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
+
+    def _processes(self) -> set[int]:
+        found = {self._process.pid}
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it has ended meanwhile
+                number, _, rest = status.read_text().partition(" (")
+                if int(rest.rpartition(") ")[2].split()[1]) == self._process.pid:
+                    found.add(int(number))
+        return found
 
     def _answers(self) -> bool:
         return self._status("pg_isready", "-q", "-h", str(self._folder)) == 0

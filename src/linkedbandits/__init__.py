@@ -19,11 +19,13 @@ if TYPE_CHECKING:
         CannotWrite,
         ChainFailed,
         ConflictingTell,
+        DamagedRecord,
         DamagedResults,
         DamagedSave,
         EngineFailure,
         ExperimentArchived,
         ExperimentFinished,
+        ExperimentNotArchived,
         ExperimentPaused,
         HitNotInPlay,
         InvalidAttempts,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         UnknownExperiment,
         UnknownName,
         UnknownPlay,
+        UnknownWebhook,
         ValueRejected,
     )
     from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
@@ -83,12 +86,13 @@ else:
         "linkedbandits.attempts": "Attempts read_attempts",
         "linkedbandits.chain": "Chain",
         "linkedbandits.errors": (
-            "AccessDenied AttemptTimedOut CannotRead CannotWrite ChainFailed ConflictingTell DamagedResults "
-            "DamagedSave EngineFailure ExperimentArchived ExperimentFinished ExperimentPaused HitNotInPlay "
-            "InvalidAttempts InvalidLabels InvalidMeans InvalidNeeds InvalidParameter InvalidStudy JournalMismatch "
-            "KeyReused LinkageMismatch LinkedBanditError MissingExtra MissingToken NewerSave RequestTooLarge "
-            "ResultsInUse ResultsMismatch ServiceUnavailable StoreUnavailable TooManyInFlight TooManyRequests "
-            "UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay ValueRejected"
+            "AccessDenied AttemptTimedOut CannotRead CannotWrite ChainFailed ConflictingTell DamagedRecord "
+            "DamagedResults DamagedSave EngineFailure ExperimentArchived ExperimentFinished ExperimentNotArchived "
+            "ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels InvalidMeans InvalidNeeds InvalidParameter "
+            "InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError MissingExtra MissingToken "
+            "NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable StoreUnavailable "
+            "TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay "
+            "UnknownWebhook ValueRejected"
         ),
         "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",
@@ -135,6 +139,7 @@ __all__ = [
     "Chain",
     "ChainFailed",
     "ConflictingTell",
+    "DamagedRecord",
     "DamagedResults",
     "DamagedSave",
     "DeterministicShifting",
@@ -144,6 +149,7 @@ __all__ = [
     "Experiment",
     "ExperimentArchived",
     "ExperimentFinished",
+    "ExperimentNotArchived",
     "ExperimentPaused",
     "HitNotInPlay",
     "InvalidAttempts",
@@ -187,6 +193,7 @@ __all__ = [
     "UnknownExperiment",
     "UnknownName",
     "UnknownPlay",
+    "UnknownWebhook",
     "ValueRejected",
     "Verdict",
     "WholeSequenceEGE",

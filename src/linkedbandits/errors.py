@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 class LinkedBanditError(Exception):
-    """Anything this library refuses or cannot do."""
+    """Anything this library refuses or cannot do.
+
+    ``request_id`` is set by clients of a service, where it says so: under it the request is in the service's log.
+    """
+
+    request_id: str | None = None
 
 
 class InvalidMeans(LinkedBanditError, ValueError):
@@ -54,7 +59,11 @@ class HitNotInPlay(LinkedBanditError, ValueError):
 
 
 class ConflictingTell(LinkedBanditError, ValueError):
-    """A second answer to a play that differs from the first."""
+    """A second answer to a play that differs from the first; ``on_record`` is the first: an arm, or None."""
+
+    def __init__(self, message: str, on_record: Hashable = None) -> None:
+        super().__init__(message)
+        self.on_record = on_record
 
 
 class ExperimentFinished(LinkedBanditError, RuntimeError):
@@ -122,6 +131,13 @@ class UnknownExperiment(LinkedBanditError, KeyError):
         return str(self.args[0])
 
 
+class UnknownWebhook(LinkedBanditError, KeyError):
+    """A webhook that the store does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class ExperimentPaused(LinkedBanditError, RuntimeError):
     """A request for plays of an experiment that is paused."""
 
@@ -130,12 +146,27 @@ class ExperimentArchived(LinkedBanditError, RuntimeError):
     """A change to an experiment that is closed for good."""
 
 
+class ExperimentNotArchived(LinkedBanditError, RuntimeError):
+    """A request to delete an experiment that is not archived."""
+
+
 class KeyReused(LinkedBanditError, ValueError):
     """An idempotency key that was used for another request before."""
 
 
 class StoreUnavailable(LinkedBanditError, OSError):
-    """A store that cannot be read or written now; try again."""
+    """A store that cannot be read or written now; try again.
+
+    ``reason`` is what anybody may be told of it, with what to do: it names no file, server or user.
+    """
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class DamagedRecord(LinkedBanditError, RuntimeError):
+    """What a store has on record and cannot be read as it was written; to try again does not help."""
 
 
 class JournalMismatch(LinkedBanditError, RuntimeError):

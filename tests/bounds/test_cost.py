@@ -203,7 +203,7 @@ def test_no_policy_samples_outside_what_the_linkage_can_do(policy, linkage):
 
     Some 300 such means are tested at 5 standard errors each: a sound library fails at one seed in 10,000.
     """
-    runs = lb.simulate(MEANS, policy, linkage=linkage, trials=200, seed=11, max_plays=400)
+    runs = lb.simulate(MEANS, policy, linkage=linkage, trials=120, seed=11, max_plays=400)
     beyond = runs.samples @ limits(linkage).T - runs.plays[:, np.newaxis]
     error = beyond.std(axis=0, ddof=1) / np.sqrt(beyond.shape[0])
     assert (beyond.mean(axis=0) <= 5 * error + 1e-9).all()

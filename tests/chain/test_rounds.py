@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +52,22 @@ def test_a_round_that_fails_is_noted_and_pauses_grow(monkeypatch, caplog):
     assert troubles.last == "there: OSError: away"
     assert troubles.count >= 6
     assert all(pause >= 0.002 * 2**number for number, pause in enumerate(pauses[:6]))
+
+
+def test_behind_a_round_that_took_long_the_pause_is_no_longer_than_the_longest(monkeypatch):
+    """A client tries for half a minute to reach a service that is away; three times that would be a long pause."""
+    pauses, now = [], ManualClock(0.0)
+    monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=now))
+
+    def work():
+        now.now += 40.0
+
+    some = Rounds("there", work, Troubles())
+    wait = some._stopped.wait
+    monkeypatch.setattr(some._stopped, "wait", lambda seconds: (pauses.append(seconds), wait(0.001))[1])
+    until(lambda: some.wake() or pauses, "a round")
+    some.stop()
+    assert set(pauses) == {LONGEST_PAUSE}
 
 
 def test_one_that_was_never_woken_stops_at_once():

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
+import linkedbandits as lb
 from linkedbandits.cli.serve import without_password
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
 from tools.waiting import SECONDS, join, killed_in_the_end, within
@@ -114,6 +115,43 @@ def test_a_service_may_demand_tokens_from_the_start(store):
         assert httpx.get(f"{url}/v1/experiments", timeout=SECONDS).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--trust-header", "X-User", "--host", "0.0.0.0"), "--trusted-proxy"),
+        (("--trust-header", "X-User", "--trusted-proxy", "0.0.0.0/0"), "everybody"),
+        (("--trust-header", "X-User", "--proxy-role", "king"), "viewer, player, admin"),
+        (("--trusted-proxy", "0.0.0.0/0"), "everybody"),
+        (("--trusted-proxy", "127.0.0.1", "--demo"), "demo-traffic"),
+        (("--trusted-proxy", "10.0.0.1", "--host", "0.0.0.0"), "no tokens"),
+        (("--trust-header", "X-User", "--demo"), "demo-traffic"),
+    ],
+    ids=str,
+)
+def test_a_proxy_that_would_let_anybody_in_is_refused(store, arguments, said):
+    assert said in refusal("serve", "--store", store, *arguments)
+
+
+@pytest.mark.slow
+def test_behind_a_trusted_proxy_no_token_is_needed_but_a_name_is(store):
+    with serving("--store", store, "--trust-header", "X-User", "--proxy-role", "player") as (_, url):
+        assert httpx.get(f"{url}/v1/me", timeout=SECONDS).status_code == 401
+        me = httpx.get(f"{url}/v1/me", headers={"X-User": "alice"}, timeout=SECONDS).json()
+        assert (me["role"], me["name"]) == ("player", "alice")
+
+
+def test_what_is_chosen_gets_to_the_service(store, monkeypatch):
+    given = []
+
+    def refuse(_, settings, *__):
+        given.append(settings)
+        raise lb.InvalidParameter("enough")
+
+    monkeypatch.setattr("linkedbandits.service.http.server.make_server", refuse)
+    assert [refusal("serve", "--store", store, *more) for more in ((), ("--no-webhooks",))] == ["enough"] * 2
+    assert [settings.send_webhooks for settings in given] == [True, False]
+
+
 def test_a_port_that_is_taken_is_refused(store):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -133,3 +171,8 @@ def test_a_password_is_not_shown():
     assert without_password("postgresql://me:secret@host/db?options=a@b") == "postgresql://me@host/db"
     assert without_password("postgresql://me:se?cret@host/db") == "postgresql://me@host/db"
     assert without_password("experiments.sqlite3") == "experiments.sqlite3"
+
+
+def test_an_address_for_other_servers_is_for_a_store_that_can_be_shared(store):
+    said = refusal("serve", "--store", store, "--url-for-others", "http://10.0.0.1:8000")
+    assert "is a file for one; leave it out" in said

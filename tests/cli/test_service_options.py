@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.cli.service_options import opened_store, service_extra
 from linkedbandits.service.sqlite_store import SqliteStore
+from linkedbandits.service.store import open_store
+from tests.support.command_line import refusal, run
+from tests.support.old_store import make_old_store
 
 
 class OnPurpose(Exception):
@@ -22,7 +28,7 @@ def is_closed(store):
 
 
 def test_a_store_is_open_within_and_closed_after(tmp_path):
-    with opened_store(str(tmp_path / "a.sqlite3")) as store:
+    with opened_store(str(tmp_path / "a.sqlite3"), create=True) as store:
         assert isinstance(store, SqliteStore)
         assert not is_closed(store)
     assert is_closed(store)
@@ -30,9 +36,54 @@ def test_a_store_is_open_within_and_closed_after(tmp_path):
 
 
 def test_a_store_is_closed_also_where_something_fails(tmp_path):
-    with pytest.raises(OnPurpose), opened_store(str(tmp_path / "a.sqlite3")) as store:
+    with pytest.raises(OnPurpose), opened_store(str(tmp_path / "a.sqlite3"), create=True) as store:
         raise OnPurpose
     assert is_closed(store)
+
+
+LOOKING = [("audit",), ("token", "list"), ("webhook", "list"), ("prune", "--archived-before", "9d")]
+CHANGING = [
+    ("delete", "x"),
+    ("prune", "--archived-before", "9d", "--yes"),
+    ("compact",),
+    ("token", "revoke", "x"),
+    ("webhook", "delete", "x"),
+    ("webhook", "test", "x"),
+]
+
+
+@pytest.mark.parametrize("command", LOOKING + CHANGING, ids=" ".join)
+def test_no_command_makes_a_store_by_a_mistake_in_its_name(tmp_path, command):
+    said = refusal(*command, "--store", str(tmp_path / "a.sqlite3"))
+    assert said.startswith(f"there is no store in {tmp_path / 'a.sqlite3'}; name the one you mean with --store")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+def test_who_only_looks_does_not_upgrade_a_store(tmp_path, command):
+    """A service of an earlier version may run on it."""
+    path = tmp_path / "a.sqlite3"
+    make_old_store(f"sqlite:///{path}")
+    said = refusal(*command, "--store", str(path))
+    assert "is of an earlier version (schema 1;" in said
+    assert "'linkedbandits serve'" in said
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT * FROM schema_version").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("command", [("backup", "new"), ("restore", "backup"), ("token", "list")], ids=" ".join)
+def test_a_password_in_the_command_line_is_warned_of_and_not_shown(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    open_store("store").close()
+    assert run("backup", "backup", "--store", "store").returncode == 0
+    address = "host=127.0.0.1 port=1 user=me password=hunter2"
+    given = run(*command, "--store", address)
+    assert given.returncode == 2
+    assert "can read the password in this command line; give the address in LINKEDBANDITS_STORE" in given.stderr
+    assert "hunter2" not in given.stdout + given.stderr
+    in_the_environment = run(*command, LINKEDBANDITS_STORE=address)
+    assert "cannot be used now" in in_the_environment.stderr
+    assert "command line" not in in_the_environment.stderr
 
 
 def test_what_the_service_is_made_of_and_is_missing_is_named_with_its_extra():

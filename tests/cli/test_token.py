@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
+from linkedbandits.service.desk import Desk
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import digest_of
 from tests.support.command_line import refusal, run, run_json
+from tests.support.service_parts import create
 
 
 @pytest.fixture
@@ -37,7 +41,9 @@ def test_a_name_is_not_taken_for_markup(store):
 
 
 def test_a_name_that_cannot_be_shown_is_refused(store):
-    assert "printable" in refusal("token", "create", "--name", "a\nb", "--store", store)
+    assert "U+000A, which cannot be seen; leave it out" in refusal(
+        "token", "create", "--name", "a\nb", "--store", store
+    )
 
 
 def test_the_store_may_come_from_the_environment(store, monkeypatch):
@@ -48,4 +54,39 @@ def test_the_store_may_come_from_the_environment(store, monkeypatch):
 
 def test_what_does_not_exist_is_refused(store):
     assert "viewer, player, admin" in refusal("token", "create", "--role", "king", "--name", "x", "--store", store)
+    open_store(store).close()
     assert "'nobody'" in refusal("token", "revoke", "nobody", "--store", store)
+
+
+@pytest.mark.parametrize("command", [("list",), ("revoke", "nobody")], ids=["list", "revoke"])
+@pytest.mark.parametrize("there", [None, ""], ids=["no file", "an empty file"])
+def test_who_looks_for_tokens_makes_no_store(tmp_path, store, command, there):
+    if there is not None:
+        (tmp_path / "experiments.sqlite3").write_text(there)
+    said = refusal("token", *command, "--store", store)
+    assert said.startswith(f"there is no store in {store}; name the one you mean with --store")
+    assert [path.stat().st_size for path in tmp_path.iterdir()] == ([] if there is None else [0])
+
+
+def test_a_token_may_be_limited(store):
+    with closing(open_store(store)) as opened, Desk(opened) as desk:
+        experiment = create(desk)
+    limits = ("--experiment", experiment, "--name-prefix", "shop/", "--name-prefix", "api/")
+    made = run_json("token", "create", "--name", "web1", *limits, "--store", store)
+    assert (made["experiments"], made["name_prefixes"]) == ([experiment], ["api/", "shop/"])
+    (listed,) = run_json("token", "list", "--store", store)
+    assert (listed["experiments"], listed["name_prefixes"]) == ([experiment], ["api/", "shop/"])
+    assert f"{experiment}, api/*, shop/*" in run("token", "list", "--store", store).stdout
+    (entry,) = run_json("audit", "--action", "token-create", "--store", store)
+    assert entry["details"]["experiments"] == [experiment]
+    assert run("token", "revoke", made["id"], "--store", store).returncode == 0
+    assert run_json("token", "list", "--store", store) == []
+
+
+def test_limits_that_are_none_are_refused(store):
+    open_store(store).close()
+    assert "there is no experiment 'x'" in refusal(
+        "token", "create", "--name", "w", "--experiment", "x", "--store", store
+    )
+    assert "all names begin" in refusal("token", "create", "--name", "w", "--name-prefix", "", "--store", store)
+    assert run_json("token", "list", "--store", store) == []

@@ -43,8 +43,9 @@ def test_refusals_call_arms_by_their_names():
     with pytest.raises(lb.HitNotInPlay, match="play 0 did not try 'b'; its arms were 'a'\\. Tell hit=None if"):
         run.tell(0, 1)
     run.tell(0, 0)
-    with pytest.raises(lb.ConflictingTell, match="play 0 was told hit='a' before and now hit=None"):
+    with pytest.raises(lb.ConflictingTell, match="play 0 was told hit='a' before and now hit=None") as caught:
         run.tell(0, NO_HIT)
+    assert caught.value.on_record == "a"
 
 
 @pytest.mark.parametrize("policy", [lb.LinkedElimination(0.01), lb.SuffixUCB(0.1)], ids=lambda policy: policy.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,6 +129,16 @@ def test_what_is_given_up_is_not_claimed():
     assert spares.claim_samples(array(1, 1)).out == [(1, None)]
 
 
+def test_what_is_given_up_is_not_claimed_as_a_tuple():
+    spares = Spares(2)
+    for play in range(3):
+        spares.put(play, array(0, 1))
+    spares.give_up(0)
+    assert len(spares) == 2
+    assert spares.claim_tuples(array(0, 1), 1).out == [(1, None)]
+    assert spares.plays == [2]
+
+
 @given(
     plays=st.lists(
         st.tuples(st.permutations(range(4)), st.integers(1, 4), st.integers(0, 4), st.booleans()), max_size=30
@@ -152,7 +164,11 @@ def test_arm_by_arm_it_is_what_a_walk_over_the_plays_gives(plays, needs):
                 expected[2, arm] += back and arm == hit
                 if not back:
                     out.setdefault(play, set()).add(arm)
-    claim = spares.claim_samples(array(*needs))
+    first = array(*needs) // 2
+    with patch("linkedbandits.live.spares._ROWS_AT_FIRST", 4):  # so that it looks several times
+        claim = spares.claim_samples(first).combine(spares.claim_samples(array(*needs) - first))
     assert [claim.spoken_for.tolist(), claim.samples.tolist(), claim.successes.tolist()] == expected.tolist()
-    spoken = {play: set(list(plays[play][0])[: plays[play][1]] if arms is None else arms) for play, arms in claim.out}
+    spoken = {}
+    for play, arms in claim.out:
+        spoken.setdefault(play, set()).update(list(plays[play][0])[: plays[play][1]] if arms is None else arms)
     assert spoken == out

@@ -79,7 +79,7 @@ NEEDS = [
 def test_every_policy_that_asks_for_needs_decides_with_a_log_what_it_decides_without(policy, linkage, attempts):
     """On the same coins: so what it sees has the law that its guarantee is about, whatever chose what is in the log."""
     means = of_as_many_arms(list(MEANS), policy)
-    most = 3000
+    most = 2000
     alone = play(lb.Experiment(range(len(means)), policy, linkage=linkage), Tapes(5, means), most)
     for requests in (7, 300):
         tapes = Tapes(5, means)
@@ -429,6 +429,11 @@ def test_a_log_can_be_sent_as_plays(made):
     again = lb.Attempts.from_plays(log.plays(), options="abcd")
     for column in ("request", "option", "success", "second"):
         assert getattr(again, column).tolist() == getattr(log, column).tolist()
+
+
+def test_a_log_without_requests_has_no_plays():
+    log = lb.Attempts.from_plays([], options="ab")
+    assert list(WarmStart.of(log, ["a", "b"], "first", "refuse").plays(["a", "b"])) == []
 
 
 def test_what_was_offered_and_not_tried_behind_a_failure_is_not_made_up():

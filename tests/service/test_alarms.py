@@ -77,6 +77,8 @@ def test_alarms_are_those_of_the_experiment(desk, store):
     assert 300 < first.since < 420
     assert len(latest.pictures) == len(latest.alarms)
     assert f"since request {first.since}" in latest.pictures[0]
+    assert found.up({experiment}) == list(latest.alarms)
+    assert found.up(frozenset()) == []  # it was archived, say
     found.close()
 
 

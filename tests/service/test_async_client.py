@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import itertools
 import json
@@ -186,6 +187,7 @@ OF_AN_EXPERIMENT = {
     "pause": (),
     "resume": (),
     "archive": (),
+    "delete": (True,),
 }
 
 
@@ -211,5 +213,62 @@ def test_both_clients_send_the_same_and_read_the_same(name, arguments):
 
 
 def test_all_that_an_experiment_does_was_compared():
-    """But for the successor and its like, which are experiments of the same client."""
-    assert {*OF_AN_EXPERIMENT, "successor", "following", "previous"} == signatures(AsyncRemoteExperiment).keys()
+    """But for the successor and its like, which are experiments of the same client, and what is gone through."""
+    others = {"successor", "following", "previous", "until_decided", "batches_until_decided"}
+    assert OF_AN_EXPERIMENT.keys() | others == signatures(AsyncRemoteExperiment).keys()
+
+
+def test_workers_of_one_loop_end_when_there_is_a_verdict_and_wait_while_all_plays_are_out(service):
+    async def play_all():
+        async with AsyncClient(service.url) as client:
+            exp = await client.create("shared", ARMS, lb.UniformSampling(samples=40), parallel=2)
+            told = []
+
+            async def work():
+                async for play in exp.until_decided():
+                    receipt = await exp.tell(play.id, None)
+                    told.append((play.id, receipt))
+                assert [plays async for plays in exp.batches_until_decided(5)] == []
+
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(4):
+                    workers.create_task(work())
+            return told, await exp.plays(), await exp.done()
+
+    told, plays, done = run_async(play_all())
+    assert sorted(told) == [(number, receipt) for number, (_, receipt) in enumerate(sorted(told))]
+    assert {receipt for _, receipt in told} <= {"counted", "spare", "late"}
+    assert (plays, done) == (len(told), True)
+
+
+def test_a_conflicting_answer_comes_back_with_what_is_on_record(service):
+    async def conflict():
+        async with AsyncClient(service.url) as client:
+            exp = await client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
+            one, two = await exp.ask_many(2)
+            await exp.tell_many([(one.id, "east"), (two.id, None)])
+            told = await exp.tell_many([(one.id, None), (two.id, "east")])
+            with pytest.raises(lb.ConflictingTell) as caught:
+                await exp.tell(one.id, "north")
+            return [receipt.on_record for receipt in (*told.receipts, caught.value)]
+
+    assert run_async(conflict()) == ["east", None, "east"]
+
+
+def test_to_create_is_tried_again_with_the_same_key():
+    sent = []
+
+    def answer(request):
+        sent.append(request.headers["idempotency-key"])
+        if len(sent) == 1:
+            raise httpx.ReadTimeout("slow")
+        return httpx.Response(201, json={"id": "x9"})
+
+    async def create():
+        async with asynchronous_client_in(answer, []) as client:
+            policy = lb.LinkedElimination(delta=0.1)
+            first = await client.create("directions", ARMS, policy)
+            return first.id, (await client.create("directions", ARMS, policy, key="mine")).id
+
+    assert run_async(create()) == ("x9", "x9")
+    assert sent == ["key 0", "key 0", "mine"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.intervals import RunningMean
+from linkedbandits.live import Play
 from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service import calls
 from linkedbandits.service.calls import error_of
@@ -32,7 +33,7 @@ def test_a_name_stays_in_its_place(name):
     (url,) = seen
     assert url.path == f"/v1/experiments/{name}/ask"
     assert url.raw_path.count(b"/") == 4
-    assert (url.query, url.fragment) == (b"", "")
+    assert (url.query, url.fragment) == (b"tuples=true", "")
 
 
 def test_unknown_problems_keep_their_words():
@@ -54,8 +55,18 @@ EVERY = {
 }
 
 
-def test_only_what_creates_may_not_be_sent_twice():
+def test_only_what_creates_without_a_key_may_not_be_sent_twice():
     assert [name for name, call in EVERY.items() if not call.repeatable] == ["create"]
+    policy = lb.LinkedElimination(delta=0.1)
+    keyed = calls.create("x", ["a", "b"], policy, "ordered", 0, None, None, 60.0, key="k")
+    assert (keyed.repeatable, keyed.key, keyed.body) == (True, "k", EVERY["create"].body)
+
+
+@pytest.mark.parametrize("on_record", ["east", 7, 2.5, False, None])
+def test_a_conflict_says_what_is_on_record(on_record):
+    problem = {"type": "urn:linkedbandits:conflicting-tell", "detail": "told before", "on_record": on_record}
+    assert error_of(problem).on_record is on_record
+    assert error_of({"type": problem["type"], "detail": "told before"}).on_record is None
 
 
 def test_every_call_asks_for_what_its_name_says():
@@ -63,7 +74,7 @@ def test_every_call_asks_for_what_its_name_says():
         "experiments": ("GET", "/v1/experiments"),
         "create": ("POST", "/v1/experiments"),
         "set_status": ("POST", "/v1/experiments/x/pause"),
-        "ask": ("POST", "/v1/experiments/x/ask"),
+        "ask": ("POST", "/v1/experiments/x/ask?tuples=true"),
         "tell": ("POST", "/v1/experiments/x/tell"),
         "abandon": ("POST", "/v1/experiments/x/abandon"),
         "recommend": ("GET", "/v1/experiments/x/verdict"),
@@ -78,6 +89,18 @@ def test_every_call_asks_for_what_its_name_says():
     told = {"option": "a", "tries": 1, "successes": 0, "seconds": seconds, "cost": nothing}
     assert EVERY["report_expenses"].body == {"options": [told]}
     assert EVERY["ask"].body == {"count": 2, "key": "k"}
+
+
+def test_plays_are_read_in_both_forms():
+    plays = [Play(7, ("a", 1)), Play(8, (True,), ("b",)), Play(9, ("a", 1))]
+    long = {
+        "plays": [{"id": 7, "arms": ["a", 1]}, {"id": 8, "arms": [True], "rest": ["b"]}, {"id": 9, "arms": ["a", 1]}]
+    }
+    short = {"first": 7, "tuples": [{"arms": ["a", 1]}, {"arms": [True], "rest": ["b"]}], "plays": [0, 1, 0]}
+    assert EVERY["ask"].read(long) == EVERY["ask"].read(short) == plays
+    for wrong in ([2], [-1], []):
+        with pytest.raises(ValueError, match="play"):
+            EVERY["ask"].read({**short, "plays": wrong})
 
 
 def test_a_lower_limit_without_an_upper_one_has_none():

@@ -15,7 +15,7 @@ from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from tests.support.coin_flips import play_to_the_end
 from tests.support.weather import ARMS, Weather, asked, client_in
-from tools.waiting import run_async
+from tools.waiting import SECONDS, run_async
 
 
 def test_the_same_programme_runs_on_a_service_and_in_process(service):
@@ -54,8 +54,13 @@ def test_refusals_are_the_errors_of_the_library(service):
         with pytest.raises(lb.ExperimentPaused):
             exp.ask()
         exp.resume()
+        with pytest.raises(lb.ExperimentNotArchived):
+            exp.delete()
         exp.archive()
         with pytest.raises(lb.ExperimentArchived):
+            exp.ask()
+        exp.delete()
+        with pytest.raises(lb.UnknownExperiment):
             exp.ask()
         with pytest.raises(lb.UnknownExperiment):
             client.experiment("nobody").ask()
@@ -74,6 +79,9 @@ def test_refusals_are_the_errors_of_the_library(service):
         httpx.Response(502, text="bad gateway"),
         httpx.Response(503, json={"type": "urn:linkedbandits:store-unavailable", "detail": "gone", "status": 503}),
         httpx.Response(504, text="timeout"),
+        httpx.Response(502, json={"message": "bad gateway"}),
+        httpx.Response(408, text=""),
+        httpx.DecodingError("no gzip"),
     ],
     ids=repr,
 )
@@ -150,6 +158,99 @@ def test_many_workers_share_an_experiment_and_no_play_is_handed_out_twice(servic
         assert sorted(handed_out) == list(range(len(handed_out)))
         assert created.plays == len(handed_out)
         assert created.recommend().plays <= len(handed_out)
+
+
+def test_the_loop_ends_in_four_threads_when_there_is_a_verdict(service):
+    """To look whether it is done, and then to ask, would meet the verdict of another thread in between."""
+    with Client(service.url) as client:
+        exp = client.create("shared", ARMS, lb.UniformSampling(samples=100), parallel=3)
+        told = []
+
+        def work(number):
+            rng = random.Random(number)
+            for play in exp.until_decided():
+                receipt = exp.tell(play.id, play.arms[0] if rng.random() < 0.3 else None)
+                told.append((play.id, receipt))
+
+        def work_in_batches(number):
+            for plays in exp.batches_until_decided(2):
+                receipts = exp.tell_many([(play.id, None) for play in plays]).receipts
+                told.extend((play.id, receipt) for play, receipt in zip(plays, receipts, strict=True))
+
+        with ThreadPoolExecutor(4) as pool:
+            for worker in [
+                pool.submit(work, 1),
+                pool.submit(work, 2),
+                *(pool.submit(work_in_batches, n) for n in "ab"),
+            ]:
+                worker.result(SECONDS)
+        assert exp.done
+        assert [play for play, _ in sorted(told)] == list(range(exp.plays))
+        assert {receipt for _, receipt in told} <= {"counted", "spare", "late"}
+
+
+def test_while_all_plays_are_out_a_worker_waits_and_asks_again():
+    full = httpx.Response(409, json={"type": "urn:linkedbandits:too-many-in-flight", "status": 409})
+    over = httpx.Response(409, json={"type": "urn:linkedbandits:experiment-finished", "status": 409})
+    slept = []
+    with client_in(Weather(full, full, asked(0), full, asked(1), over), slept) as client:
+        assert [play.id for play in client.experiment("x").until_decided()] == [0, 1]
+    assert len(slept) == 3
+    assert all(0 <= pause <= limit for pause, limit in zip(slept, (0.05, 0.1, 0.05), strict=True))
+
+
+def test_what_else_ends_the_loop_is_raised():
+    paused = httpx.Response(409, json={"type": "urn:linkedbandits:experiment-paused", "status": 409})
+    with client_in(Weather(paused), []) as client, pytest.raises(lb.ExperimentPaused):
+        next(client.experiment("x").until_decided())
+
+
+def test_a_conflicting_answer_comes_back_with_what_is_on_record(service):
+    with Client(service.url) as client:
+        exp = client.create("directions", ARMS, lb.LinkedElimination(delta=0.1))
+        one, two = exp.ask_many(2)
+        exp.tell_many([(one.id, "east"), (two.id, None)])
+        with pytest.raises(lb.ConflictingTell, match="'east'") as caught:
+            exp.tell(one.id, None)
+        told = exp.tell_many([(one.id, "north"), (two.id, "east")])
+        assert [receipt.on_record for receipt in (caught.value, *told.receipts)] == ["east", "east", None]
+
+
+class LosesAnswers(httpx.HTTPTransport):
+    """What is sent arrives, and of the first requests nothing comes back."""
+
+    def __init__(self, lost):
+        super().__init__()
+        self.lost = lost
+
+    def handle_request(self, request):
+        response = super().handle_request(request)
+        if self.lost:
+            self.lost -= 1
+            response.close()
+            raise httpx.ReadError("the connection broke when all was done")
+        return response
+
+
+def test_to_create_where_the_answer_is_lost_makes_one_experiment(service):
+    with Client(service.url, transport=LosesAnswers(2)) as client:
+        exp = client.create("whose answer is lost", ARMS, lb.LinkedElimination(delta=0.1))
+        assert [found.id for found in client.experiments() if found.name == "whose answer is lost"] == [exp.id]
+
+
+def test_workers_that_create_with_one_key_share_an_experiment(service):
+    policy = lb.LinkedElimination(delta=0.1)
+
+    def create(_):
+        with Client(service.url) as client:
+            return client.create("of all workers", ARMS, policy, key="of all workers, 1").id
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(create, range(4)))) == 1
+    with Client(service.url) as client:
+        with pytest.raises(lb.KeyReused, match="another name or set-up"):
+            client.create("of all workers", ARMS, policy, seed=1, key="of all workers, 1")
+        assert client.create("of all workers", ARMS, policy).id != create(0)
 
 
 def test_both_clients_say_what_a_policy_takes_for_granted_as_the_experiment_does(service):

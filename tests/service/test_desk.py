@@ -310,3 +310,22 @@ def test_threads_at_one_desk_get_plays_of_their_own(store_url):
         assert sorted(seen) == list(range(120))
         assert state_of(desk, experiment) == uninterrupted(store, experiment).to_json()
     store.close()
+
+
+def test_a_verdict_is_news_once_whether_an_answer_or_a_lapsed_lease_brought_it(store, clock):
+    news = []
+    with Desk(store, clock=clock, on_news=news.extend) as desk:
+        experiment = create(desk, lease_seconds=5.0)
+        while not news:
+            missing, *plays = desk.ask(experiment, 20).result().plays
+            told = [(play.id, "east" if "east" in play.arms else None) for play in plays]
+            assert not desk.tell(experiment, told).result().done
+            clock.now += 6
+            desk.expire().result()
+        desk.tell(experiment, [(missing.id, None)]).result()
+        desk.set_status(experiment, "archived").result()
+    assert [(one.kind, one.experiment, one.at) for one in news] == [
+        ("verdict", experiment, clock.now),
+        ("archived", experiment, clock.now),
+    ]
+    assert news[0].data["arm"] == "east"

@@ -13,7 +13,16 @@ from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service import expenses
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
-from linkedbandits.service.expenses import CONFIDENCE, MOST_SHOWN, ShownExpenses, Spendings, expenses_data, spendings_of
+from linkedbandits.service.expenses import (
+    CONFIDENCE,
+    MOST_SHOWN,
+    LimitsOfExpenses,
+    ShownExpenses,
+    Spendings,
+    expenses_data,
+    nothing_told,
+    spendings_of,
+)
 from linkedbandits.service.exporting import journal_lines
 from tests.support.service_parts import SETUP, ManualClock, create, state_of
 
@@ -192,3 +201,95 @@ def test_a_view_reads_them_now_and_then_and_only_if_they_have_changed(store, des
     assert shown.latest(experiment, SETUP)["options"][0]["tries"] == 4
     with store.reading() as tables:
         assert spendings_of(tables, experiment, SETUP).firsts["north"] == tried(4)
+
+
+def limits_of(store, **changes):
+    return LimitsOfExpenses(store, pause=lambda _: None, **changes)
+
+
+def test_limits_are_reckoned_once_for_what_is_on_record(store, desk, monkeypatch):
+    experiment = create(desk)
+    limits, reckoned = limits_of(store), []
+    estimate = FirstAttempts.estimate
+    monkeypatch.setattr(FirstAttempts, "estimate", lambda *of: reckoned.append(1) or estimate(*of))
+    assert json.loads(limits.latest(experiment, 0.9)) == nothing_told(SETUP.arms, 0.9)
+    tell(desk, experiment, "web1", north=tried(3))
+    reckoned.clear()
+    first = limits.latest(experiment, 0.9)
+    assert json.loads(first) == expenses_data(told(desk, experiment), 0.9)
+    reckoned.clear()
+    for _ in range(5):
+        assert limits.latest(experiment, 0.9) is first
+    assert reckoned == []
+    assert limits.latest(experiment, 0.8) != first
+    tell(desk, experiment, "web1", north=tried(4))
+    assert json.loads(limits.latest(experiment, 0.9))["options"][0]["tries"] == 4
+    with pytest.raises(lb.UnknownExperiment):
+        limits.latest("nobody", 0.9)
+
+
+def test_only_so_many_limits_are_kept_ready(store, desk, monkeypatch):
+    experiment = create(desk)
+    tell(desk, experiment, "web1", north=tried(3))
+    limits = limits_of(store)
+    size = len(limits.latest(experiment, 0.5))
+    monkeypatch.setattr(expenses, "MOST_BYTES_KEPT", 3 * size + 100)
+    first = limits.latest(experiment, 0.5)
+    for confidence in (0.6, 0.7, 0.8, 0.9):
+        limits.latest(experiment, confidence)
+    assert len(limits._kept) == 3
+    assert limits._bytes == sum(len(body) for _, body in limits._kept.values())
+    assert limits.latest(experiment, 0.5) is not first
+
+
+def test_others_get_on_while_limits_are_reckoned(store, desk):
+    experiment, clock, pauses = create(desk), ManualClock(), []
+    tell(desk, experiment, "web1", north=tried(3))
+
+    def tick():
+        clock.now += 0.5
+        return clock.now
+
+    LimitsOfExpenses(store, tick, pauses.append).latest(experiment, 0.9)
+    assert pauses == [0.5] * len(SETUP.arms)
+
+
+def test_a_source_that_tells_absurd_numbers_can_be_forgotten(each_store, clock):
+    absurd = FirstAttempts(RunningMean(1e40), RunningMean())
+    absurd.add(True, 1e39, None)
+    with Desk(each_store, clock=clock) as desk:
+        experiment = create(desk)
+        tell(desk, experiment, "web1", north=tried(3))
+        before = told(desk, experiment)
+        tell(desk, experiment, "web2", north=absurd)
+        assert told(desk, experiment).firsts["north"].seconds.most == 1e40
+        listed = desk.expenses_sources(experiment).result()
+        assert {one["source"]: (one["tries"], one["most_seconds"]) for one in listed} == {
+            "web1": (3, 4.0),
+            "web2": (1, 1e40),
+        }
+        clock.now += 1.0
+        assert desk.forget_expenses(experiment, "web2").result() == 1
+        assert told(desk, experiment).firsts == before.firsts
+        assert tell(desk, experiment, "web2", north=absurd) is False  # it has to begin anew
+        assert told(desk, experiment).firsts == before.firsts
+        with pytest.raises(lb.InvalidParameter, match="forget all"):
+            desk.forget_expenses(experiment, "web2").result()
+        with pytest.raises(lb.UnknownExperiment):
+            desk.forget_expenses("nobody", None).result()
+
+
+def test_all_can_be_forgotten_those_that_are_gone_included(each_store, clock, monkeypatch):
+    monkeypatch.setattr(expenses, "MOST_SOURCES", 2)
+    monkeypatch.setattr(expenses, "FEWEST_SOURCES", 1)
+    with Desk(each_store, clock=clock) as desk:
+        experiment = create(desk)
+        for number in range(5):
+            clock.now += 1.0
+            tell(desk, experiment, f"web{number}", north=tried(number + 1, 2.0))
+        assert desk.forget_expenses(experiment, None).result() == 3  # two, and those that are gone
+        assert told(desk, experiment) is None
+        for number in range(5, 9):
+            clock.now += 1.0
+            assert tell(desk, experiment, f"web{number}", north=tried(1))
+        assert told(desk, experiment).firsts["north"].tries == 4

@@ -10,10 +10,12 @@ from dataclasses import replace
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.live.run import LookNeeded
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Errand, ReadAll, ReadOne
+from linkedbandits.service.jobs import Change, Errand, ReadOne, Removal
+from linkedbandits.service.looks_ahead import LooksAhead
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
 from linkedbandits.testing.stores import FIRST
@@ -34,7 +36,7 @@ def test_the_desk_outlives_a_store_that_fails_in_an_unforeseen_way(desk, store, 
     experiment = create(desk)
 
     @contextmanager
-    def fail():
+    def fail(at_the_desk=False):
         raise ZeroDivisionError
         yield
 
@@ -49,13 +51,13 @@ def test_the_desk_outlives_a_store_that_fails_in_an_unforeseen_way(desk, store, 
 def locked(monkeypatch):
     """The experiments that were locked, in order."""
     order: list[str] = []
-    lock = Tables.lock
+    lock = Tables.try_lock
 
-    def note(self, experiment, wait=True):
+    def note(self, experiment, for_a_moment):
         order.append(experiment)
-        return lock(self, experiment, wait)
+        return lock(self, experiment, for_a_moment)
 
-    monkeypatch.setattr(Tables, "lock", note)
+    monkeypatch.setattr(Tables, "try_lock", note)
     return order
 
 
@@ -134,7 +136,8 @@ def test_many_experiments_do_not_all_stay_in_memory(desk, monkeypatch):
             desk.tell(experiment, [(desk.ask(experiment).result().plays[0].id, None)]).result()
     for out, experiment in enumerate(experiments, start=1):
         desk.ask(experiment, out).result()
-    assert desk.in_flight().result() == 3 + 4  # of the last two, which are in memory
+    assert desk.figures().plays_in_flight == 3 + 4  # of the last two, which are in memory
+    assert desk.figures().experiments_in_memory == 2
     assert [desk.read(experiment, lambda hosted: hosted.experiment.plays).result() for experiment in experiments] == [
         3
     ] * 4
@@ -232,15 +235,117 @@ def test_all_who_look_share_one_view_of_the_store_and_without_them_it_is_left_al
     views = []
 
     class Counted:
-        def reading(self):
+        def reading(self, at_the_desk=False):
             views.append(1)
             return store.reading()
 
     groups = Groups(Counted(), snapshot_every=100)
     groups.look([])
     assert views == []
-    looks = [ReadAll(lambda opened: len(list(opened))), ReadOne("nobody", lambda hosted: hosted)]
+    looks = [ReadOne(name, lambda hosted: hosted) for name in ("nobody", "somebody")]
     groups.look(looks)
     assert views == [1]
-    assert looks[0].future.result() == 0
-    assert isinstance(looks[1].future.exception(), lb.UnknownExperiment)
+    assert all(isinstance(look.future.exception(), lb.UnknownExperiment) for look in looks)
+
+
+def looking_ahead(experiment):
+    """A change that takes a look ahead the first time."""
+
+    def run(hosted, store, now):
+        if hosted.looks_for == "none":
+            raise LookNeeded
+        return "done"
+
+    return Change(experiment, run)
+
+
+def test_one_who_needs_a_look_hears_that_the_experiment_was_removed_in_the_same_group(store):
+    groups = Groups(store, snapshot_every=100, looks=LooksAhead(lambda _: None))
+    experiment = created(groups)
+    jobs = [looking_ahead(experiment), Removal(experiment, lambda tables, now: tables.hide(experiment))]
+    assert groups.change(jobs, 1.0) == []
+    assert isinstance(jobs[0].future.exception(0), lb.UnknownExperiment)
+    assert jobs[1].future.result(0) is None
+    assert groups.experiments_in_memory() == 0
+
+
+def test_a_group_may_have_more_experiments_than_stay_in_memory(store, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.groups.MOST_OPEN", 1)
+    looked = []
+    looks = LooksAhead(looked.append)
+    groups = Groups(store, snapshot_every=100, looks=looks)
+    names = ["a", "b", "c"]
+    for name in names:
+        groups.change([Errand(lambda tables, now, name=name: tables.create(replace(FIRST, id=name, setup=SETUP)))], 0.0)
+    jobs = [looking_ahead(name) for name in names]
+    groups.change(jobs, 1.0)
+    assert not any(job.future.done() for job in jobs)
+    groups.change(looks.close(), 1.0)
+    assert [job.future.result(0) for job in jobs] == ["done"] * 3
+
+
+def test_what_is_committed_is_acknowledged_whatever_becomes_of_the_news(store):
+    def fail(news):
+        raise ZeroDivisionError
+
+    groups = Groups(store, snapshot_every=100, on_news=fail)
+    job = Change(created(groups), lambda hosted, tables, now: hosted.set_status("paused", now).status)
+    groups.change([job], 1.0)
+    assert job.future.result(0) == "paused"
+
+
+def test_jobs_are_told_apart_by_what_they_are_however_many_there_are(store):
+    """A job is looked up in a set: with ten thousand of them, a list would be gone through fifty million times."""
+
+    class Watched(Change):
+        compared = 0
+
+        def __eq__(self, other):
+            Watched.compared += 1
+            return self is other
+
+        def __hash__(self):
+            return id(self)
+
+    class Holding:
+        """All but one experiment are held by somebody else."""
+
+        @contextmanager
+        def writing(self):
+            with store.writing() as tables:
+                tables.try_lock = lambda experiment, for_a_moment: None
+                yield tables
+
+    groups = Groups(Holding(), snapshot_every=100)
+    jobs = [Watched("x", lambda *_: None) for _ in range(300)]
+    assert len(groups.change(jobs, 1.0)) == 300
+    assert Watched.compared < 1_000
+
+
+def test_the_desk_outlives_whatever_happens_to_a_group_and_answers_its_jobs(desk, monkeypatch):
+    experiment = create(desk)
+    whole = Groups.change
+
+    def fail(self, jobs, now):
+        whole(self, jobs, now)
+        raise ZeroDivisionError("between two groups")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Groups, "change", fail)
+        broken.setattr("linkedbandits.service.groups._resolve", lambda outcomes: None)
+        with pytest.raises(ZeroDivisionError):
+            desk.ask(experiment).result(SECONDS)
+        with pytest.raises(ZeroDivisionError):
+            desk.expire().result(SECONDS)
+    assert desk.ask(experiment).result(SECONDS).plays
+
+
+def test_a_look_for_which_there_is_no_thread_is_taken_where_the_play_is_handed_out():
+    done = []
+    looks = LooksAhead(done.append)
+    looks._workers.shutdown()  # it takes no more, as where no thread can be started
+    job = looking_ahead("x")
+    looks.begin(None, job)
+    assert done == ["x"]
+    assert looks.end("x") == [job]
+    assert job.looked

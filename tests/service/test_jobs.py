@@ -6,7 +6,17 @@ import typing
 
 import pytest
 
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, ReadOne, Sweep
+from linkedbandits.service.jobs import (
+    Change,
+    Changing,
+    Errand,
+    Job,
+    ReadAll,
+    ReadJob,
+    ReadOne,
+    Removal,
+    Sweep,
+)
 
 
 def do_nothing(*_):
@@ -17,6 +27,7 @@ ALIKE = {
     Change: lambda: Change("x", do_nothing),
     Sweep: Sweep,
     Errand: lambda: Errand(do_nothing),
+    Removal: lambda: Removal("x", do_nothing),
     ReadOne: lambda: ReadOne("x", do_nothing),
     ReadAll: lambda: ReadAll(do_nothing),
 }
@@ -35,6 +46,6 @@ def test_two_jobs_that_ask_for_the_same_are_two(make):
 
 def test_every_kind_of_job_either_changes_or_reads():
     """The desk runs those that change and those that read; the future of any other would never be resolved."""
-    changing, reading = (set(typing.get_args(kinds)) for kinds in (Changing, ReadJob))
+    changing, reading = set(typing.get_args(Changing)), set(typing.get_args(ReadJob))
     assert set(Job.__subclasses__()) == changing | reading == set(ALIKE)
     assert not changing & reading

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -21,7 +20,7 @@ def test_time_in_a_journal_does_not_run_backwards(desk, clock, store):
     experiment = create(desk)
     desk.ask(experiment).result()
     clock.now -= 500
-    assert desk.ask(experiment).result().expires_at == 1_060.0
+    assert desk.ask(experiment).result().expires_at == 560.0  # by the clock of who asks
     with store.reading() as tables:
         assert [entry.at for entry in tables.entries(experiment, 0)] == [1_000.0, 1_000.0]
 
@@ -79,8 +78,22 @@ def test_entries_are_numbered_one_by_one_and_never_earlier_than_the_last(created
     tail = JournalTail(created_at)
     added = [tail.add("status", {"to": "running"}, now) for now in moments]
     assert [entry.seq for entry in added] == list(range(1, len(moments) + 1))
-    assert [entry.at for entry in added] == list(accumulate([created_at, *moments], max))[1:]
+    last = created_at
+    for entry, now in zip(added, moments, strict=True):
+        assert entry.at == now if now >= last else entry.at >= last
+        last = entry.at
     assert (tail.entries, tail.head) == (added, len(moments))
+
+
+def test_where_the_clock_was_set_back_the_journal_goes_on_at_half_its_pace_until_it_has_caught_up():
+    tail = JournalTail(0.0)
+    moments = (100.0, 3_700.0, 110.0, 112.0, 132.0, 122.0, 124.0, 8_000.0)
+    added = [tail.add("status", {"to": "running"}, now).at for now in moments]
+    assert added == [100.0, 3_700.0, 3_700.0, 3_701.0, 3_711.0, 3_711.0, 3_712.0, 8_000.0]
+    tail = JournalTail(1_000.0)
+    tail.add("status", {"to": "running"}, 10.0)
+    tail.follow(Entry(2, 1_005.0, "status", {"to": "running"}))  # what another wrote has taken its share of that time
+    assert tail.add("status", {"to": "running"}, 30.0).at == 1_005.0
 
 
 def test_what_waits_is_gone_when_it_is_written_and_the_numbers_go_on():

@@ -14,7 +14,7 @@ from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
 from linkedbandits.service.store import open_store
 from linkedbandits.version import __version__
 from tests.support.old_store import EXPECTED, make_old_store
-from tests.support.service_parts import create
+from tests.support.service_parts import ManualClock, create
 
 
 def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
@@ -26,31 +26,79 @@ def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
             assert [token.name for token in tables.tokens()] == ["ops"]
 
 
-def test_a_store_of_schema_2_is_brought_to_the_present_one(store_url):
+UNDOING = {
+    9: ("DROP TABLE curves", "DROP TABLE listing"),
+    8: ("DROP TABLE owners", "DROP TABLE servers"),
+    7: ("DROP TABLE deliveries", "DROP TABLE webhooks"),
+    6: ("DROP TABLE limited_tokens", "DROP TABLE audit"),
+    5: ("DROP INDEX creation_keys", "ALTER TABLE experiments DROP COLUMN creation_key"),
+    4: ("DROP TABLE expenses",),
+    3: ("ALTER TABLE experiments DROP COLUMN log",),
+}
+"""What takes a step back, by its number."""
+
+
+@pytest.mark.parametrize("schema", range(2, SCHEMA_VERSION))
+def test_a_store_of_an_earlier_schema_is_brought_to_the_present_one(store_url, schema):
     with closing(open_store(store_url)) as store:
         with Desk(store) as desk:
             experiment = create(desk)
         with store.writing() as tables:
-            tables._run("ALTER TABLE experiments DROP COLUMN log")
-            tables._run("DROP TABLE expenses")
-            tables._run("UPDATE schema_version SET version = 2, library = '0.0.9'")
+            for step in range(SCHEMA_VERSION, schema, -1):
+                for statement in UNDOING[step]:
+                    tables._run(statement)
+            tables._run("UPDATE schema_version SET version = ?, library = '0.0.9'", schema)
     for _ in range(2):
         with closing(open_store(store_url)) as store, store.reading() as tables:
             assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
-            assert tables.log(experiment) is None
+            assert [record.id for record in tables.records()] == [experiment]
+            assert (tables.log(experiment), tables.expenses(experiment), tables.created_with("k")) == (None, [], None)
+            assert tables.tokens() == []
+            assert [(each.id, each.tags) for each in tables.listed()] == [(experiment, ())]
+            assert tables.curve(experiment) == []
 
 
-def test_a_store_of_schema_3_is_brought_to_the_present_one(store_url):
+def test_a_migration_is_logged(store_url, caplog):
+    with closing(open_store(store_url)) as store, store.writing() as tables:
+        for step in range(SCHEMA_VERSION, 4, -1):
+            for statement in UNDOING[step]:
+                tables._run(statement)
+        tables._run("UPDATE schema_version SET version = 4, library = '0.0.9'")
+    caplog.set_level("INFO")
+    for _ in range(2):
+        with closing(open_store(store_url)) as store, store.reading() as tables:
+            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
+            assert tables.webhooks() == []
+    assert [(record.getMessage(), record.fields) for record in caplog.records] == [
+        ("store-migrated", {"from": 4, "to": SCHEMA_VERSION})
+    ]
+
+
+def test_experiments_of_schema_8_are_listed_with_the_plays_of_their_history(store_url):
+    clock = ManualClock()
     with closing(open_store(store_url)) as store:
-        with Desk(store) as desk:
-            experiment = create(desk)
+        with Desk(store, clock=clock) as desk:
+            played, other = create(desk), create(desk)
+            plays = desk.ask(played, 7).result().plays
+            clock.now += 5
+            desk.tell(played, [(each.id, None) for each in plays]).result()
         with store.writing() as tables:
-            tables._run("DROP TABLE expenses")
-            tables._run("UPDATE schema_version SET version = 3, library = '0.0.9'")
-    for _ in range(2):
-        with closing(open_store(store_url)) as store, store.reading() as tables:
-            assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
-            assert tables.expenses(experiment) == []
+            for statement in UNDOING[9]:
+                tables._run(statement)
+            tables._run("UPDATE schema_version SET version = 8, library = '0.0.9'")
+    with closing(open_store(store_url)) as store:
+        with store.reading() as tables:
+            listed = {each.id: (each.plays, each.verdict, each.tags) for each in tables.listed()}
+            assert listed == {played: (7, None, ()), other: (0, None, ())}
+            assert tables.curve(played) == []
+        with Desk(store, clock=clock) as desk:
+            desk.note_standing(played).result()
+            desk.set_tags(other, ["eu"]).result()
+        with store.reading() as tables:
+            assert [(each.verdict, each.tags) for each in tables.listed()] in (
+                [("", ()), (None, ("eu",))],
+                [(None, ("eu",)), ("", ())],  # made in the same moment
+            )
 
 
 def test_a_store_of_a_later_version_says_what_to_install(store_url):
@@ -79,7 +127,7 @@ def test_every_step_is_whole_statements_in_either_dialect(dialect):
     """They are cut at semicolons: one inside a text would leave halves, one at the end a statement without words."""
     for migration in MIGRATIONS:
         for statement in dialect.steps(migration):
-            assert statement.split()[0] in {"CREATE", "ALTER"}
+            assert statement.split()[0] in {"CREATE", "ALTER", "INSERT"}
             assert statement.count("(") == statement.count(")")
             assert "{" not in statement
 

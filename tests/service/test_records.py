@@ -16,7 +16,7 @@ from tests.support.service_parts import SETUP, create
 @pytest.mark.parametrize("key", ["a\0b", "x" * 201, "\ud800", 7])
 def test_a_key_that_not_every_store_could_keep_is_refused(desk, key):
     experiment = create(desk)
-    with pytest.raises(lb.InvalidParameter, match="is no text of at most 200 characters"):
+    with pytest.raises(lb.InvalidParameter, match=r"^key=.*(is no text of at most 200 characters|leave it out)"):
         desk.ask(experiment, key=key).result()
 
 
@@ -72,13 +72,43 @@ def test_a_set_up_needs_arms_and_a_policy_alone():
     assert rest.lease_seconds == 60.0
 
 
+CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)])) + "\u2028\u2029"
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+NOTHING_TO_SEE = "\u200b\u2060\u2064\u206a\ufeff\ufff9"
+
+
 @given(st.text(max_size=LONGEST_TEXT + 5))
-def test_a_text_is_taken_if_it_is_printable_and_short_enough(text):
+def test_a_text_is_taken_if_it_is_to_be_seen_and_short_enough(text):
     if text.isprintable() and len(text) <= LONGEST_TEXT:
         check_text("name", text)
-    else:
+    elif len(text) > LONGEST_TEXT or set(text) & set(CONTROLS + TURNING + NOTHING_TO_SEE):
         with pytest.raises(lb.InvalidParameter, match=r"^name="):
             check_text("name", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10\u00a0%",
+        "a\u202fb",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "\u0646\u0645\u06cc\u200c\u062e",
+        "\u05d0\u200fb",
+    ],
+    ids=["no-break space", "narrow no-break space", "family", "Persian", "Hebrew with a mark"],
+)
+def test_what_people_write_is_taken(text):
+    check_text("name", text)
+
+
+@pytest.mark.parametrize("letter", [*CONTROLS, *TURNING, *NOTHING_TO_SEE, "\ud800"], ids=ascii)
+def test_what_cannot_be_seen_is_refused_by_its_number(letter):
+    with pytest.raises(
+        lb.InvalidParameter, match=rf"has the character U\+{ord(letter):04X}\b.*; leave it out"
+    ) as caught:
+        check_text("name", f"a{letter}b")
+    assert letter not in str(caught.value)  # nor does the message do what it does
+    assert ("turns the text around it" in str(caught.value)) == (letter in TURNING)
 
 
 def test_the_longest_text_is_taken():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -30,7 +33,7 @@ def test_every_commit_is_on_the_disk_before_it_is_reported(tmp_path):
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("no database at all, but long enough to be looked at " * 100)
-    with pytest.raises(lb.StoreUnavailable, match=r"notes\.txt cannot be used now"):
+    with pytest.raises(lb.DamagedRecord, match=r"notes\.txt is damaged, or no SQLite file .* name another file"):
         open_store(str(tmp_path / "notes.txt"))
     with pytest.raises(lb.StoreUnavailable, match="unable to open"):
         open_store(str(tmp_path / "no folder" / "a.sqlite"))
@@ -38,7 +41,7 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
 
 def test_a_file_that_is_no_store_is_not_kept_open(tmp_path, connections):
     (tmp_path / "notes.txt").write_text("no database at all, but long enough to be looked at " * 100)
-    with pytest.raises(lb.StoreUnavailable):
+    with pytest.raises(lb.DamagedRecord):
         open_store(str(tmp_path / "notes.txt"))
     check_that_all_were_closed(connections)
 
@@ -148,7 +151,7 @@ def test_a_new_file_that_another_process_never_leaves_alone_is_given_up(tmp_path
         other.execute("CREATE TABLE something (x)")
         with pytest.raises(lb.StoreUnavailable, match="database is locked"):
             SqliteStore(tmp_path / "a.sqlite")
-    assert now[-1] == pytest.approx(30, abs=0.2)  # on a clock of its own, that the test moves
+    assert now[-1] == pytest.approx(10, abs=0.2)  # on a clock of its own, that the test moves
 
 
 def test_readers_one_after_the_other_share_a_connection_and_two_at_once_do_not(tmp_path, connections):
@@ -170,3 +173,71 @@ def test_a_reader_that_outlives_its_store_is_closed_when_it_ends(tmp_path, conne
         store.close()
         assert tables.records() == []
     check_that_all_were_closed(connections)
+
+
+def rights(folder):
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.fixture
+def usual_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_new_store_is_its_owners_alone(tmp_path, caplog):
+    """With it its log and what belongs to that: answers are in them before they are in the file."""
+    with closing(SqliteStore(tmp_path / "a.sqlite")) as store, store.writing() as tables:
+        tables.create(FIRST)
+        assert rights(tmp_path) == dict.fromkeys(("a.sqlite", "a.sqlite-wal", "a.sqlite-shm"), 0o600)
+    SqliteStore(tmp_path / "a.sqlite").close()
+    assert caplog.messages == []
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_the_rights_of_a_file_that_is_there_are_left_and_warned_of(tmp_path, caplog):
+    path = tmp_path / "a b.sqlite"
+    path.touch(0o644)
+    with closing(SqliteStore(path)) as store, store.writing() as tables:
+        tables.create(FIRST)
+        assert set(rights(tmp_path).values()) == {0o644}
+    (said,) = caplog.messages
+    assert "other users of this machine may use the store" in said
+    assert said.endswith(f"say: chmod 600 '{path}'*")
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_the_remedy_for_rights_is_one(tmp_path, caplog):
+    path = tmp_path / "a b.sqlite"
+    path.touch(0o644)
+    SqliteStore(path).close()
+    subprocess.run(["bash", "-c", caplog.messages[0].partition("say: ")[2]], check=True, timeout=SECONDS)
+    caplog.clear()
+    SqliteStore(path).close()
+    assert caplog.messages == []
+
+
+def test_a_file_that_is_no_store_is_left_as_it_is(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    before = path.read_bytes()
+    with pytest.raises(lb.InvalidParameter, match="there is no store in"):
+        SqliteStore(path, create=False)
+    assert path.read_bytes() == before
+    path.write_text("no database at all, and long enough to be seen as such " * 100)
+    with pytest.raises(lb.DamagedRecord, match="not a database"):
+        SqliteStore(path, create=False)
+
+
+def test_a_disk_whose_room_is_not_known_is_no_reason_not_to_be_ready(tmp_path, monkeypatch):
+    with closing(SqliteStore(tmp_path / "a.sqlite")) as store:
+        monkeypatch.delattr("os.statvfs")  # as on Windows
+
+        def fail(_):
+            raise OSError("not known here")
+
+        monkeypatch.setattr("shutil.disk_usage", fail)
+        store.probe()

@@ -31,6 +31,7 @@ def write_nothing(self, *arguments):
         ("keyed", lambda self, experiment, keys: {}, "found by its key"),
         ("entries", lambda self, experiment, after, limit=None: [], "the journal must come back"),
         ("answers", lambda self, experiment: [b"a", b"b"], "segments must stay"),
+        ("created_with", lambda self, key: None, "found by the key that it was created with"),
         ("heads", lambda self: [], "heads must be those of the records"),
         ("remove_token", lambda self, token: True, "removed once"),
     ],
@@ -76,3 +77,13 @@ def test_a_store_that_is_refused_leaves_no_connection_open(store_url, connection
     with pytest.raises(lb.NewerSave):
         open_store(store_url)
     check_that_all_were_closed(connections)
+
+
+def test_where_none_is_to_be_made_a_store_that_is_there_is_opened(store_url):
+    with pytest.raises(lb.InvalidParameter, match=r"there is no store in .* or make one with 'linkedbandits serve'"):
+        open_store(store_url, create=False)
+    with pytest.raises(lb.InvalidParameter, match="there is no store in"):  # nor was one made meanwhile
+        open_store(store_url, create=False)
+    open_store(store_url).close()
+    with closing(open_store(store_url, create=False)) as store, store.reading() as tables:
+        assert tables.tokens() == []

@@ -26,8 +26,11 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "linkage"), POLICIES, ids=["independent", "single", "duels"])
-@pytest.mark.parametrize("keep", [True, False], ids=["keep", "anew"])
+@pytest.mark.parametrize(
+    ("policy", "linkage", "keep"),
+    [(*policy, keep) for policy, keep in zip(POLICIES, [True, False, True], strict=True)],
+    ids=["independent", "single, anew", "duels"],
+)
 def test_it_goes_on_as_an_experiment_in_process_does(service, policy, linkage, keep):
     here = play_to_the_end(lb.Experiment(ARMS, policy, linkage=linkage, whole_chains=True), seed=3)
     new_here = play_to_the_end(here.successor(WIDER, keep=keep, why="a new provider"), seed=4)

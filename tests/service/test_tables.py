@@ -44,6 +44,28 @@ def test_a_store_that_lost_its_tables_answers_no_ping(store_url):
     store.close()
 
 
+def test_an_experiment_of_an_earlier_version_in_a_store_of_this_one_is_listed_as_it_is(each_store):
+    store = each_store
+    with Desk(store) as desk:
+        tagged, played, both = (desk.create(SETUP, "x", tags=["eu"]).result().id for _ in range(3))
+
+    def listed():
+        with store.reading() as tables:
+            return {row.id: (row.plays, row.verdict, row.tags) for row in tables.listed()}
+
+    with store.writing() as tables:
+        tables._run("DELETE FROM listing")  # which a process of then knows nothing of
+        tables.set_tags(tagged, ["us"])
+        tables.note_standing(played, 7, "budget")
+        tables.set_tags(both, ["us"])
+        tables.note_standing(both, 7, "budget")
+    assert listed() == {tagged: (0, None, ("us",)), played: (7, "budget", ()), both: (7, "budget", ("us",))}
+    with store.writing() as tables:
+        tables.note_standing(tagged, 3, "")
+        tables.set_tags(played, ["cards"])
+    assert listed() == {tagged: (3, "", ("us",)), played: (7, "budget", ("cards",)), both: (7, "budget", ("us",))}
+
+
 class Asked:
     """A cursor that finds nothing, and remembers what was asked."""
 
@@ -84,15 +106,19 @@ def test_nothing_to_add_is_no_statement():
 
 
 def test_each_database_has_its_own_sign_for_a_parameter_and_its_own_lock():
-    for dialect, locked, at_once in (
-        (sqlite_store.DIALECT, "id = ?", "id = ?"),
-        (postgres_store.DIALECT, "id = %s FOR UPDATE", "id = %s FOR UPDATE NOWAIT"),
+    for dialect, locks in (
+        (sqlite_store.DIALECT, ["", ""]),
+        (postgres_store.DIALECT, [" FOR UPDATE", " FOR UPDATE SKIP LOCKED", ""]),
     ):
         asked = Asked()
-        for wait in (True, False):
-            with pytest.raises(lb.UnknownExperiment):
-                tables_on(asked, dialect).lock("x", wait)
-        assert [statement.partition("WHERE ")[2] for statement, _ in asked.statements] == [locked, at_once]
+        with pytest.raises(lb.UnknownExperiment):
+            tables_on(asked, dialect).lock("x")
+        with pytest.raises(lb.UnknownExperiment):
+            tables_on(asked, dialect).try_lock("x", for_a_moment=True)
+        there = f"id = {dialect.parameter} AND status <> 'deleted'"
+        assert [statement.partition("WHERE ")[2] for statement, _ in asked.statements] == [
+            there + lock for lock in locks
+        ]
 
 
 def test_a_cursor_that_fails_says_so_in_the_words_of_the_library():

@@ -79,7 +79,7 @@ def as_version(monkeypatch):
     """Call it to be another version of the library."""
 
     def change(version: str) -> None:
-        for module in ("live.run", "service.hosted", "service.desk"):
+        for module in ("live.run", "service.hosted", "service.creation"):
             monkeypatch.setattr(f"linkedbandits.{module}.__version__", version)
 
     return change
@@ -389,8 +389,9 @@ def test_a_journal_that_is_damaged_is_no_log_either(store, release):
     release()
     with Desk(store) as desk:
         error = desk.read(experiment, counts).exception()
-        assert isinstance(error, lb.JournalMismatch)
-        assert "does not fit: it cannot be read" in str(error)
+        assert isinstance(error, lb.DamagedRecord)
+        assert isinstance(error.__cause__, lb.JournalMismatch)
+        assert "does not fit: it cannot be read" in str(error.__cause__)
 
 
 STOPS_HALFWAY = """

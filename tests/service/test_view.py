@@ -17,8 +17,15 @@ from linkedbandits.linkage import LINKAGES
 from linkedbandits.policy import Goal
 from linkedbandits.service.http.sent import GoalView
 from linkedbandits.service.outlook import Outlook
-from linkedbandits.service.records import ExperimentRecord, HistoryPoint, Setup
-from linkedbandits.service.view import history_rows, read_standing, summary_of, upgrade_sentence, view_of
+from linkedbandits.service.records import DamagedExperiment, ExperimentRecord, HistoryPoint, ListedExperiment, Setup
+from linkedbandits.service.view import (
+    history_rows,
+    read_standing,
+    read_summary,
+    summary_data,
+    upgrade_sentence,
+    view_of,
+)
 
 ARMS = ("north", "east", "south")
 
@@ -26,7 +33,14 @@ ARMS = ("north", "east", "south")
 def host(experiment, **setup):
     policy = {"name": experiment.policy.name, "parameters": {}}
     record = ExperimentRecord("x1", "directions", Setup(ARMS, policy, **setup), "running", 5.0, 42)
-    return SimpleNamespace(experiment=experiment, record=record, abandoned=3, successor=None)
+    return SimpleNamespace(experiment=experiment, record=record, abandoned=3, successor=None, tags=("eu",), head=42)
+
+
+LISTED = ListedExperiment("x1", "directions", "running", 5.0, 42, 30, "", ("eu",))
+
+
+def summary_of(experiment):
+    return summary_data(LISTED, read_summary(host(experiment)))
 
 
 def play(experiment, count):
@@ -48,7 +62,33 @@ def test_a_view_shows_the_experiment():
     assert view["arms"]["mean"] == [estimate.mean for estimate in exp.estimates()]
     assert view["arms"]["log10_evidence"] == exp.evidence()
     assert view["outlook"] == {"lower_bound": 100.0, "estimate_total": 250.0, "estimate_left": 220.0}
-    assert summary_of(read_standing(host(exp)))["arms"] == 3
+    assert view["tags"] == ["eu"]
+    assert summary_of(exp)["arms"] == 3
+
+
+def test_before_it_is_opened_a_row_of_the_list_has_what_the_store_has():
+    row = summary_data(LISTED._replace(verdict="confident"), None)
+    assert (row["plays"], row["done"], row["verdict"], row["leading"], row["tags"]) == (
+        30,
+        True,
+        "confident",
+        None,
+        ["eu"],
+    )
+    damaged = summary_data(LISTED, DamagedExperiment(LISTED.id, LISTED.name, LISTED.created_at, arms=7))
+    assert (damaged["status"], damaged["plays"], damaged["arms"]) == ("damaged", None, 7)
+    assert "restore the store from a backup" in damaged["detail"]
+
+
+def test_a_leader_is_named_when_all_arms_have_ten_samples():
+    exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=1e-9))
+    seen = set()
+    for _ in range(40):
+        play(exp, 1)
+        leads = min(estimate.samples for estimate in exp.estimates()) >= 10
+        assert view_of(read_standing(host(exp)), Outlook())["leads"] == summary_of(exp)["leads"] == leads
+        seen.add(leads)
+    assert seen == {True, False}
 
 
 def test_where_arms_may_fail_together_a_view_has_first_tries_with_their_limits():
@@ -180,11 +220,11 @@ def test_a_view_says_what_the_policy_takes_for_granted():
         view = view_of(standing, Outlook())
         assert view["assumptions"] == assumed
         assert view["leading"]["assumes"] == [each["name"] for each in assumed]
-        assert summary_of(standing)["leading"]["assumes"] == view["leading"]["assumes"]
+        assert summary_of(exp)["leading"]["assumes"] == view["leading"]["assumes"]
 
 
 def test_a_view_and_a_summary_say_that_most_successes_per_cost_are_looked_for():
     for costs in ((), (1.0, 2.0, 5.0)):
-        standing = read_standing(host(lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05, costs=costs))))
-        assert view_of(standing, Outlook())["goal"]["costs"] == costs
-        assert summary_of(standing)["per_cost"] == bool(costs)
+        exp = lb.Experiment(ARMS, lb.LinkedElimination(delta=0.05, costs=costs))
+        assert view_of(read_standing(host(exp)), Outlook())["goal"]["costs"] == costs
+        assert summary_of(exp)["per_cost"] == bool(costs)

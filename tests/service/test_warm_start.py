@@ -19,7 +19,7 @@ from linkedbandits.service.alarms import Alarms
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
-from linkedbandits.service.exporting import journal_lines, journal_parquet
+from linkedbandits.service.exporting import journal_lines, write_parquet
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.http.limits import LARGEST_BODY
 from linkedbandits.service.records import LogInSetup, Setup
@@ -143,6 +143,14 @@ def test_options_that_are_no_arms_are_left_out_if_so_asked(service):
     assert answer.json()["log"]["samples"] == 1
 
 
+def test_the_journal_behind_an_empty_log_can_be_downloaded(service):
+    experiment = service.http.post("/v1/experiments", json=body(log=[])).json()["id"]
+    service.post(experiment, "ask", {})
+    for form in ("jsonl", "parquet"):
+        answer = service.http.get(f"/v1/experiments/{experiment}/journal", params={"format": form})
+        assert (answer.status_code, len(answer.content) > 0) == (200, True)
+
+
 @pytest.mark.parametrize("about", [{"log_attempts": "all"}, {"log_others": "ignore"}, {"log_independent": True}])
 def test_what_is_said_of_a_log_that_is_not_there_is_refused(service, about):
     answer = service.http.post("/v1/experiments", json=body(log=None, **about))
@@ -245,7 +253,9 @@ def test_an_exported_log_says_what_is_no_arm(store):
     orders = [(tuple(takewhile(lambda arm: arm is not None, each["arms"])), each["hit"]) for each in found]
     again = lb.Attempts.from_plays([(order, hit if hit in order else None) for order, hit in orders if order])
     assert again.plays() == [(("east",), None), (("east",), "east")]
-    table = pl.read_parquet(io.BytesIO(journal_parquet(store, record.id)))
+    written = io.BytesIO()
+    write_parquet(store, record.id, written)
+    table = pl.read_parquet(io.BytesIO(written.getvalue()))
     assert table["arms"].to_list() == ['[null, "east"]', '["east", null]', '["east"]']
 
 

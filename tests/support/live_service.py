@@ -20,8 +20,9 @@ from tools.waiting import SECONDS
 class LiveService:
     """On a port and a store that survive the process."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, *options: str) -> None:
         self._store = store
+        self._options = options
         self._port = 0  # the system's choice, until it has made one
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
@@ -31,7 +32,7 @@ class LiveService:
         command = [sys.executable, "-m", "linkedbandits", "serve"]
         where = ["--store", str(self._store), "--port", str(self._port)]
         self._process = subprocess.Popen(
-            [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*command, *where, *self._options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         said = self._process.stdout.readline()
         assert said.startswith("Live page: "), "the service ended before it answered"

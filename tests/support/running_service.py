@@ -14,6 +14,7 @@ from linkedbandits.service.http.server import Server, make_server
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import Store, open_store
 from linkedbandits.service.tokens import make_token
+from tests.support.figures import figures_in
 from tools.waiting import SECONDS
 
 
@@ -43,12 +44,24 @@ class RunningService:
         told = self.post(experiment, "tell", {"answers": [{"play": play["id"], "hit": None} for play in plays]})
         assert told.status_code == 200, told.text
 
+    def figures(self, headers: dict[str, str] | None = None) -> dict[tuple[object, ...], float]:
+        """What it has for Prometheus."""
+        response = self.http.get("/metrics", headers=headers)
+        assert response.status_code == 200, response.text
+        return figures_in(response.text)
+
     def make_token(self, role: str, name: str = "somebody") -> tuple[str, str]:
         """A new token, and its identifier."""
         text, record = make_token(name, role, lambda: 0.0)
         with self.store.writing() as writing:
             writing.add_token(record)
+        self.forget_tokens()
         return text, record.id
+
+    def forget_tokens(self) -> None:
+        """Have the service read them again, as it does after a while."""
+        guard = self.server.service.guard
+        guard._loaded_at, guard._reading = float("-inf"), None
 
 
 @contextmanager

@@ -21,9 +21,11 @@ class Weather:
     def __init__(self, *outcomes):
         self.outcomes = list(outcomes)
         self.bodies = []
+        self.request_ids = []
 
     def __call__(self, request):
         self.bodies.append(request.content)
+        self.request_ids.append(request.headers.get("X-Request-Id"))
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -36,11 +38,13 @@ def asked(play=0):
 
 def client_in(weather, slept):
     keys = (f"key {number}" for number in itertools.count())
+    request_ids = (f"r{number}" for number in itertools.count())
     return Client(
         "http://service",
         "lb_token",
         retries=QUICK,
         sleep=slept.append,
         new_key=lambda: next(keys),
+        new_request_id=lambda: next(request_ids),
         transport=httpx.MockTransport(weather),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.service.records import Expenses, ExperimentHead, Snapshot
+from linkedbandits.service.outbox_tables import AT_ONCE, LONGEST_PAUSE, OutboxCounts
+from linkedbandits.service.records import Expenses, ExperimentHead, ListedExperiment, Snapshot
+from linkedbandits.service.scopes import EVERYTHING
+from linkedbandits.service.webhooks import Delivery
 from linkedbandits.testing import StoreCheckFailed, check_store, stores
 from linkedbandits.testing.stores import FIRST
 from tools.waiting import SECONDS
@@ -28,9 +32,21 @@ class Content:
     snapshots: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict)
     history: dict = field(default_factory=dict)
+    curves: dict = field(default_factory=dict)
+    tags: dict = field(default_factory=dict)
+    first_tags: dict = field(default_factory=dict)
+    standings: dict = field(default_factory=dict)
     expenses: dict = field(default_factory=dict)
     tokens: dict = field(default_factory=dict)
+    audit: list = field(default_factory=list)
+    hidden: set = field(default_factory=set)
     had_tokens: bool = False
+    webhooks: dict = field(default_factory=dict)
+    deliveries: dict = field(default_factory=dict)
+    creation_keys: dict = field(default_factory=dict)
+
+
+PARTS = ("journal", "tuples", "snapshots", "answers", "history", "curves", "tags", "expenses")
 
 
 class Hands:
@@ -54,16 +70,67 @@ class Hands:
     def heads(self):
         return [ExperimentHead(record.id, record.head, record.status) for record in self.records()]
 
+    def listed(self):
+        return [
+            ListedExperiment(
+                one.id,
+                one.name,
+                one.status,
+                one.created_at,
+                one.head,
+                *self.content.standings.get(one.id, (0, "")),
+                Hands.tags(self, one.id),
+            )
+            for one in Hands.records(self)
+        ]
+
+    def records_among(self, experiments):
+        return [(one, self.content.records[one]) for one in experiments if one in self.content.records]
+
+    def tags(self, experiment):
+        return tuple(self.content.tags.get(experiment, ()))
+
+    def first_tags(self, experiment):
+        return tuple(self.content.first_tags.get(experiment, ()))
+
+    def set_tags(self, experiment, tags):
+        self.content.tags[experiment] = tags
+
+    def note_standing(self, experiment, plays, verdict):
+        self.content.standings[experiment] = (plays, verdict)
+
+    def curve(self, experiment):
+        return self.content.curves.get(experiment, [])
+
+    def add_curve(self, experiment, points):
+        self.content.curves.setdefault(experiment, []).extend(points)
+
     def head(self, experiment):
         return Hands.record(self, experiment).head
 
-    def lock(self, experiment, wait=True):
+    def records_and_damaged(self):
+        return Hands.records(self), []
+
+    def lock(self, experiment):
         return Hands.record(self, experiment).head
 
-    def create(self, record, log=None):
+    def try_lock(self, experiment, for_a_moment):
+        return Hands.record(self, experiment).head
+
+    def create(self, record, log=None, key=None, tags=()):
+        if key is not None and key in self.content.creation_keys:
+            return False
+        if key is not None:
+            self.content.creation_keys[key] = record.id
         self.content.records[record.id] = record
+        if tags:
+            self.content.tags[record.id] = self.content.first_tags[record.id] = tags
         if log is not None:
             self.content.logs[record.id] = log
+        return True
+
+    def created_with(self, key):
+        return self.content.creation_keys.get(key)
 
     def log(self, experiment):
         return self.content.logs.get(experiment)
@@ -131,12 +198,127 @@ class Hands:
     def ever_had_tokens(self):
         return self.content.had_tokens
 
+    def lock_limited_tokens(self):
+        return [token for token in Hands.tokens(self) if token.scope.limited]
+
+    def widen_token(self, token, scope):
+        self.content.tokens[token.id] = replace(token, scope=scope)
+
+    def name_and_status(self, experiment):
+        return Hands.record(self, experiment).name, Hands.record(self, experiment).status
+
+    def going_on_from(self, experiment):
+        return [one.id for one in Hands.records(self) if one.line.before == experiment]
+
+    def archived_at(self, experiment):
+        assert Hands.record(self, experiment)
+        journal = self.content.journal.get(experiment, [])
+        return next((entry.at for entry in journal if entry.body.get("to") == "archived"), None)
+
+    def hide(self, experiment):
+        del self.content.records[experiment]
+        self.content.hidden.add(experiment)
+
+    def next_hidden(self, but=()):
+        hidden = sorted(self.content.hidden.difference(but))
+        return next((one for one in hidden if any(one in getattr(self.content, part) for part in PARTS)), None)
+
+    def erase(self, experiment, most):
+        part = next(part for part in PARTS if experiment in getattr(self.content, part))
+        del getattr(self.content, part)[experiment]
+        return 1
+
+    def add_audit(self, entry):
+        self.content.audit.insert(0, entry)
+
+    def audit(self, limit, before=None, *, action=None, subject=None, since=0.0):
+        return [
+            entry
+            for entry in self.content.audit
+            if (before is None or entry.id < before)
+            and action in (None, entry.action)
+            and subject in (None, entry.subject)
+            and entry.at >= since
+        ][:limit]
+
+    def forget_audit(self, before):
+        kept = [entry for entry in self.content.audit if entry.at >= before]
+        removed = len(self.content.audit) - len(kept)
+        self.content.audit[:] = kept
+        return removed
+
+    def forget_refusals(self, most):
+        refused = [entry for entry in self.content.audit if entry.action == "sign-in-refused"]
+        for entry in refused[most:]:
+            self.content.audit.remove(entry)
+
     def add_token(self, token):
         self.content.tokens[token.id] = token
         self.content.had_tokens = True
 
     def remove_token(self, token_id):
         return self.content.tokens.pop(token_id, None) is not None
+
+    def size(self):
+        return 1
+
+    def count_by_status(self):
+        return dict(Counter(record.status for record in self.content.records.values()))
+
+    def webhooks(self):
+        return sorted(self.content.webhooks.values(), key=lambda webhook: webhook.created_at)
+
+    def add_webhook(self, webhook):
+        self.content.webhooks[webhook.id] = webhook
+
+    def remove_webhook(self, webhook):
+        self.content.deliveries = {key: one for key, one in self.content.deliveries.items() if key[0] != webhook}
+        return self.content.webhooks.pop(webhook, None) is not None
+
+    def put_out(self, told):
+        wanted = [hook for hook in Hands.webhooks(self) if told.kind in hook.events]
+        return sum(
+            self.add_delivery(
+                Delivery(hook.id, told.id, told.kind, told.experiment, told.at, told.body(), next_at=AT_ONCE)
+            )
+            for hook in wanted
+            if hook.experiment in (None, told.experiment)
+        )
+
+    def add_delivery(self, delivery):
+        key = delivery.webhook, delivery.id
+        return self.content.deliveries.setdefault(key, delivery) is delivery
+
+    def due_deliveries(self, now):
+        due = [one for one in self.content.deliveries.values() if one.next_at is not None]
+        due = [one for one in due if not now < one.next_at <= now + 2 * LONGEST_PAUSE]
+        first = {one.webhook: one for one in sorted(due, key=lambda one: (one.attempts, one.at), reverse=True)}
+        return [(self.content.webhooks[name], one) for name, one in first.items()]
+
+    def deliveries(self, webhook, most):
+        kept = [one for one in self.content.deliveries.values() if one.webhook == webhook]
+        return sorted(kept, key=lambda one: -one.at)[:most]
+
+    def outbox_counts(self):
+        waiting = [one.at for one in self.content.deliveries.values() if one.next_at is not None]
+        return OutboxCounts(len(waiting), min(waiting, default=None))
+
+    def change_delivery(self, delivery, **changes):
+        key = delivery.webhook, delivery.id
+        self.content.deliveries[key] = replace(self.content.deliveries[key], **changes)
+
+    def claim_delivery(self, delivery, until):
+        kept = self.content.deliveries[delivery.webhook, delivery.id]
+        if kept.next_at != delivery.next_at:
+            return False
+        self.change_delivery(delivery, next_at=until, attempts=kept.attempts + 1)
+        return True
+
+    def delivery_sent(self, delivery, said):
+        self.change_delivery(delivery, state="sent", said=said, next_at=None)
+
+    def delivery_postponed(self, delivery, next_at, said):
+        self.change_delivery(delivery, said=said, next_at=next_at)
 
 
 class MemoryStore:
@@ -161,6 +343,9 @@ class MemoryStore:
             changed = deepcopy(self.shared.content)
             yield self.hands(changed, self.shared)
             self.shared.content = changed
+
+    def probe(self):
+        self.check_open()
 
     def close(self):
         self.open = False
@@ -192,6 +377,13 @@ BROKEN = {
     "an unknown experiment must raise UnknownExperiment": {"record": lambda self, one: self.content.records.get(one)},
     "the head of an unknown experiment must raise UnknownExperiment": {"head": lambda self, one: 0},
     "locking an unknown experiment must raise UnknownExperiment": {"lock": lambda self, one: 0},
+    "trying to lock an unknown experiment must raise UnknownExperiment": {
+        "try_lock": lambda self, one, for_a_moment: 0
+    },
+    "what nobody else holds must be locked": {
+        "try_lock": lambda self, one, for_a_moment: (Hands.try_lock(self, one, for_a_moment), None)[1]
+    },
+    "what is whole must not be called damaged": {"records_and_damaged": lambda self: ([], Hands.records(self))},
     "a transaction must see what it wrote": {
         "record": lambda self, one: (
             Hands.record(Hands(self.shared.content, self.shared), one)
@@ -206,6 +398,14 @@ BROKEN = {
     "records must come oldest first": {"records": lambda self: Hands.records(self)[::-1]},
     "the log of an experiment must come back as written": {"log": lambda self, one: None},
     "heads must be those of the records, in the same order": {"heads": lambda self: Hands.heads(self)[::-1]},
+    "lists must be of the records, with what was noted last": {"note_standing": lambda self, *_: None},
+    "records must be found by their identifiers, and no others": {
+        "records_among": lambda self, wanted: [(one.id, one) for one in Hands.records(self)][:1]
+    },
+    "an experiment must have the tags that it was created with": {"tags": lambda self, one: ("ü",)},
+    "tags must come as written": {"tags": Hands.first_tags},
+    "so must those that an experiment was created with": {"first_tags": Hands.tags},
+    "curves must come back in order": {"curve": lambda self, one: Hands.curve(self, one)[::-1]},
     "the journal must come back in order, exactly": {"entries": lambda self, *given: Hands.entries(self, *given)[::-1]},
     "the journal must be readable from any entry on": {
         "entries": lambda self, one, after, limit=None: Hands.entries(self, one, 0, limit)
@@ -272,6 +472,84 @@ BROKEN = {
         "tokens": lambda self: self.shared.ever[::-1],
     },
     "that there were tokens is not forgotten": {"ever_had_tokens": lambda self: bool(self.content.tokens)},
+    "the limits of a token must come back": {
+        "add_token": lambda self, token: Hands.add_token(self, replace(token, scope=EVERYTHING))
+    },
+    "limited tokens can be locked": {"lock_limited_tokens": lambda self: []},
+    "a limited token can be let see more": {"widen_token": lambda self, token, scope: None},
+    "a limited token can be removed": {
+        "remove_token": lambda self, one: one != "t3" and Hands.remove_token(self, one),
+    },
+    "the audit comes back, newest first": {"audit": lambda self, *a, **b: Hands.audit(self, *a, **b)[::-1]},
+    "it can be read on from an entry": {"audit": lambda self, limit, before=None, **b: Hands.audit(self, limit, **b)},
+    "it can be narrowed": {"audit": lambda self, limit, before=None, **_: Hands.audit(self, limit, before)},
+    "what is old can be removed from it": {"forget_audit": lambda self, before: 0},
+    "and refused sign-ins": {"forget_refusals": lambda self, most: None},
+    "an experiment that runs was archived at no time": {"archived_at": lambda self, one: 1.0},
+    "it is known when an experiment was archived, whatever came after": {
+        "archived_at": lambda self, one: (
+            self.content.journal[one][-1].at if Hands.archived_at(self, one) is not None else None
+        )
+    },
+    "record of an experiment that was deleted must raise UnknownExperiment": {"hide": lambda self, one: None},
+    "an experiment that was deleted must not be listed": {
+        "hide": lambda self, one: self.shared.ever.append(Hands.record(self, one)) or Hands.hide(self, one),
+        "records": lambda self: Hands.records(self) + self.shared.ever,
+    },
+    "nor where little of it is read": {
+        "hide": lambda self, one: self.shared.ever.append(Hands.record(self, one)) or Hands.hide(self, one),
+        "records_among": lambda self, names: [
+            (one.id, one) for one in [*self.content.records.values(), *self.shared.ever] if one.id in names
+        ],
+    },
+    "an experiment that was deleted cannot be locked": {
+        "lock": lambda self, one, wait=True: 0 if one in self.content.hidden else Hands.lock(self, one)
+    },
+    "what is not asked for must not be named to be erased": {"next_hidden": lambda self, but=(): "first"},
+    "erase must not remove more than it was told to": {
+        "erase": lambda self, one, most: 7 * Hands.erase(self, one, most)
+    },
+    "entries of what was erased must be gone": {"next_hidden": lambda self, but=(): None},
+    "so must its expenses": {
+        "expenses": lambda self, one, source=None: (
+            [Expenses("x", 0.0, 0, {})] if one in self.content.hidden else Hands.expenses(self, one, source)
+        )
+    },
+    "so must its curves": {
+        "curve": lambda self, one: ["x"] if one in self.content.hidden else Hands.curve(self, one),
+    },
+    "so must its tags": {
+        "tags": lambda self, one: ("x",) if one in self.content.hidden else Hands.tags(self, one),
+    },
+    "webhooks must come back as written, oldest first": {"webhooks": lambda self: Hands.webhooks(self)[::-1]},
+    "a message must go to those who want to hear of it, and once": {
+        "add_delivery": lambda self, one: Hands.add_delivery(self, one) or True
+    },
+    "a new message must be due at once, whatever the clock says": {
+        "add_delivery": lambda self, one: Hands.add_delivery(self, replace(one, next_at=one.at)),
+    },
+    "what waits must be counted, with the time of the oldest": {"outbox_counts": lambda self: OutboxCounts(1, None)},
+    "a message must be taken by one": {
+        "claim_delivery": lambda self, *given: Hands.claim_delivery(self, *given) or True
+    },
+    "one that is taken is not due": {
+        "claim_delivery": lambda self, one, until: Hands.claim_delivery(self, one, until - 5)
+    },
+    "one that was taken long ago is due again, with its attempts": {
+        "claim_delivery": lambda self, one, until: Hands.claim_delivery(self, one, until + 5)
+    },
+    "a clock that ran far ahead must not put a message off for as long": {
+        "due_deliveries": lambda self, now: [pair for pair in Hands.due_deliveries(self, now) if pair[1].next_at <= now]
+    },
+    "what came of a message must be known, and it must not be sent again": {
+        "delivery_sent": lambda self, one, said: self.content.deliveries.pop((one.webhook, one.id))
+    },
+    "a webhook can be removed once": {"remove_webhook": lambda self, one: Hands.remove_webhook(self, one) or True},
+    "its messages must be gone with it": {
+        "remove_webhook": lambda self, one: self.content.webhooks.pop(one, None) is not None
+    },
+    "a store must know how large it is": {"size": lambda self: 0},
+    "experiments must be counted by what they do": {"count_by_status": lambda self: {}},
 }
 
 
@@ -412,7 +690,7 @@ def test_a_store_without_sound_transactions_is_told_so_and_let_go(shared, store,
 def test_a_store_that_does_not_go_on_after_a_failure_is_told_so(shared):
     """It has taken back the wrong thing: the next to lock sees an earlier head than those who read."""
 
-    def lock(self, experiment, wait=True):
+    def lock(self, experiment):
         return Hands.lock(self, experiment) - hasattr(self.shared, "stale")
 
     with pytest.raises(StoreCheckFailed, match=r"^after a transaction that failed the store must go on"):

@@ -18,7 +18,8 @@ IDLE_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 """and when rounds fail, twice as long each time until this."""
 SHARE_OF_TIME = 0.25
-"""How much of the time rounds take at most."""
+"""How much of the time rounds take at most; but behind one that took long, as where a client keeps trying to reach a
+service that is away, the pause is no longer than the longest."""
 
 
 class Pause:
@@ -135,7 +136,7 @@ class Rounds:
             began = time.monotonic()
             backoff = SHORTEST_PAUSE if self._done(self._work) else min(2 * backoff, LONGEST_PAUSE)
             took = time.monotonic() - began
-            self._stopped.wait(max(backoff, took * (1 / SHARE_OF_TIME - 1)))
+            self._stopped.wait(max(backoff, min(took * (1 / SHARE_OF_TIME - 1), LONGEST_PAUSE)))
         self._done(lambda: self._last)
 
     def _done(self, find: Callable[[], Callable[[], None] | None]) -> bool:

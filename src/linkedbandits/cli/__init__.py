@@ -15,7 +15,11 @@ from linkedbandits.version import __version__
 
 WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
 """Commands in which one meets policies: their help says what these assume."""
-COMMANDS = ("verdict", "compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token")
+COMMANDS = (
+    *("verdict", "compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token"),
+    "webhook",
+    *("backup", "restore", "delete", "prune", "compact", "audit"),
+)
 """In the order of the help. Each has a module of its name with a function, or a group of commands, of that name."""
 
 

@@ -23,6 +23,7 @@ from linkedbandits.live.foresight import (
     MISSING,
     MOST_ARMS,
     MOST_STEPS,
+    Foreseen,
     OpenPlay,
     Present,
     certain_answer,
@@ -47,10 +48,10 @@ Receipt = Literal["counted", "spare", "late", "repeated"]
 
 _WHOLE = (int, np.integer)
 
-HANDS_OUT_BY = 2
+HANDS_OUT_BY = 3
 """The number of the rule by which plays are handed out, for those who replay them. Raise it when the same policy would
 be given other plays for the same answers: what was played by an earlier rule is then a log. By rule 1 spare plays were
-more of the same."""
+more of the same; by rule 2 those that had nothing to give any more counted until they were tidied away."""
 
 LEAST_AHEAD = 16
 """The policy's futures are followed for this many plays more,"""
@@ -60,6 +61,10 @@ LEAST_BEHIND = 32
 """but only while an answer is missing to a play with this many after it,"""
 TIMES_IN_FLIGHT = 3
 """or this many times as many as are out, if that is more: until then answers are not late, they are on their way."""
+
+
+class LookNeeded(Exception):
+    """The next play takes a look ahead, which whoever asks wants to do beforehand, by :meth:`Run.foresee`."""
 
 
 class Ticket(NamedTuple):
@@ -144,6 +149,8 @@ class Run:
         nothing = np.empty(0, dtype=np.int64)
         self._ticket = Ticket(nothing, "current", None, nothing)  # the last one handed out for a request
         self._ahead = Ahead()
+        self._changes = 0  # counts whatever may change what is foreseen
+        self._prepared: tuple[int, Foreseen | None] | None = None  # what was foreseen, after how many changes
         self._oldest = 0  # no play before this one is out
         self.warm: WarmStart | None = None  # the log of others that it began with
         # What requests have not read yet: that log, and behind it what was played under another policy.
@@ -209,8 +216,19 @@ class Run:
         """Plays told of which no request has used anything yet."""
         return 0 if self.decision is not None else self._spares.untouched
 
-    def ask(self) -> tuple[int, IntArray]:
+    def foresee(self) -> None:
+        """Look ahead for the next play, as :meth:`ask` would, so that it need not.
+
+        It changes nothing that anybody sees, and may be done in another thread. If the run changes meanwhile it was in
+        vain.
+        """
+        changes = self._changes
+        self._prepared = (changes, self._look_ahead())
+
+    def ask(self, *, looks: bool = True) -> tuple[int, IntArray]:
         """The next play of the current request, or a spare one: its number, and what to try.
+
+        Where ``looks`` is False a look ahead is not taken here: LookNeeded if one is needed and not prepared.
 
         That are its arms, and with whole chains the rest, in the form of :mod:`~linkedbandits.live.whole_chains`. The
         same in a row is mostly the same array.
@@ -231,7 +249,8 @@ class Run:
             )
         arms = self._request.hand_out()
         if arms is None:
-            return self._ask_spare()
+            return self._ask_spare(looks)
+        self._changes += 1
         claimed = self._request.claimed
         handed_out = arms if self.chains is None else self.chains.play(arms)
         play = self.answers.open_play(handed_out)
@@ -245,9 +264,10 @@ class Run:
                 self._claim_spares()
         return play, handed_out
 
-    def _ask_spare(self) -> tuple[int, IntArray]:
+    def _ask_spare(self, looks: bool) -> tuple[int, IntArray]:
         """A play beyond what the current request needs."""
-        arms = self._foreseen_play()
+        arms = self._foreseen_play(looks)
+        self._changes += 1
         if arms is None:
             arms = self._request.spare_play()
         handed_out = arms if self.chains is None else self.chains.play(arms)
@@ -256,20 +276,32 @@ class Run:
         self._spares.put(play, self._may_count(ticket), arms)
         return play, handed_out
 
-    def _foreseen_play(self) -> IntArray | None:
+    def _foreseen_play(self, looks: bool) -> IntArray | None:
         """What the policy is likely to want next; None if nothing is overdue, so that a guess will do, or not known."""
         ahead, asked = self._ahead, len(self.answers)
         due = asked >= ahead.next_look
         arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
         if arms is not None or ahead.horizon is not None or not due or not self.overdue:
             return arms
+        if self._prepared is not None and self._prepared[0] == self._changes:
+            foreseen = self._prepared[1]
+        elif looks or not self._foreseeable:
+            foreseen = self._look_ahead()
+        else:
+            raise LookNeeded
+        self._prepared = None
+        if foreseen is None:
+            return None
+        ahead.plan, ahead.horizon, ahead.nearly = foreseen
+        ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
+        return None if ahead.plan is None else ahead.plan.hand_out()
+
+    def _look_ahead(self) -> Foreseen | None:
+        """What the policy will want; None where its futures cannot be followed."""
         present = self._present()
         if present is None:
             return None
-        plays = max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD)
-        ahead.plan, ahead.horizon, ahead.nearly = look_ahead(present, plays, [self._seed, asked])
-        ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
-        return None if ahead.plan is None else ahead.plan.hand_out()
+        return look_ahead(present, max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD), [self._seed, len(self.answers)])
 
     @property
     def overdue(self) -> bool:
@@ -283,14 +315,7 @@ class Run:
     def _present(self) -> Present | None:
         """Where the policy stands, for its futures; None where these cannot be followed."""
         done = self._request.done
-        foreseeable = (
-            self.policy.goal.delta is not None
-            and self.policy.goal.budget is None
-            and self._samples.size <= MOST_ARMS
-            and self._log is None
-            and self._pairs is None
-        )
-        if done is None or not foreseeable:
+        if done is None or not self._foreseeable:
             return None
         plays = {}
         for row in self._spares.rows():
@@ -311,6 +336,12 @@ class Run:
             [plays[play] for play in sorted(plays)],
             (successes + 0.5) / (samples + 1.0),
         )
+
+    @property
+    def _foreseeable(self) -> bool:
+        goal = self.policy.goal
+        short = goal.delta is not None and goal.budget is None and self._samples.size <= MOST_ARMS
+        return short and self._log is None and self._pairs is None
 
     def _look_for_certain_answer(self, horizon: int) -> None:
         """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed."""
@@ -335,6 +366,7 @@ class Run:
 
     def tell(self, play: int, hit: int) -> Receipt:
         """Say how a play ended: the arm that succeeded, or ``NO_HIT``. Returns what became of the answer."""
+        self._changes += 1
         answer = self.answer_to(play)
         if answer >= NO_HIT:
             return self._check_repeated(play, answer, hit)
@@ -373,6 +405,7 @@ class Run:
         """A play will not be answered, or too late to count. One told or given up before does not matter."""
         if self.answer_to(play) != WAITING:
             return
+        self._changes += 1
         ticket = self._tickets.pop(play)
         self.answers.record(play, GIVEN_UP - self._given_up.number(ticket.play))
         if self.decision is None:
@@ -785,7 +818,8 @@ class Run:
         if answer != hit:
             known, now = (None if arm == NO_HIT else self._names[arm] for arm in (answer, hit))
             raise ConflictingTell(
-                f"play {play} was told hit={known!r} before and now hit={now!r}; the first answer stands"
+                f"play {play} was told hit={known!r} before and now hit={now!r}; the first answer stands",
+                on_record=known,
             )
         return "repeated"
 

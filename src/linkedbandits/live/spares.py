@@ -11,6 +11,7 @@ play that no request took is forgotten by its age, counted in requests.
 from __future__ import annotations
 
 import base64
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from linkedbandits.model import BoolArray, IntArray
 
 MOST_SPARES = 10_000
 """There are no more at a time, and none is kept for more requests than this: so many would have used them all up."""
+_ROWS_AT_FIRST = 64
+"""Of the spare plays these are looked at first for samples, then twice as many at a time: mostly few are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Spares:
     """The spare plays that still have something to give, in the order in which they were handed out."""
 
     def __init__(self, arms: int) -> None:
-        self.plays: list[int] = []
+        self._plays: list[int] = []
         self._requests = 0
         self._row_of: dict[int, int] = {}
         self._since: list[int] = []  # the number of the request while which each was handed out
@@ -87,33 +90,42 @@ class Spares:
         self._hit = np.zeros(8, dtype=np.int64)
         self._key = np.zeros(8, dtype=np.int64)  # the same for the same tuple
         self._unclaimed = np.zeros((8, arms), dtype=np.bool_)  # samples that no request has taken or spoken for
-        self._waiting = np.zeros(arms, dtype=np.int64)  # how many those are of every arm
+        self._left = np.zeros(8, dtype=np.int64)  # how many those are of every play,
+        self._waiting = np.zeros(arms, dtype=np.int64)  # and of every arm
+
+    @property
+    def plays(self) -> list[int]:
+        """Their numbers."""
+        self._tidy()
+        return self._plays
+
+    def __bool__(self) -> bool:
+        return bool(self._plays)  # at times also where none of them has anything to give: nothing is taken then
 
     def __len__(self) -> int:
-        return len(self.plays)
+        return int(np.count_nonzero(self._left[: len(self._plays)]))
 
     def put(self, play: int, tried: IntArray, arms: IntArray | None = None, spoken_for: bool = False) -> None:
         """A new one, still out. It tries more than its ``arms`` if it goes on with the rest of a whole chain.
 
         If its arms are ``spoken_for``, the rest alone is spare. It is left out if there are :data:`MOST_SPARES`.
         """
-        if len(self.plays) >= MOST_SPARES:
+        if len(self._plays) >= MOST_SPARES:
             self._tidy()
-        if len(self.plays) < MOST_SPARES:
+        if len(self._plays) < MOST_SPARES:
             self._append(play, tried, tried if arms is None else arms, spoken_for)
 
     def _append(self, play: int, tried: IntArray, arms: IntArray, spoken_for: bool = False) -> None:
-        if len(self.plays) == self._hit.size:
+        if len(self._plays) == self._hit.size:
             self._tidy()
-        row = len(self.plays)
+        row = len(self._plays)
         if row == self._hit.size:
-            self._back, self._whole, self._hit, self._key, self._unclaimed = (
-                np.concatenate([column, np.zeros_like(column)])
-                for column in (self._back, self._whole, self._hit, self._key, self._unclaimed)
+            self._back, self._whole, self._hit, self._key, self._left, self._unclaimed = (
+                np.concatenate([column, np.zeros_like(column)]) for column in self._columns
             )
         self._row_of[play] = row
         self._since.append(self._requests)
-        self.plays.append(play)
+        self._plays.append(play)
         self._tried.append(tried)
         self._arms.append(arms)
         self._back[row], self._whole[row], self._hit[row] = False, not spoken_for, NO_HIT
@@ -124,6 +136,7 @@ class Spares:
         if spoken_for:
             self._unclaimed[row, arms] = False
             self._waiting[arms] -= 1
+        self._left[row] = tried.size - arms.size if spoken_for else tried.size
 
     def begin_request(self) -> None:
         """Grow older."""
@@ -141,7 +154,9 @@ class Spares:
             self._back[row] = True
             self._hit[row] = hit_arm
             not_tried = self._tried[row][reached:]
-            self._waiting[not_tried] -= self._unclaimed[row, not_tried]
+            lost = self._unclaimed[row, not_tried]
+            self._waiting[not_tried] -= lost
+            self._left[row] -= int(lost.sum())
             self._unclaimed[row, not_tried] = False
 
     def give_up(self, play: int) -> None:
@@ -149,17 +164,17 @@ class Spares:
         row = self._row_of.get(play)
         if row is not None:
             self._waiting -= self._unclaimed[row]
+            self._left[row] = 0
             self._unclaimed[row] = False
 
     @property
     def untouched(self) -> int:
         """How many are back with nothing taken from them, though they have something to give?"""
-        count = len(self)
-        return int((self._back[:count] & self._whole[:count] & self._unclaimed[:count].any(axis=1)).sum())
+        count = len(self._plays)
+        return int((self._back[:count] & self._whole[:count] & (self._left[:count] > 0)).sum())
 
     def rows(self) -> Iterator[SpareRow]:
         """Those that have something to give, in the order in which they were handed out."""
-        self._tidy()
         for row, play in enumerate(self.plays):
             hit = int(self._hit[row])
             yield SpareRow(
@@ -173,44 +188,52 @@ class Spares:
 
     def claim_samples(self, needs: IntArray) -> ClaimedSpares:
         """Arm by arm, as many samples as are needed."""
-        if not ((needs > 0) & (self._waiting > 0)).any():
-            return ClaimedSpares.none(needs.size)
-        self._tidy()
-        unclaimed = self._unclaimed[: len(self)]
-        return self._claim(unclaimed & (np.cumsum(unclaimed, axis=0, dtype=np.int32) <= needs))
+        self._forget_old()
+        missing = np.minimum(needs, self._waiting).clip(min=0)
+        rows: list[IntArray] = []
+        taken: list[BoolArray] = []
+        begin, size = 0, _ROWS_AT_FIRST
+        while missing.any() and begin < len(self._plays):  # as long as a later play has some of them
+            unclaimed = self._unclaimed[begin : min(begin + size, len(self._plays))]
+            these = unclaimed & (np.cumsum(unclaimed, axis=0, dtype=np.int32) <= missing)
+            found = np.flatnonzero(these.any(axis=1))
+            rows.append(begin + found)
+            taken.append(these[found])
+            missing -= these.sum(axis=0)
+            begin, size = begin + size, 2 * size
+        return self._claim(np.concatenate(rows), np.concatenate(taken)) if rows else ClaimedSpares.none(needs.size)
 
     def claim_tuples(self, arms: IntArray, times: int) -> ClaimedSpares:
         """Whole plays of this very tuple."""
-        self._tidy()
-        wanted = arms.tobytes()
-        alike = self._whole[: len(self)] & (self._key[: len(self)] == hash(wanted))
+        self._forget_old()
+        count, wanted = len(self._plays), arms.tobytes()
+        alike = self._whole[:count] & (self._left[:count] > 0) & (self._key[:count] == hash(wanted))
         rows = [row for row in np.flatnonzero(alike).tolist() if self._arms[row].tobytes() == wanted][:times]
-        taken = np.zeros((len(self), self._unclaimed.shape[1]), dtype=np.bool_)
-        own = np.zeros(taken.shape[1], dtype=np.bool_)
+        own = np.zeros(self._unclaimed.shape[1], dtype=np.bool_)
         own[arms] = True
-        taken[rows] = self._unclaimed[rows] & own
-        return self._claim(taken)
+        return self._claim(np.array(rows, dtype=np.int64), self._unclaimed[rows] & own)
 
-    def _claim(self, taken: BoolArray) -> ClaimedSpares:
-        count = len(self)
-        of_play = taken.sum(axis=1)
-        claimed = of_play > 0
-        back = self._back[:count] & claimed
-        hits = self._hit[:count][back]
+    def _claim(self, rows: IntArray, taken: BoolArray) -> ClaimedSpares:
+        """Take samples from some rows."""
+        of_play, of_arm = taken.sum(axis=1), taken.sum(axis=0)
+        back = self._back[rows]
+        hits = self._hit[rows][back]
         counted = taken[back]
         hit_taken = (hits != NO_HIT) & counted[np.arange(hits.size), hits]
         out = [
-            (self.plays[row], self._arms_taken(row, taken[row], int(of_play[row])))
-            for row in np.flatnonzero(claimed & ~back).tolist()
+            (self._plays[rows[number]], self._arms_taken(rows[number], taken[number], int(of_play[number])))
+            for number in np.flatnonzero(~back).tolist()
         ]
-        self._whole[:count] &= ~claimed
-        self._unclaimed[:count] &= ~taken
-        self._waiting -= taken.sum(axis=0)
-        self._tidy()
+        self._whole[rows] = False
+        self._unclaimed[rows] &= ~taken
+        self._left[rows] -= of_play
+        self._waiting -= of_arm
+        if 2 * len(self) < len(self._plays):
+            self._tidy()
         return ClaimedSpares(
-            plays=int(claimed.sum()),
+            plays=rows.size,
             back=int(back.sum()),
-            spoken_for=taken.sum(axis=0),
+            spoken_for=of_arm,
             samples=counted.sum(axis=0),
             successes=np.bincount(hits[hit_taken], minlength=taken.shape[1]),
             out=out,
@@ -220,32 +243,39 @@ class Spares:
         tried = self._tried[row]
         return None if count == tried.size == self._arms[row].size else tried[taken[tried]]
 
+    @property
+    def _columns(self) -> tuple[np.ndarray, ...]:
+        return self._back, self._whole, self._hit, self._key, self._left, self._unclaimed
+
+    def _forget_old(self) -> None:
+        if self._since and self._since[0] < self._requests - MOST_SPARES:
+            self._tidy()
+
     def _tidy(self) -> None:
         """Drop those that have nothing to give, and those that are too old."""
-        count = len(self)
-        keep = self._unclaimed[:count].any(axis=1)
-        keep &= np.array(self._since) >= self._requests - MOST_SPARES
-        if keep.all():
+        count = len(self._plays)
+        old = bisect_left(self._since, self._requests - MOST_SPARES)
+        self._left[:old] = 0
+        self._waiting -= self._unclaimed[:old].sum(axis=0)
+        rows = np.flatnonzero(self._left[:count])
+        if rows.size == count:
             return
-        rows = np.flatnonzero(keep)
-        for column in (self._back, self._whole, self._hit, self._key, self._unclaimed):
+        for column in self._columns:
             column[: rows.size] = column[rows]
         kept = rows.tolist()
         self._since = [self._since[row] for row in kept]
-        self.plays = [self.plays[row] for row in kept]
+        self._plays = [self._plays[row] for row in kept]
         self._tried = [self._tried[row] for row in kept]
         self._arms = [self._arms[row] for row in kept]
-        self._row_of = {play: row for row, play in enumerate(self.plays)}
-        self._waiting = self._unclaimed[: rows.size].sum(axis=0)
+        self._row_of = {play: row for row, play in enumerate(self._plays)}
 
     def to_json(self, tuples: TupleTable) -> dict[str, Any]:
         """All of it, with tuples by their numbers in the table; by columns, for there may be thousands."""
-        self._tidy()
-        count = len(self)
+        count = len(self.plays)
         return {
             "requests": self._requests,
             "since": list(self._since),
-            "plays": list(self.plays),
+            "plays": list(self._plays),
             "tuples": [
                 tuples.number(with_rest(arms, tried[arms.size :]))
                 for arms, tried in zip(self._arms, self._tried, strict=True)
@@ -262,13 +292,14 @@ class Spares:
         read = cls(arms)
         for play, number in zip(data["plays"], data["tuples"], strict=True):
             read._append(play, order_of(tuples[number]), arms_of(tuples[number]))
-        count = len(read)
+        count = len(read._plays)
         read._requests = data["requests"]
         read._since = list(data["since"])
         read._back[:count] = data["back"]
         read._whole[:count] = data["whole"]
         read._hit[:count] = data["hit"]
         read._unclaimed[:count] = unpack_marks(data["unclaimed"], count * arms).reshape(count, arms)
+        read._left[:count] = read._unclaimed[:count].sum(axis=1)
         read._waiting = read._unclaimed[:count].sum(axis=0)
         return read
 

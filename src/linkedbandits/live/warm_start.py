@@ -210,7 +210,8 @@ class WarmStart:
         option, success = self.option.tolist(), self.success.tolist()
         second = [NO_ARM] * len(starts) if self.second is None else self.second.tolist()
         names = [*labels, None]  # the last one for what is none of them
-        for start, end, behind in zip(starts, [*starts[1:], len(option)], second, strict=True):
+        ends = [*starts, len(option)][1:]
+        for start, end, behind in zip(starts, ends, second, strict=True):
             tried = option[start:end]
             worked = success[end - 1]
             offered = [*tried, behind] if worked and len(tried) == 1 and behind != NO_ARM else tried

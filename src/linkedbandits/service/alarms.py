@@ -11,7 +11,7 @@ import math
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic, sleep
@@ -140,6 +140,11 @@ class Alarms:
             self._running_for = experiment
             self._running = self._worker.submit(self._look, kept, experiment, labels, warm, plays)
         return kept.found
+
+    def up(self, experiments: Container[str]) -> list[Alarm]:
+        """All alarms that were found in these experiments, as far as they are remembered."""
+        kept = list(self._kept.items())
+        return [alarm for experiment, one in kept if experiment in experiments for alarm in one.found.alarms]
 
     def wait_for_the_first(self, experiment: str, seconds: float) -> None:
         """If the experiment is being looked at, wait until that is done, or so long."""

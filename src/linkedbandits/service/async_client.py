@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.checks import check_positive
+from linkedbandits.errors import ExperimentFinished, TooManyInFlight
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
@@ -17,15 +20,21 @@ from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
 from linkedbandits.service.calls import Call, Listed, Told
-from linkedbandits.service.retries import DEFAULT_RETRIES, Retries
+from linkedbandits.service.retries import DEFAULT_RETRIES, WHILE_ALL_ARE_OUT, Patience, Retries
 from linkedbandits.service.sending import (
+    LONGEST_TIMEOUT,
+    SECONDS_FOR_AN_ANSWER,
     Again,
     NewKey,
+    address_of,
     after_answer,
     after_failure,
+    after_the_last,
     headers_for,
     httpx,
+    named,
     random_key,
+    random_request_id,
     request_of,
 )
 
@@ -40,16 +49,22 @@ class AsyncClient:
         url: str,
         token: str | None = None,
         *,
-        timeout: float = 30.0,
+        timeout: float = SECONDS_FOR_AN_ANSWER,
         retries: Retries = DEFAULT_RETRIES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
         new_key: NewKey = random_key,
+        new_request_id: NewKey = random_request_id,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(base_url=url, headers=headers_for(token), timeout=timeout, transport=transport)
+        check_positive("timeout", timeout, LONGEST_TIMEOUT)
+        self._http = httpx.AsyncClient(base_url=address_of(url), headers=headers_for(token), transport=transport)
+        self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
+        self._clock = clock
         self._new_key = new_key
+        self._new_request_id = new_request_id
 
     async def create(
         self,
@@ -67,8 +82,14 @@ class AsyncClient:
         log_attempts: Which = "first",
         log_others: Others = "refuse",
         log_independent: bool = False,
+        key: str | None = None,
+        tags: Sequence[str] = (),
     ) -> AsyncRemoteExperiment:
-        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does.
+
+        The same ``key`` gets the same experiment, however often and by whomever it is created; without one a new one is
+        made. KeyReused if it was used for another name or set-up, or other tags.
+        """
         call = calls.create(
             name,
             arms,
@@ -83,33 +104,38 @@ class AsyncClient:
             log_attempts,
             log_others,
             log_independent,
+            self._new_key() if key is None else key,
+            tags,
         )
         return self.experiment(await self.send(call))
 
     def experiment(self, experiment: str) -> AsyncRemoteExperiment:
         """An experiment that is there already."""
-        return AsyncRemoteExperiment(self, experiment, self._new_key)
+        return AsyncRemoteExperiment(self, experiment, self._new_key, self._sleep)
 
     async def experiments(self) -> list[Listed]:
         """All experiments, oldest first."""
         return await self.send(calls.experiments())
 
     async def send(self, call: Call[T]) -> T:
-        """Send a request until it is answered, or was tried often enough."""
-        pauses = self._retries.pauses()
+        """Send a request until it is answered, or was tried for long enough."""
+        call = named(call, self._new_request_id())
+        patience = Patience(self._retries, self._timeout, self._clock)
+        perhaps_done = False
         while True:
             try:
-                response = await self._http.send(request_of(self._http, call))
-            except httpx.TransportError as error:
+                response = await self._http.send(request_of(self._http, call, patience.attempt()))
+            except httpx.RequestError as error:
                 outcome: T | Again = after_failure(call, error)
             else:
-                outcome = after_answer(call, response)
+                outcome = after_answer(call, response, perhaps_done)
             if not isinstance(outcome, Again):
                 return outcome
-            pause = next(pauses, None)
+            perhaps_done |= outcome.perhaps_done
+            pause = patience.pause(outcome.least_pause)
             if pause is None:
-                raise outcome.error
-            await self._sleep(max(pause, outcome.least_pause))
+                raise after_the_last(outcome.error, patience)
+            await self._sleep(pause)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -127,10 +153,13 @@ class AsyncClient:
 class AsyncRemoteExperiment:
     """An experiment of a service, used like :class:`linkedbandits.Experiment` but for the waiting."""
 
-    def __init__(self, client: AsyncClient, experiment: str, new_key: NewKey) -> None:
+    def __init__(
+        self, client: AsyncClient, experiment: str, new_key: NewKey, sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
         self.id = experiment
         self._client = client
         self._new_key = new_key
+        self._sleep = sleep
 
     async def ask(self) -> Play:
         """The next play to make."""
@@ -139,6 +168,29 @@ class AsyncRemoteExperiment:
     async def ask_many(self, count: int) -> list[Play]:
         """Up to ``count`` plays, at least one."""
         return await self._client.send(calls.ask(self.id, count, self._new_key()))
+
+    async def until_decided(self) -> AsyncIterator[Play]:
+        """Plays to make and tell, one after the other, until there is a verdict; in any number of tasks at once.
+
+        As long as so many plays are out that there is none to have, it waits for those to be told or given up.
+        """
+        async for plays in self.batches_until_decided(1):
+            for play in plays:
+                yield play
+
+    async def batches_until_decided(self, count: int) -> AsyncIterator[list[Play]]:
+        """The same, up to ``count`` plays at a time, to be told with :meth:`tell_many`."""
+        pauses = WHILE_ALL_ARE_OUT.pauses()
+        while True:
+            try:
+                plays = await self.ask_many(count)
+            except ExperimentFinished:
+                return
+            except TooManyInFlight:
+                await self._sleep(next(pauses))
+                continue
+            yield plays
+            pauses = WHILE_ALL_ARE_OUT.pauses()
 
     async def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None."""
@@ -243,3 +295,7 @@ class AsyncRemoteExperiment:
     async def archive(self) -> None:
         """Close it for good."""
         await self._client.send(calls.set_status(self.id, "archive"))
+
+    async def delete(self, force: bool = False) -> None:
+        """Delete it with all that it was told, for good. It has to be archived before, unless by ``force``."""
+        await self._client.send(calls.delete(self.id, force))

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_probability
-from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnexpectedAnswer
+from linkedbandits.errors import ConflictingTell, InvalidParameter, LinkedBanditError, UnexpectedAnswer
 from linkedbandits.intervals import Estimated
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
@@ -28,12 +28,17 @@ from linkedbandits.service.problem_types import PREFIX, class_of
 
 T = TypeVar("T")
 
+LONGEST_REQUEST_ID = 200
+
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
     """A request, and what its answer means. One that is not ``repeatable`` might be carried out twice if sent twice.
 
-    ``read`` raises a KeyError, IndexError, TypeError or ValueError where the answer is not one to this request.
+    ``key`` is sent as the header Idempotency-Key, and ``request_id``, the same for all attempts, as X-Request-Id. One
+    that ``removes`` has done so where an attempt was not answered and the next is told that nothing is there. ``read``
+    raises a KeyError, IndexError, TypeError or ValueError where
+    the answer is not one to this request.
     """
 
     method: str
@@ -41,6 +46,9 @@ class Call(Generic[T]):
     read: Callable[[Any], T]
     body: dict[str, Any] | None = None
     repeatable: bool = True
+    key: str | None = None
+    removes: bool = False
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,12 @@ class Told:
 
     receipts: list[Receipt | LinkedBanditError]
     done: bool
+
+    def note_request(self, request_id: str | None) -> None:
+        """Say of refused answers in which request they were."""
+        for receipt in self.receipts:
+            if isinstance(receipt, LinkedBanditError):
+                note_request(receipt, request_id)
 
 
 class Listed(NamedTuple):
@@ -78,8 +92,13 @@ def create(
     log_attempts: Which = "first",
     log_others: Others = "refuse",
     log_independent: bool = False,
+    key: str | None = None,
+    tags: Sequence[str] = (),
 ) -> Call[str]:
-    """Open an experiment; its identifier."""
+    """Open an experiment; its identifier. The key makes it repeatable.
+
+    It goes as a header, which a service that is too old to know it takes no notice of; a field it would refuse.
+    """
     body: dict[str, Any] = {
         "name": name,
         "arms": list(arms),
@@ -97,7 +116,9 @@ def create(
         body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
         if log_independent:
             body["log_independent"] = True
-    return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, repeatable=False)
+    if tags:
+        body["tags"] = list(tags)
+    return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, key is not None, key)
 
 
 def successor(experiment: str, arms: Sequence[Label] | None, keep: bool, why: str) -> Call[str]:
@@ -121,14 +142,19 @@ def following(experiment: str) -> Call[str | None]:
     return Call("GET", f"{_path(experiment)}/view", lambda found: found.get("successor"))
 
 
+def delete(experiment: str, force: bool) -> Call[None]:
+    """Delete it; told again, there is no such experiment."""
+    return Call("DELETE", f"{_path(experiment)}{'?force=true' if force else ''}", lambda _: None, removes=True)
+
+
 def set_status(experiment: str, verb: str) -> Call[str]:
     """Pause, resume or archive; the status it has now."""
     return Call("POST", f"{_path(experiment)}/{verb}", lambda found: str(found["status"]))
 
 
 def ask(experiment: str, count: int, key: str) -> Call[list[Play]]:
-    """Plays. The key makes it repeatable."""
-    return Call("POST", f"{_path(experiment)}/ask", _plays, {"count": count, "key": key})
+    """Plays. The key makes it repeatable. The arms of equal plays are sent once, but by older services."""
+    return Call("POST", f"{_path(experiment)}/ask?tuples=true", _plays, {"count": count, "key": key})
 
 
 def tell(experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Call[Told]:
@@ -203,18 +229,42 @@ def only_receipt(told: Told) -> Receipt:
     return receipt
 
 
+def is_problem(content: Any) -> bool:
+    """Is it a problem document?"""
+    return isinstance(content, dict) and isinstance(content.get("type"), str)
+
+
 def error_of(problem: Any) -> LinkedBanditError:
-    """The error that a problem document speaks of."""
-    if not isinstance(problem, dict) or not isinstance(problem.get("type"), str):
-        return UnexpectedAnswer(f"{problem!r} is no problem document; is this address a linkedbandits service?")
+    """The error that a problem document speaks of, with what it has on record and the number of the request."""
+    if not is_problem(problem):
+        return UnexpectedAnswer(f"{problem!r:.200} is no problem document; is this address a linkedbandits service?")
     detail = str(problem.get("detail", problem.get("title", "")))
-    if problem["type"] == PREFIX + "invalid-request":
-        return InvalidParameter(detail)
-    found = class_of(problem["type"])
-    if found is not None:
-        return found(detail)
-    status = problem.get("status")
-    return UnexpectedAnswer(f"{status} {detail}", status if isinstance(status, int) else None)
+    found = InvalidParameter if problem["type"] == PREFIX + "invalid-request" else class_of(problem["type"])
+    if found is None:
+        status = problem.get("status")
+        error: LinkedBanditError = UnexpectedAnswer(f"{status} {detail}", status if isinstance(status, int) else None)
+    else:
+        error = found(detail)
+    if isinstance(error, ConflictingTell):
+        error.on_record = problem.get("on_record")
+    return note_request(error, problem.get("request_id"))
+
+
+def note_request(error: LinkedBanditError, request_id: object) -> LinkedBanditError:
+    """The same error with the number of its request, which the service's log has, too; unless it has one already.
+
+    >>> str(note_request(UnexpectedAnswer("it broke"), "4f1c"))
+    'it broke (request 4f1c)'
+    """
+    if is_request_id(request_id) and error.request_id is None:
+        error.request_id = request_id
+        error.args = (f"{error.args[0]} (request {request_id})", *error.args[1:])
+    return error
+
+
+def is_request_id(said: object) -> TypeGuard[str]:
+    """Is it something to call a request by?"""
+    return isinstance(said, str) and 0 < len(said) <= LONGEST_REQUEST_ID and said.isprintable()
 
 
 def _path(experiment: str) -> str:
@@ -235,7 +285,13 @@ def _listed(found: Any) -> list[Listed]:
 
 
 def _plays(found: Any) -> list[Play]:
-    plays = [Play(play["id"], tuple(play["arms"]), tuple(play.get("rest", ()))) for play in found["plays"]]
+    if "tuples" in found:
+        tuples = [(tuple(each["arms"]), tuple(each.get("rest", ()))) for each in found["tuples"]]
+        if not all(0 <= place < len(tuples) for place in found["plays"]):
+            raise ValueError("every play has one of the tuples")
+        plays = [Play(number, *tuples[place]) for number, place in enumerate(found["plays"], start=found["first"])]
+    else:
+        plays = [Play(play["id"], tuple(play["arms"]), tuple(play.get("rest", ()))) for play in found["plays"]]
     if not plays:
         raise ValueError("there is at least one play in an answer")
     return plays

@@ -2,23 +2,25 @@
 
     client = Client("http://127.0.0.1:8000", token="lb_...")
     exp = client.create("directions", ["north", "east"], lb.LinkedElimination(delta=0.05))
-    play = exp.ask()
-    exp.tell(play.id, hit="east")
+    for play in exp.until_decided():
+        exp.tell(play.id, hit="east")
 
-What fails on the way is tried again. That is safe: telling twice is harmless, and an ask carries a key by which the
-service knows it again.
+What fails on the way is tried again, for half a minute unless told otherwise. That is safe: telling twice is harmless,
+and to ask or to create carries a key by which the service knows it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.checks import check_positive
+from linkedbandits.errors import ExperimentFinished, TooManyInFlight
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
@@ -27,15 +29,21 @@ from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
 from linkedbandits.service.async_client import AsyncClient, AsyncRemoteExperiment
 from linkedbandits.service.calls import Call, Listed, Told
-from linkedbandits.service.retries import DEFAULT_RETRIES, Retries
+from linkedbandits.service.retries import DEFAULT_RETRIES, WHILE_ALL_ARE_OUT, Patience, Retries
 from linkedbandits.service.sending import (
+    LONGEST_TIMEOUT,
+    SECONDS_FOR_AN_ANSWER,
     Again,
     NewKey,
+    address_of,
     after_answer,
     after_failure,
+    after_the_last,
     headers_for,
     httpx,
+    named,
     random_key,
+    random_request_id,
     request_of,
 )
 
@@ -43,23 +51,32 @@ T = TypeVar("T")
 
 
 class Client:
-    """A client of a service; every call waits for its answer. ``transport`` and the rest are for tests."""
+    """A client of a service; every call waits for its answer.
+
+    An attempt may take ``timeout`` seconds; further ones are made as ``retries`` says. The rest is for tests.
+    """
 
     def __init__(
         self,
         url: str,
         token: str | None = None,
         *,
-        timeout: float = 30.0,
+        timeout: float = SECONDS_FOR_AN_ANSWER,
         retries: Retries = DEFAULT_RETRIES,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
         new_key: NewKey = random_key,
+        new_request_id: NewKey = random_request_id,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._http = httpx.Client(base_url=url, headers=headers_for(token), timeout=timeout, transport=transport)
+        check_positive("timeout", timeout, LONGEST_TIMEOUT)
+        self._http = httpx.Client(base_url=address_of(url), headers=headers_for(token), transport=transport)
+        self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
+        self._clock = clock
         self._new_key = new_key
+        self._new_request_id = new_request_id
 
     def create(
         self,
@@ -77,8 +94,14 @@ class Client:
         log_attempts: Which = "first",
         log_others: Others = "refuse",
         log_independent: bool = False,
+        key: str | None = None,
+        tags: Sequence[str] = (),
     ) -> RemoteExperiment:
-        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does."""
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does.
+
+        The same ``key`` gets the same experiment, however often and by whomever it is created; without one a new one is
+        made. KeyReused if it was used for another name or set-up, or other tags.
+        """
         call = calls.create(
             name,
             arms,
@@ -93,33 +116,38 @@ class Client:
             log_attempts,
             log_others,
             log_independent,
+            self._new_key() if key is None else key,
+            tags,
         )
         return self.experiment(self.send(call))
 
     def experiment(self, experiment: str) -> RemoteExperiment:
         """An experiment that is there already."""
-        return RemoteExperiment(self, experiment, self._new_key)
+        return RemoteExperiment(self, experiment, self._new_key, self._sleep)
 
     def experiments(self) -> list[Listed]:
         """All experiments, oldest first."""
         return self.send(calls.experiments())
 
     def send(self, call: Call[T]) -> T:
-        """Send a request until it is answered, or was tried often enough."""
-        pauses = self._retries.pauses()
+        """Send a request until it is answered, or was tried for long enough."""
+        call = named(call, self._new_request_id())
+        patience = Patience(self._retries, self._timeout, self._clock)
+        perhaps_done = False
         while True:
             try:
-                response = self._http.send(request_of(self._http, call))
-            except httpx.TransportError as error:
+                response = self._http.send(request_of(self._http, call, patience.attempt()))
+            except httpx.RequestError as error:
                 outcome: T | Again = after_failure(call, error)
             else:
-                outcome = after_answer(call, response)
+                outcome = after_answer(call, response, perhaps_done)
             if not isinstance(outcome, Again):
                 return outcome
-            pause = next(pauses, None)
+            perhaps_done |= outcome.perhaps_done
+            pause = patience.pause(outcome.least_pause)
             if pause is None:
-                raise outcome.error
-            self._sleep(max(pause, outcome.least_pause))
+                raise after_the_last(outcome.error, patience)
+            self._sleep(pause)
 
     def close(self) -> None:
         """Close the connections."""
@@ -137,10 +165,11 @@ class Client:
 class RemoteExperiment:
     """An experiment of a service, used like :class:`linkedbandits.Experiment`."""
 
-    def __init__(self, client: Client, experiment: str, new_key: NewKey) -> None:
+    def __init__(self, client: Client, experiment: str, new_key: NewKey, sleep: Callable[[float], None]) -> None:
         self.id = experiment
         self._client = client
         self._new_key = new_key
+        self._sleep = sleep
 
     def ask(self) -> Play:
         """The next play to make."""
@@ -149,6 +178,28 @@ class RemoteExperiment:
     def ask_many(self, count: int) -> list[Play]:
         """Up to ``count`` plays, at least one."""
         return self._client.send(calls.ask(self.id, count, self._new_key()))
+
+    def until_decided(self) -> Iterator[Play]:
+        """Plays to make and tell, one after the other, until there is a verdict; in any number of threads at once.
+
+        As long as so many plays are out that there is none to have, it waits for those to be told or given up.
+        """
+        for plays in self.batches_until_decided(1):
+            yield from plays
+
+    def batches_until_decided(self, count: int) -> Iterator[list[Play]]:
+        """The same, up to ``count`` plays at a time, to be told with :meth:`tell_many`."""
+        pauses = WHILE_ALL_ARE_OUT.pauses()
+        while True:
+            try:
+                plays = self.ask_many(count)
+            except ExperimentFinished:
+                return
+            except TooManyInFlight:
+                self._sleep(next(pauses))
+                continue
+            yield plays
+            pauses = WHILE_ALL_ARE_OUT.pauses()
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None."""
@@ -263,6 +314,10 @@ class RemoteExperiment:
     def archive(self) -> None:
         """Close it for good."""
         self._client.send(calls.set_status(self.id, "archive"))
+
+    def delete(self, force: bool = False) -> None:
+        """Delete it with all that it was told, for good. It has to be archived before, unless by ``force``."""
+        self._client.send(calls.delete(self.id, force))
 
 
 __all__ = ["AsyncClient", "AsyncRemoteExperiment", "Client", "RemoteExperiment"]

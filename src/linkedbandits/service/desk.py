@@ -6,30 +6,59 @@ when that is on the disk. So a single caller waits for one commit, and a thousan
 
 from __future__ import annotations
 
-import secrets
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from linkedbandits.errors import StoreUnavailable
-from linkedbandits.live import HANDS_OUT_BY, WarmStart
+from linkedbandits.live import WarmStart
 from linkedbandits.model import Label
 from linkedbandits.option_estimates import FirstAttempts
-from linkedbandits.service import expenses
+from linkedbandits.service import deletion, expenses
+from linkedbandits.service.audit import MOST_REFUSALS, SERVICE, Action, Actor, AuditEntry, new_entry
+from linkedbandits.service.clocks import Clocks
+from linkedbandits.service.creation import Created, Creation
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, ReadAll, ReadJob, ReadOne, Sweep
-from linkedbandits.service.records import ExperimentRecord, LogInSetup, RunStatus, Setup, Writer, check_text
+from linkedbandits.service.jobs import (
+    Change,
+    Changing,
+    Errand,
+    Job,
+    Looked,
+    ReadAll,
+    ReadJob,
+    ReadOne,
+    Removal,
+    Sweep,
+)
+from linkedbandits.service.looks_ahead import LooksAhead
+from linkedbandits.service.pulse import Pulse
+from linkedbandits.service.records import (
+    DamagedExperiment,
+    ExperimentRecord,
+    RunStatus,
+    Setup,
+)
 from linkedbandits.service.replies import AskReply, TellReply
+from linkedbandits.service.reply_size import ReplyLimit
 from linkedbandits.service.store import Reading, Store, Writing
-from linkedbandits.version import __version__
+from linkedbandits.service.tags import check_tags
+from linkedbandits.service.waiting_room import WaitingRoom
+from linkedbandits.service.webhooks import Happening
 
 T = TypeVar("T")
+
+_logger = logging.getLogger("linkedbandits.service")
+
+_ACTIONS: dict[RunStatus, Action] = {"paused": "pause", "running": "resume", "archived": "archive"}
 
 SNAPSHOT_EVERY = 20_000
 """Plays handed out, told or given up between two snapshots of an experiment."""
@@ -37,8 +66,25 @@ MOST_GROUPED = 1_000
 """Jobs that share a commit."""
 READERS = 4
 """Threads that look at the store, so that those who only look do not wait for those who change."""
+SECONDS_AFTER_A_FAILURE = 0.1
+"""A pause after something unforeseen, so that what fails again and again does not take all of the time."""
 SECONDS_TO_FINISH = 300.0
 """How long a desk that stops is waited for: longer than a store waits for anything before it gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeskFigures:
+    """How much a desk has to do.
+
+    Plays that are out in the experiments in memory, how many of these there are, how many are held by somebody else,
+    jobs that wait for those, and jobs that nobody has looked at yet.
+    """
+
+    plays_in_flight: int
+    experiments_in_memory: int
+    experiments_held: int
+    jobs_held: int
+    jobs_queued: int
 
 
 class Desk:
@@ -64,16 +110,30 @@ class Desk:
         self,
         store: Store,
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
+        steady: Callable[[], float] | None = None,
         snapshot_every: int = SNAPSHOT_EVERY,
         on_group: Callable[[int, float], None] | None = None,
+        on_news: Callable[[list[Happening]], None] = lambda _: None,
+        is_elsewhere: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """``on_group`` is told, after every group, how many jobs it had and how many seconds it took."""
-        self._clock = clock
+        """``on_group`` is told, after every group, how many jobs it had and how many seconds it took.
+
+        ``on_news`` is told, in the desk's thread, what has happened to experiments when that is in the store. Leases of
+        experiments that others look after, as ``is_elsewhere`` says, are left to them.
+        ``clock`` says what time is put on record, and may jump. ``steady`` may not: leases go by it. A ``clock`` that
+        is given alone is taken to be steady, too.
+        """
+        self.pulse = Pulse()
+        self._clock = clock or time.time
         self._on_group = on_group
+        self._on_news = on_news
         self._store = store
-        self._groups = Groups(store, snapshot_every)
-        self._queue: SimpleQueue[Changing | ReadJob | None] = SimpleQueue()
+        self._queue: SimpleQueue[Changing | ReadJob | Looked | None] = SimpleQueue()
+        self._looks = LooksAhead(lambda experiment: self._queue.put(Looked(experiment)))
+        clocks = Clocks(self._clock, steady or clock or time.monotonic)
+        self._groups = Groups(store, snapshot_every, clocks, self._looks, on_news, is_elsewhere)
+        self._waiting_room = WaitingRoom()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="desk-reader")
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
@@ -112,43 +172,133 @@ class Desk:
     ) -> None:
         self.stop()
 
-    def create(self, setup: Setup, name: str, warm: WarmStart | None = None) -> Future[ExperimentRecord]:
-        """A new experiment, running; with a log that it begins with, if one is given."""
+    def create(
+        self,
+        setup: Setup,
+        name: str,
+        warm: WarmStart | None = None,
+        by: Actor = SERVICE,
+        tags: Sequence[str] = (),
+    ) -> Future[ExperimentRecord]:
+        """A new experiment, running; with a log that it begins with, if one is given.
 
-        def create(store: Writing, now: float) -> ExperimentRecord:
-            check_text("name", name)
-            begun = setup.begin()  # says what is wrong with it
-            said = setup if warm is None else replace(setup, log=LogInSetup.of(warm))
-            writer = str(Writer(__version__, begun.run.asks(), HANDS_OUT_BY))
-            record = ExperimentRecord(secrets.token_hex(8), name, said, "running", now, head=0, written_by=writer)
-            hosted = None if warm is None else HostedExperiment(record, warm)
-            store.create(record, None if warm is None else warm.to_json())
-            if hosted is not None:
-                # A verdict that the log gave at once stands, whatever a later version would have made of it.
-                hosted.save_snapshot(store)
-            return record
+        ``by`` is who asks for it, here and below: it goes into the audit, together with the change.
+        """
+        creation = Creation(setup, name, warm, by=by, tags=tuple(tags))
+        return self._create(creation, lambda created: created.record)
 
-        return self._submit(Errand(create))
+    def create_once(self, creation: Creation) -> Future[Created]:
+        """A new experiment, or the one that was created with the same key before."""
+        return self._create(creation, lambda created: created)
+
+    def _create(self, creation: Creation, shown: Callable[[Created], T]) -> Future[T]:
+        made: list[Created] = []
+
+        def carry_out(store: Writing, now: float) -> T:
+            made[:] = [creation.carry_out(store, now)]
+            return shown(made[0])
+
+        def tell_of(done: Future[Any]) -> None:
+            if made and made[0].news and not done.cancelled() and done.exception(0) is None:
+                self._on_news(list(made[0].news))
+
+        errand = Errand(carry_out)
+        errand.future.add_done_callback(tell_of)
+        return self._submit(errand)
 
     def records(self) -> Future[list[ExperimentRecord]]:
-        """All experiments, oldest first."""
+        """All experiments whose record can be read, oldest first."""
         return self._query(lambda store: store.records())
+
+    def records_and_damaged(self) -> Future[tuple[list[ExperimentRecord], list[DamagedExperiment]]]:
+        """The same, and those whose record cannot be read."""
+        return self._query(lambda store: store.records_and_damaged())
+
+    def damaged(self, experiment: str) -> Future[DamagedExperiment]:
+        """What can still be said of an experiment that cannot be opened."""
+        return self._query(lambda store: store.damaged(experiment))
 
     def record(self, experiment: str) -> Future[ExperimentRecord]:
         """One experiment's record."""
         return self._query(lambda store: store.record(experiment))
 
-    def set_status(self, experiment: str, status: RunStatus) -> Future[ExperimentRecord]:
+    def tags(self, experiment: str) -> Future[tuple[str, ...]]:
+        """The tags of an experiment."""
+        return self._query(lambda store: store.tags(experiment))
+
+    def set_status(self, experiment: str, status: RunStatus, by: Actor = SERVICE) -> Future[ExperimentRecord]:
         """Pause, resume (``"running"``) or archive; archived is for good."""
-        return self._submit(Change(experiment, lambda hosted, _, now: hosted.set_status(status, now)))
 
-    def give_way(self, experiment: str, successor: str, why: str) -> Future[str]:
+        def change(hosted: HostedExperiment, store: Writing, now: float) -> ExperimentRecord:
+            before = hosted.status
+            record = hosted.set_status(status, now)
+            if status != before:
+                store.add_audit(new_entry(_ACTIONS[status], by, now, experiment))
+            return record
+
+        return self._submit(Change(experiment, change))
+
+    def set_tags(self, experiment: str, tags: Sequence[str], by: Actor = SERVICE) -> Future[ExperimentRecord]:
+        """Replace the tags."""
+        check_tags(tags)
+
+        def change(hosted: HostedExperiment, store: Writing, now: float) -> ExperimentRecord:
+            before = hosted.tags
+            record = hosted.set_tags(store, tags, now)
+            if hosted.tags != before:
+                store.add_audit(new_entry("tag", by, now, experiment, tags=list(tags)))
+            return record
+
+        return self._submit(Change(experiment, change))
+
+    def note_standing(self, experiment: str) -> Future[None]:
+        """Write down what lists sort and filter by, of an experiment from before that was kept."""
+        return self._submit(Change(experiment, lambda hosted, store, _: hosted.note_standing(store)))
+
+    def give_way(self, experiment: str, successor: str, why: str, by: Actor = SERVICE) -> Future[str]:
         """Pause an experiment for another one that goes on from it; which one does, if there was one before."""
-        return self._submit(Change(experiment, lambda hosted, _, now: hosted.give_way(successor, why, now)))
 
-    def ask(self, experiment: str, count: int = 1, key: str | None = None) -> Future[AskReply]:
-        """Up to ``count`` plays. With a ``key`` that was used before, the same plays as then."""
-        return self._submit(Change(experiment, lambda hosted, store, now: hosted.ask(store, count, key, now)))
+        def change(hosted: HostedExperiment, store: Writing, now: float) -> str:
+            known = hosted.successor
+            found = hosted.give_way(successor, why, now)
+            if known is None:
+                store.add_audit(new_entry("succeed", by, now, experiment, successor=found, why=why))
+            return found
+
+        return self._submit(Change(experiment, change))
+
+    def delete(self, experiment: str, force: bool = False, by: Actor = SERVICE) -> Future[None]:
+        """Delete an experiment that is archived, or any by ``force``; :meth:`erase` removes what is left of it."""
+        return self._submit(Removal(experiment, lambda store, now: deletion.hide(store, experiment, force, by, now)))
+
+    def erase(self, erasing: deletion.Erasing | None = None) -> Future[int]:
+        """Remove some rows of experiments that were deleted, but of those that are left for later. How many?
+
+        0: nothing is left of the others.
+        """
+        going_through = deletion.Erasing() if erasing is None else erasing
+        return self._submit(Errand(lambda store, _: going_through.step(store)))
+
+    def note_refusals(self, details: dict[str, Any]) -> Future[None]:
+        """Keep in the audit how many sign-ins were refused lately."""
+
+        def note(store: Writing, now: float) -> None:
+            store.add_audit(new_entry("sign-in-refused", SERVICE, now, **details))
+            store.forget_refusals(MOST_REFUSALS)
+
+        return self._submit(Errand(note))
+
+    def audit(
+        self, limit: int, before: str | None = None, *, action: Action | None = None, subject: str | None = None
+    ) -> Future[list[AuditEntry]]:
+        """Entries of the audit, the newest first."""
+        return self._query(lambda store: store.audit(limit, before, action=action, subject=subject))
+
+    def ask(
+        self, experiment: str, count: int = 1, key: str | None = None, limit: ReplyLimit | None = None
+    ) -> Future[AskReply]:
+        """Up to ``count`` plays, as many as fit into the limit. With a ``key`` that was used before, those of then."""
+        return self._submit(Change(experiment, lambda hosted, store, now: hosted.ask(store, count, key, now, limit)))
 
     def tell(self, experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Future[TellReply]:
         """Say how plays ended: play id and the label of the arm that succeeded, or None."""
@@ -169,6 +319,25 @@ class Desk:
 
         return self._submit(Change(experiment, keep))
 
+    def forget_expenses(self, experiment: str, source: str | None, by: Actor = SERVICE) -> Future[int]:
+        """Forget what one source has told, or with None all that was told; how many sources were it?"""
+
+        def change(_: HostedExperiment, store: Writing, now: float) -> int:
+            forgotten = expenses.forget(store, experiment, source, now)
+            store.add_audit(new_entry("forget-expenses", by, now, experiment, source=source, sources=forgotten))
+            return forgotten
+
+        return self._submit(Change(experiment, change))
+
+    def expenses_sources(self, experiment: str) -> Future[list[dict[str, Any]]]:
+        """What every source that is kept apart has told, all arms together."""
+
+        def look(store: Reading) -> list[dict[str, Any]]:
+            store.record(experiment)  # or UnknownExperiment
+            return expenses.sources_of(store, experiment)
+
+        return self._query(look)
+
     def spendings(self, experiment: str) -> Future[expenses.Spendings | None]:
         """What all sources have told; None if none has."""
         return self._query(lambda store: expenses.spendings_of(store, experiment, store.record(experiment).setup))
@@ -177,9 +346,19 @@ class Desk:
         """Give up the plays whose lease has run out, in all experiments in memory. How many?"""
         return self._submit(Sweep())
 
-    def in_flight(self) -> Future[int]:
-        """How many plays are out, in all experiments in memory?"""
-        return self._submit(ReadAll(lambda opened: sum(len(hosted.leases) for hosted in opened)))
+    def figures(self) -> DeskFigures:
+        """How much there is to do. Any thread may ask, at any time: whatever the desk does, it is not waited for."""
+        return DeskFigures(
+            plays_in_flight=self._groups.plays_in_flight(),
+            experiments_in_memory=self._groups.experiments_in_memory(),
+            experiments_held=self._waiting_room.experiments,
+            jobs_held=self._waiting_room.jobs,
+            jobs_queued=self._queue.qsize(),
+        )
+
+    def read_all(self, function: Callable[[Iterable[HostedExperiment]], T]) -> Future[T]:
+        """What the function says of all experiments in memory. It must not change them."""
+        return self._submit(ReadAll(function))
 
     def read(self, experiment: str, function: Callable[[HostedExperiment], T]) -> Future[T]:
         """What the function says of the experiment as it is in the store. It must not change it."""
@@ -203,27 +382,67 @@ class Desk:
             return self._readers.submit(query) if self._open else _closed()
 
     def _work(self) -> None:
+        """Whatever happens to a group, its jobs are answered, and the next one has its turn."""
         working = True
-        while working:
-            waiting = [self._queue.get()]
+        while working or self._waiting_room.experiments:
+            in_hand: list[Job] = []
             try:
-                while len(waiting) < MOST_GROUPED:
-                    waiting.append(self._queue.get_nowait())
-            except Empty:
-                pass
-            working = None not in waiting
-            jobs = [job for job in waiting if job is not None and job.future.set_running_or_notify_cancel()]
-            self._change([job for job in jobs if isinstance(job, Changing)])
-            self._groups.look([job for job in jobs if isinstance(job, ReadJob)])
+                waiting = self._next_jobs()
+                working = working and None not in waiting
+                self._serve(waiting, working, in_hand)
+            except Exception as error:  # else the desk would be dead, and everybody would wait for ever
+                _logger.exception("desk-failed")
+                _answer_all(in_hand, error)
+                time.sleep(SECONDS_AFTER_A_FAILURE)
+            self.pulse.end()
+        _answer_all(self._looks.close(), StoreUnavailable("the desk was stopped; what was asked for was not done"))
         self._groups.finish()
 
-    def _change(self, jobs: list[Changing]) -> None:
+    def _serve(self, waiting: Sequence[Changing | ReadJob | Looked | None], goes_on: bool, in_hand: list[Job]) -> None:
+        """Do what has come in. Jobs that have to be answered are put ``in_hand`` before anything is done."""
+        jobs = [job for job in waiting if isinstance(job, Job) and job.future.set_running_or_notify_cancel()]
+        in_hand += jobs
+        looked = [
+            job
+            for look in waiting
+            if isinstance(look, Looked)
+            for job in self._looks.end(look.experiment)
+            if not job.future.done()
+        ]
+        in_hand += looked
+        self.pulse.begin(jobs, self._queue.qsize)
+        self._change([*looked, *(job for job in jobs if isinstance(job, Changing))], in_hand)
+        if not goes_on:
+            self._change([job for job in self._looks.close() if not job.future.done()], in_hand)
+        self._groups.look([job for job in jobs if isinstance(job, ReadJob)])
+
+    def _next_jobs(self) -> list[Changing | ReadJob | Looked | None]:
+        """What has come in; nothing, if it is time to try an experiment again that somebody else holds."""
+        waiting: list[Changing | ReadJob | Looked | None] = []
+        with suppress(Empty):
+            waiting.append(self._queue.get(timeout=self._waiting_room.seconds_to_next()))
+            while len(waiting) < MOST_GROUPED:
+                waiting.append(self._queue.get_nowait())
+        return waiting
+
+    def _change(self, new: Sequence[Changing], in_hand: list[Job]) -> None:
+        """Run these, and those that have waited for long enough, which are ``in_hand`` then, too."""
+        jobs = self._waiting_room.next_jobs(new)
+        in_hand += jobs
         if not jobs:
             return
         start = time.perf_counter()
-        self._groups.change(jobs, self._clock())
+        self._waiting_room.take_back(jobs, self._groups.change(jobs, self._clock()))
+        self.pulse.changed(jobs)
         if self._on_group is not None:
             self._on_group(len(jobs), time.perf_counter() - start)
+
+
+def _answer_all(jobs: Iterable[Job], error: Exception) -> None:
+    """Those that have no answer yet; what they asked for may or may not be on record."""
+    for job in jobs:
+        if not job.future.done():
+            job.future.set_exception(error)
 
 
 def _closed() -> Future[Any]:

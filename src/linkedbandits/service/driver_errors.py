@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from linkedbandits.errors import StoreUnavailable
+from linkedbandits.errors import DamagedRecord, StoreUnavailable
+
+FULL = "its disk is full; make room on it"
+HELD = "somebody else holds it; end the process or transaction that does"
+AWAY = "its server does not answer; is it up, and not stopped?"
+DENIED = "it may not be written; look at the rights of its files or of its user"
+"""What anybody may be told of a store that cannot be used, with what to do: no file, server or user is named."""
 
 
 class DriverErrors:
-    """A context in which the ``failures`` of a driver, but for ``mistakes``, become StoreUnavailable.
+    """A context in which the ``failures`` of a driver, but for ``mistakes``, become StoreUnavailable or DamagedRecord.
 
     A mistake is a statement that would fail on a sound store, too, and is nothing to try again. The context is put
     around every statement, and not only around a transaction: code with several commands in one has to tell a store
@@ -20,7 +26,7 @@ class DriverErrors:
         self,
         failures: type[Exception],
         mistakes: tuple[type[Exception], ...],
-        explain: Callable[[Exception], StoreUnavailable],
+        explain: Callable[[Exception], StoreUnavailable | DamagedRecord],
     ) -> None:
         self._failures = failures
         self._mistakes = mistakes

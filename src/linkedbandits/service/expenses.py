@@ -11,10 +11,12 @@ twice. A source that comes again after that is told to begin anew, and what it h
 
 from __future__ import annotations
 
+import json
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from linkedbandits.errors import InvalidParameter
@@ -38,6 +40,8 @@ SECONDS_BETWEEN = 2.0
 """A view has sums that are as old as this."""
 MOST_KEPT = 1000
 """Experiments whose views are kept ready."""
+MOST_BYTES_KEPT = 20_000_000
+"""Of answers with limits that are kept ready."""
 LARGEST_NUMBER = 10**15
 """How many tries those that are gone are said to have at most, which is for a column; the sums have all."""
 CONFIDENCE = 0.95
@@ -107,6 +111,43 @@ def _added(told: Sequence[Expenses]) -> dict[str, FirstAttempts]:
     return sums
 
 
+def forget(store: Writing, experiment: str, source: str | None, now: float) -> int:
+    """Take what a source has told out of the sums; with None all that was ever told. How many sources were it?
+
+    One that was forgotten is told to begin anew when it comes again, as one that was added to others: what it has told
+    is not taken in once more. The experiment has to be locked.
+    """
+    kept = store.expenses_sources(experiment)
+    if source is not None and source not in kept:
+        raise InvalidParameter(
+            f"{source!r} is none of the sources that are kept apart; list them, or forget all that was told"
+        )
+    forgotten = kept if source is None else [source]
+    for name in forgotten:
+        store.save_expenses(experiment, Expenses(name, now, 0, None))
+    store.forget_expenses(experiment, MOST_NAMES)
+    return len(forgotten)
+
+
+def sources_of(store: Reading, experiment: str) -> list[dict[str, Any]]:
+    """What every source that is kept apart has told, in all of its arms, to find one that tells what cannot be."""
+    return [_source_data(told) for told in store.expenses(experiment)]
+
+
+def _source_data(told: Expenses) -> dict[str, Any]:
+    firsts = [FirstAttempts.from_json(content) for content in (told.body or {}).values()]
+    return {
+        "source": told.source or None,
+        "at": told.at,
+        "tries": told.tries,
+        "successes": sum(first.successes for first in firsts),
+        "seconds": sum(first.seconds.total for first in firsts),
+        "most_seconds": max((first.seconds.most or 0.0 for first in firsts), default=0.0) or None,
+        "cost": sum(first.cost.total for first in firsts),
+        "most_cost": max((first.cost.most or 0.0 for first in firsts), default=0.0) or None,
+    }
+
+
 @dataclass(frozen=True)
 class Spendings:
     """What all sources have come to: the sums of every arm, in order.
@@ -132,13 +173,16 @@ class Spendings:
         """By success per cost; None without costs, or before there is enough of each arm."""
         return by_success_per_cost(self.firsts, self.known_costs)
 
-    def estimates(self, confidence: float, labels: Sequence[Label] | None = None) -> list[OptionEstimate]:
-        """Of these arms, or of all."""
+    def estimates(
+        self, confidence: float, labels: Sequence[Label] | None = None, pause: Callable[[], None] = lambda: None
+    ) -> list[OptionEstimate]:
+        """Of these arms, or of all, with a pause behind each."""
         known = self.known_costs or {}
-        return [
-            self.firsts[label].estimate(label, confidence, known.get(label))
-            for label in (self.firsts if labels is None else labels)
-        ]
+        found = []
+        for label in self.firsts if labels is None else labels:
+            found.append(self.firsts[label].estimate(label, confidence, known.get(label)))
+            pause()
+        return found
 
     def shown(self) -> list[Label]:
         """The arms that a view shows: in order, or where there are many those with most successes per cost."""
@@ -170,7 +214,12 @@ def spendings_of(store: Reading, experiment: str, setup: Setup) -> Spendings | N
     )
 
 
-def expenses_data(spendings: Spendings, confidence: float, labels: Sequence[Label] | None = None) -> dict[str, Any]:
+def expenses_data(
+    spendings: Spendings,
+    confidence: float,
+    labels: Sequence[Label] | None = None,
+    pause: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
     """What is sent of them, ready for JSON."""
     order = spendings.order
     return {
@@ -180,7 +229,7 @@ def expenses_data(spendings: Spendings, confidence: float, labels: Sequence[Labe
         "costs": spendings.costs,
         "order": None if order is None else list(order),
         "arms": len(spendings.firsts),
-        "options": [_estimate_data(estimate) for estimate in spendings.estimates(confidence, labels)],
+        "options": [_estimate_data(estimate) for estimate in spendings.estimates(confidence, labels, pause)],
     }
 
 
@@ -224,3 +273,53 @@ class ShownExpenses:
             self._kept.clear()
         self._kept[experiment] = (now, version, shown)
         return shown
+
+
+class LimitsOfExpenses:
+    """The expenses of an experiment as they are sent, with limits: reckoned once for what is on record.
+
+    It takes a millisecond and more an arm, with a pause as long behind each, so that others get on meanwhile.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = monotonic, pause: Callable[[float], None] = sleep):
+        self._store = store
+        self._clock = clock
+        self._pause = pause
+        self._kept: OrderedDict[tuple[str, float], tuple[tuple[float, ...], bytes]] = OrderedDict()
+        self._bytes = 0
+
+    def latest(self, experiment: str, confidence: float) -> bytes:
+        """As JSON. For one thread at a time."""
+        with self._store.reading() as store:
+            version = store.expenses_version(experiment)
+            kept = self._kept.get((experiment, confidence))
+            if kept is not None and kept[0] == version:
+                self._kept.move_to_end((experiment, confidence))
+                return kept[1]
+            setup = store.record(experiment).setup
+            spendings = spendings_of(store, experiment, setup)
+        if spendings is None:
+            content = nothing_told(setup.arms, confidence)
+        else:
+            content = expenses_data(spendings, confidence, pause=self._pausing())
+        body = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+        self._keep((experiment, confidence), version, body)
+        return body
+
+    def _pausing(self) -> Callable[[], None]:
+        since = self._clock()
+
+        def pause() -> None:
+            nonlocal since
+            self._pause(max(self._clock() - since, 0.0))
+            since = self._clock()
+
+        return pause
+
+    def _keep(self, key: tuple[str, float], version: tuple[float, ...], body: bytes) -> None:
+        _, before = self._kept.pop(key, (version, b""))
+        self._kept[key] = version, body
+        self._bytes += len(body) - len(before)
+        while self._bytes > MOST_BYTES_KEPT and len(self._kept) > 1:
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._bytes -= len(oldest)

@@ -12,10 +12,10 @@ that changed. A ``hit`` of null in a tell means that none of the arms succeeded,
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Any
 
 from linkedbandits.errors import MissingExtra
 from linkedbandits.live import WarmStart
@@ -33,66 +33,104 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Entries read at a time. A journal only grows, so pages read one after the other fit together."""
-EVENTS = 10_000
-"""Lines or rows made at a time."""
+TEXT = 256 * 1024
+"""Characters of lines that are handed on at a time."""
+ROWS, ROW_GROUP = 10_000, 50_000
+"""Rows of a table that are made, and written, at a time; fewer of long ones, so that these take"""
+GROUP_BYTES = 16_000_000
+"""bytes, and memory does not grow with the length of a journal nor with that of its labels."""
 
 COLUMNS = ("seq", "at", "kind", "play", "arms", "rest", "hit", "receipt", "status")
 
 
 def journal_lines(store: Store, experiment: str) -> Iterator[str]:
     """The journal as JSON lines, many in one text; an iterator, whatever the length."""
-    for events in _pages(store, experiment):
-        yield "".join(json.dumps(event) + "\n" for event in events)
+    lines: list[str] = []
+    length = 0
+    for event in _events(store, experiment, _labels(store, experiment)):
+        lines.append(json.dumps(event) + "\n")
+        length += len(lines[-1])
+        if length >= TEXT:
+            yield "".join(lines)
+            lines, length = [], 0
+    yield "".join(lines)
 
 
-def journal_parquet(store: Store, experiment: str) -> bytes:
-    """The journal as a Parquet file; ``arms`` and ``hit`` are labels as JSON text."""
-    try:
-        import polars as pl  # an extra, and slow to import
-    except ImportError as error:
+def write_parquet(store: Store, experiment: str, file: IO[bytes]) -> None:
+    """Write the journal as a Parquet file, in groups of rows as it is read; ``arms`` and ``hit`` are labels as JSON."""
+    check_parquet()
+    import polars as pl  # an extra, and slow to import
+    from polars.io.plugins import register_io_source
+
+    labels = _labels(store, experiment)
+    widest = len(json.dumps(labels)) + 100  # no play has more than every arm once
+    group = max(1, min(ROW_GROUP, GROUP_BYTES // widest))
+    # What has few values is kept once each. Tuples of arms may all be different: a table of them would grow and grow.
+    few, text = pl.Categorical, pl.String
+    types = [pl.Int64, pl.Float64, few, pl.Int64, text, text, few, few, text]
+    schema = dict(zip(COLUMNS, types, strict=True))
+
+    def frames(*_: object) -> Iterator[polars.DataFrame]:
+        for events in _pages(_events(store, experiment, labels), min(ROWS, group)):
+            yield _frame(pl, schema, events)
+
+    register_io_source(frames, schema=schema).sink_parquet(file, row_group_size=group)
+
+
+def check_parquet() -> None:
+    """MissingExtra if tables cannot be written."""
+    if find_spec("polars") is None:
         raise MissingExtra(
             "Parquet needs polars; install it with: pip install 'linkedbandits[service]', or export jsonl"
-        ) from error
-    frames = [_frame(pl, events) for events in _pages(store, experiment)]
-    written = io.BytesIO()
-    pl.concat(frames).write_parquet(written)
-    return written.getvalue()
+        )
 
 
-def _pages(store: Store, experiment: str) -> Iterator[list[dict[str, Any]]]:
-    """All events, in pages of ``EVENTS``; the last page may be empty."""
+def _labels(store: Store, experiment: str) -> tuple[Label, ...]:
+    with store.reading() as tables:
+        return tables.record(experiment).setup.arms
+
+
+def _pages(events: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    """All events, so many at a time; the last page may be empty."""
     page: list[dict[str, Any]] = []
-    for event in _events(store, experiment):
+    for event in events:
         page.append(event)
-        if len(page) == EVENTS:
+        if len(page) == size:
             yield page
             page = []
     yield page
 
 
-def _events(store: Store, experiment: str) -> Iterator[dict[str, Any]]:
+class _ReadTuples:
+    """Tuples of an experiment, read when they are wanted: between two readings no connection is held."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def tuples(self, experiment: str, numbers: Iterable[int]) -> dict[int, IntArray]:
+        """The arms of these tuples, by number."""
+        with self._store.reading() as tables:
+            return tables.tuples(experiment, numbers)
+
+
+def _events(store: Store, experiment: str, labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
     with store.reading() as tables:
         record = tables.record(experiment)
         log = None if record.setup.log is None else tables.log(experiment)
-    labels = record.setup.arms
     if log is not None:
         yield from _events_of_log(WarmStart.from_json(log), labels, record.created_at)
-    numbers = TupleNumbers()
+    numbers, read_tuples = TupleNumbers(), _ReadTuples(store)
     after = 0
     while True:
         with store.reading() as tables:
             entries = tables.entries(experiment, after, PAGE)
-            asked = {
-                entry.seq: numbers.spelled_out(tables, experiment, entry.body["runs"])
-                for entry in entries
-                if entry.kind == "ask"
-            }
         for entry in entries:
-            yield from _events_of(entry, asked.get(entry.seq, []), labels)
+            asked = numbers.spelled_out(read_tuples, experiment, entry.body["runs"]) if entry.kind == "ask" else []
+            yield from _events_of(entry, asked, labels)
+            numbers.written()
         if len(entries) < PAGE:
             return
         after = entries[-1].seq
-        numbers.written()
 
 
 def _events_of_log(log: WarmStart, labels: Sequence[Label], at: float) -> Iterator[dict[str, Any]]:
@@ -129,19 +167,19 @@ def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label])
         yield {**same, "status": body["to"] + goes_on}
 
 
-def _frame(pl: Any, events: list[dict[str, Any]]) -> polars.DataFrame:
-    texts: dict[Label, str] = {}
-
-    def text(label: Label) -> str | None:
-        if label is None:
-            return None
-        return texts.get(label) or texts.setdefault(label, json.dumps(label))
-
-    # Few distinct texts, kept once each.
-    few = pl.Categorical
-    schema = [pl.Int64, pl.Float64, few, pl.Int64, few, few, few, few, few]
+def _frame(pl: Any, schema: dict[str, Any], events: list[dict[str, Any]]) -> polars.DataFrame:
     columns = {name: [event.get(name) for event in events] for name in COLUMNS}
-    for name in ("arms", "rest", "hit"):
-        columns[name] = [text(label) for label in columns[name]]
-    frame: polars.DataFrame = pl.DataFrame(columns, schema=dict(zip(COLUMNS, schema, strict=True)))
+    for name in ("arms", "rest"):
+        columns[name] = list(_texts_of_tuples(columns[name]))
+    texts = {hit: json.dumps(hit) for hit in set(columns["hit"]) if hit is not None}
+    columns["hit"] = [texts.get(hit) for hit in columns["hit"]]
+    frame: polars.DataFrame = pl.DataFrame(columns, schema=schema)
     return frame
+
+
+def _texts_of_tuples(tuples: Iterable[tuple[Label, ...] | None]) -> Iterator[str | None]:
+    last, text = None, None
+    for arms in tuples:
+        if arms is not last:  # the same few come again and again
+            last, text = arms, None if arms is None else json.dumps(arms)
+        yield text

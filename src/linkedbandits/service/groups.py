@@ -6,28 +6,43 @@ with what they have written. What is in memory is never ahead of the store, but 
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from linkedbandits.errors import (
+    DamagedRecord,
     ExperimentArchived,
     ExperimentFinished,
+    ExperimentNotArchived,
     ExperimentPaused,
     InvalidAttempts,
     InvalidLabels,
     InvalidParameter,
     KeyReused,
     LinkageMismatch,
+    NewerSave,
+    RequestTooLarge,
     StoreUnavailable,
     TooManyInFlight,
+    UnknownExperiment,
     UnknownName,
     UnknownPlay,
 )
+from linkedbandits.live.run import LookNeeded
+from linkedbandits.service.clocks import CLOCKS, Clocks
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, Sweep
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, Removal, Sweep
+from linkedbandits.service.looks_ahead import LooksAhead
+from linkedbandits.service.records import damaged_sentence
 from linkedbandits.service.store import Reading, Store, Writing
+from linkedbandits.service.waiting_room import held_by_another
+from linkedbandits.service.webhooks import Happening
 
 MOST_OPEN = 1_000
 """Experiments kept in memory; the others are opened when they are wanted."""
@@ -41,11 +56,14 @@ REFUSALS = (
     InvalidParameter,
     KeyReused,
     LinkageMismatch,
+    RequestTooLarge,
     TooManyInFlight,
     UnknownName,
     UnknownPlay,
 )
 """Errors that say no before anything was changed. After any other, what is in memory cannot be trusted."""
+
+_logger = logging.getLogger("linkedbandits.service")
 
 Outcome = tuple[Job, Any]
 Opened = HostedExperiment | Exception
@@ -58,57 +76,128 @@ class _JobFailed(Exception):
         self.job, self.error = job, error
 
 
-class _LockFailed(Exception):
-    """An experiment that another process holds."""
+class _Damaged(Exception):
+    """An experiment that cannot be read or written, for what is on record of it is damaged; has a job run before?"""
 
-    def __init__(self, experiment: str, error: StoreUnavailable) -> None:
-        self.experiment, self.error = experiment, error
+    def __init__(self, experiment: str, error: DamagedRecord, jobs_ran: bool) -> None:
+        self.experiment, self.error, self.jobs_ran = experiment, error, jobs_ran
+
+
+class _Held(Exception):
+    """An experiment that another process holds."""
 
 
 class Groups:
     """Runs groups of jobs, one after the other, in one thread."""
 
-    def __init__(self, store: Store, snapshot_every: int) -> None:
-        self._store = store
-        self._snapshot_every = snapshot_every
-        self._open: OrderedDict[str, HostedExperiment] = OrderedDict()
-        self._held: set[str] = set()  # experiments that were waited for in vain
+    def __init__(
+        self,
+        store: Store,
+        snapshot_every: int,
+        clocks: Clocks = CLOCKS,
+        looks: LooksAhead | None = None,
+        on_news: Callable[[list[Happening]], None] = lambda _: None,
+        is_elsewhere: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """With ``looks``, a change that takes a look ahead waits there, and the others go on.
 
-    def change(self, jobs: Sequence[Changing], now: float) -> None:
+        ``on_news`` is told what has happened to experiments when that is in the store. What is in memory of those that
+        others look after, as ``is_elsewhere`` says, grows old, and is of use to those who look alone.
+        """
+        self._store = store
+        self._looks = looks
+        self._on_news = on_news
+        self._is_elsewhere = is_elsewhere
+        self._snapshot_every = snapshot_every
+        self._clocks = clocks
+        self._open: OrderedDict[str, HostedExperiment] = OrderedDict()
+        self._open_lock = threading.Lock()  # other threads count what is open
+        self._held: set[str] = set()  # experiments that were held when they were last tried
+        self._may_wait = True
+
+    def change(self, jobs: Sequence[Changing], now: float) -> list[Change]:
         """Run the jobs in one transaction; their futures are resolved when it is durable.
 
         A job that fails in an unforeseen way is taken out, and the others are run again without it. So are the jobs of
-        an experiment that cannot be locked.
+        an experiment that turns out to be damaged. Those of experiments that somebody else holds are not run: they are
+        returned, to be tried again later. For all experiments together a group waits no longer than a moment.
         """
-        left, passed_over = list(jobs), set[str]()
+        left, passed_over = [job for job in jobs if not self._waits(job)], set[str]()
+        self._may_wait = True
         while left:
-            touched = self._concerned(left, now, passed_over)
+            touched = self._concerned(left, passed_over)
             try:
-                outcomes = self._commit(left, touched, now)
+                outcomes, held, opened = self._commit(left, touched, now)
             except _JobFailed as failure:
                 self._forget(touched)
                 left.remove(failure.job)
                 failure.job.future.set_exception(failure.error)
-            except _LockFailed as failure:
+            except _Damaged as failure:
+                if failure.jobs_ran:
+                    self._forget(touched)
                 passed_over.add(failure.experiment)
-                stuck = [job for job in left if isinstance(job, Change) and job.experiment == failure.experiment]
+                # To remove it is the remedy, and needs no more of it than its name.
+                stuck = {job for job in left if isinstance(job, Change) and job.experiment == failure.experiment}
                 left = [job for job in left if job not in stuck]
                 _resolve([(job, failure.error) for job in stuck])
             except Exception as error:  # nothing of the group is in the store: everybody who waits has to hear of it
                 self._forget(touched)
-                return _resolve([(job, error) for job in left])
+                _resolve([(job, error) for job in left])
+                return []
             else:
-                return _resolve(outcomes)
-        return None
+                _resolve([each for each in outcomes if not self._looks_first(*each, opened)])
+                self._tell_of(opened)
+                return held
+        return []
+
+    def plays_in_flight(self) -> int:
+        """How many plays are out, in all experiments in memory. Any thread may ask; nobody is waited for."""
+        with self._open_lock:
+            opened = list(self._open.values())
+        return sum(len(hosted.leases) for hosted in opened)
+
+    def experiments_in_memory(self) -> int:
+        """How many experiments are in memory. Any thread may ask."""
+        return len(self._open)
+
+    def _waits(self, job: Changing) -> bool:
+        """Is a look being taken in its experiment? Then it waits until that is done."""
+        if self._looks is None or not isinstance(job, Change) or job.experiment not in self._looks:
+            return False
+        self._looks.wait(job)
+        return True
+
+    def _looks_first(self, job: Job, outcome: Any, opened: Mapping[str, HostedExperiment]) -> bool:
+        """Does it take a look ahead before it can be done? Then that is begun."""
+        if not isinstance(outcome, LookNeeded) or self._looks is None or not isinstance(job, Change):
+            return False
+        self._looks.begin(opened[job.experiment], job)
+        return True
+
+    def _tell_of(self, opened: Mapping[str, HostedExperiment]) -> None:
+        """Say what has happened. It is in the store, whatever becomes of this."""
+        news = [happening for hosted in opened.values() for happening in hosted.take_news()]
+        if not news:
+            return
+        try:
+            self._on_news(news)
+        except Exception:  # callers must not be told that what was committed has failed
+            _logger.exception("news-failed")
 
     def look(self, jobs: Sequence[ReadJob]) -> None:
         """Look at what is committed, and resolve the futures."""
         if not jobs:
             return
         outcomes: list[Outcome] = []
+        left = list(jobs)
         try:
-            with self._store.reading() as store:
-                outcomes += [(job, self._seen(job, store)) for job in jobs]
+            while left:
+                with self._store.reading(at_the_desk=True) as store:
+                    damaged = False
+                    while left and not damaged:  # a transaction may be of no use after that
+                        outcome = self._seen(left[0], store)
+                        outcomes.append((left.pop(0), outcome))
+                        damaged = isinstance(outcome, DamagedRecord)
         except Exception as error:  # whatever it is, the desk's thread outlives it, and every future gets an answer
             outcomes = [(job, error) for job in jobs]
         _resolve(outcomes)
@@ -118,56 +207,120 @@ class Groups:
 
         Where the store does not let us, nothing is lost: the journal has it.
         """
-        self._held.update(self._open)  # locks of other processes are not waited for
-        for experiment in [name for name, hosted in self._open.items() if hosted.has_news]:
+        self._may_wait = False  # locks of other processes are not waited for
+        news = [name for name, hosted in self._open.items() if hosted.has_news and not self._is_elsewhere(name)]
+        for experiment in news:
             try:
                 with self._store.writing() as store:
                     hosted = self._bring(store, experiment, partial(self._lock, store))
                     if isinstance(hosted, HostedExperiment) and hosted.has_news:
                         hosted.save_snapshot(store)
-            except _LockFailed:
+            except (_Held, DamagedRecord):
                 continue
             except StoreUnavailable:
                 return
 
-    def _concerned(self, jobs: Sequence[Changing], now: float, passed_over: set[str]) -> list[str]:
+    def _concerned(self, jobs: Sequence[Changing], passed_over: set[str]) -> list[str]:
         """The experiments to lock, in one order, so that two processes cannot wait for each other."""
-        found = {job.experiment for job in jobs if isinstance(job, Change)}
+        found = {job.experiment for job in jobs if isinstance(job, Change | Removal)}
         if any(isinstance(job, Sweep) for job in jobs):
-            found.update(experiment for experiment, hosted in self._open.items() if hosted.due(now))
+            found.update(name for name, hosted in self._open.items() if self._may_sweep(name) and hosted.due())
         return sorted(found - passed_over)
 
-    def _commit(self, jobs: Sequence[Changing], concerned: Iterable[str], now: float) -> list[Outcome]:
-        outcomes: list[Outcome] = []
+    def _may_sweep(self, experiment: str) -> bool:
+        """Are its leases for this server to look after, and is nothing else at it?"""
+        return not self._is_elsewhere(experiment) and (self._looks is None or experiment not in self._looks)
+
+    def _commit(
+        self, jobs: Sequence[Changing], concerned: Iterable[str], now: float
+    ) -> tuple[list[Outcome], list[Change], dict[str, HostedExperiment]]:
+        """What becomes of the jobs, those of experiments that somebody else holds, and the experiments at work."""
         with self._store.writing() as store:
-            lock = partial(self._lock, store)
-            brought = {experiment: self._bring(store, experiment, lock) for experiment in concerned}
+            removals = [job for job in jobs if isinstance(job, Removal)]
+            changes = [job for job in jobs if isinstance(job, Change)]
+            only_removed = {job.experiment for job in removals} - {job.experiment for job in changes}
+            brought = self._bring_all(store, concerned, only_removed)
             opened = {name: hosted for name, hosted in brought.items() if isinstance(hosted, HostedExperiment)}
             for hosted in opened.values():
                 hosted.note_upgrade(now)
-            for job in jobs:
-                if isinstance(job, Change) and job.experiment not in opened:
-                    outcomes.append((job, brought[job.experiment]))
-                    continue
+            held = [job for job in changes if job.experiment not in brought]
+            put_off = set(held)
+            running = [job for job in jobs if not isinstance(job, Removal) and job not in put_off]
+            outcomes: list[Outcome] = [(job, self._outcome(job, brought, opened, store, now)) for job in running]
+            for experiment, hosted in opened.items():
                 try:
-                    outcomes.append((job, _run(job, opened, store, now)))
-                except REFUSALS as refusal:
-                    outcomes.append((job, refusal))
-                except StoreUnavailable:
-                    raise
-                except Exception as error:  # unforeseen: what it did in memory is undone by running the others again
-                    raise _JobFailed(job, error) from error
-            for hosted in opened.values():
-                hosted.write(store, self._snapshot_every)
-        return outcomes
+                    hosted.write(store, self._snapshot_every)
+                except DamagedRecord as error:
+                    raise _Damaged(experiment, error, jobs_ran=True) from error
+            removed = [(job, self._remove(job, job.experiment in brought, store, now)) for job in removals]
+        gone = {job.experiment for job, outcome in removed if not isinstance(outcome, Exception)}
+        if gone:
+            outcomes = [_unless_gone(*each, gone) for each in outcomes]
+        return outcomes + removed, held, opened
+
+    def _outcome(
+        self,
+        job: Change | Sweep | Errand,
+        brought: Mapping[str, Opened | None],
+        opened: Mapping[str, HostedExperiment],
+        store: Writing,
+        now: float,
+    ) -> Any:
+        """What a job comes to, or why it is refused."""
+        if isinstance(job, Change):
+            if job.experiment not in opened:
+                return brought[job.experiment]
+            may_wait = self._looks is not None and not self._looks.closed
+            opened[job.experiment].looks_for = ("first" if job.looked else "none") if may_wait else "all"
+        try:
+            return _run(job, opened, store, now)
+        except (*REFUSALS, LookNeeded) as refusal:
+            return refusal
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # unforeseen: what it did in memory is undone by running the others again
+            raise _JobFailed(job, error) from error
+
+    def _bring_all(
+        self, store: Writing, experiments: Iterable[str], only_removed: Container[str]
+    ) -> dict[str, Opened | None]:
+        """Experiments, locked, without those that are held. One that is only removed is not opened, and may be damaged.
+
+        To open it could mean to replay all of its journal.
+        """
+        lock = partial(self._lock, store)
+        brought: dict[str, Opened | None] = {}
+        for experiment in experiments:
+            with suppress(_Held):
+                if experiment in only_removed:
+                    brought[experiment] = _locked(experiment, lock)
+                    continue
+                found = brought[experiment] = self._bring(store, experiment, lock)
+                if isinstance(found, DamagedRecord):  # a transaction may be of no use after that
+                    raise _Damaged(experiment, found, jobs_ran=False)
+        return brought
+
+    def _remove(self, job: Removal, is_free: bool, store: Writing, now: float) -> Any:
+        """Last of all: nothing may be written to it afterwards."""
+        if not is_free and job.experiment in self._held:
+            return held_by_another(job.experiment)
+        try:
+            found = job.remove(store, now)
+        except (ExperimentNotArchived, UnknownExperiment) as refusal:
+            return refusal
+        self._forget([job.experiment])
+        return found
 
     def _lock(self, store: Writing, experiment: str) -> int:
-        """The head of the experiment, locked. One that was waited for in vain may not make the others wait again."""
-        try:
-            head = store.lock(experiment, wait=experiment not in self._held)
-        except StoreUnavailable as error:
+        """The head of the experiment, locked, or _Held.
+
+        One that was held the last time is not waited for, nor is any after another was waited for in vain.
+        """
+        head = store.try_lock(experiment, for_a_moment=self._may_wait and experiment not in self._held)
+        if head is None:
             self._held.add(experiment)
-            raise _LockFailed(experiment, error) from error
+            self._may_wait = False
+            raise _Held
         self._held.discard(experiment)
         return head
 
@@ -175,7 +328,7 @@ class Groups:
         """What a look gives, or the error that it ends in."""
         try:
             if isinstance(job, ReadAll):
-                return job.run(self._open.values())
+                return job.run(list(self._open.values()))
             hosted = self._bring(store, job.experiment, store.head)
             return hosted if isinstance(hosted, Exception) else job.run(hosted)
         except StoreUnavailable:
@@ -186,26 +339,51 @@ class Groups:
     def _bring(self, store: Reading, experiment: str, find_head: Callable[[str], int]) -> Opened:
         """The experiment as it is in the store, or why there is none."""
         try:
-            head = find_head(experiment)
-            hosted = self._open.pop(experiment, None)
-            if hosted is None or not hosted.catch_up(store, head):
-                hosted = HostedExperiment.open(store, store.record(experiment))
-        except (StoreUnavailable, _LockFailed):
+            hosted = self._brought_up_to(find_head(experiment), store, experiment)
+        except (StoreUnavailable, _Held):
             raise
-        except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
+        except UnknownExperiment as error:  # never there, or deleted
+            self._forget([experiment])
             return error
-        self._open[experiment] = hosted
-        if len(self._open) > MOST_OPEN:
-            self._open.popitem(last=False)
+        except (NewerSave, MemoryError) as error:
+            return error
+        except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
+            damaged = DamagedRecord(damaged_sentence(experiment))
+            damaged.__cause__ = error
+            return damaged
+        with self._open_lock:
+            self._open[experiment] = hosted
+            self._open.move_to_end(experiment)
+            if len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+        return hosted
+
+    def _brought_up_to(self, head: int, store: Reading, experiment: str) -> HostedExperiment:
+        hosted = self._open.get(experiment)
+        try:
+            if hosted is None or not hosted.catch_up(store, head):
+                hosted = HostedExperiment.open(store, store.record(experiment), self._clocks)
+        except BaseException:
+            self._forget([experiment])  # it may have come half of the way
+            raise
         return hosted
 
     def _forget(self, experiments: Iterable[str]) -> None:
         """What is in memory may be ahead of the store."""
-        for experiment in experiments:
-            self._open.pop(experiment, None)
+        with self._open_lock:
+            for experiment in experiments:
+                self._open.pop(experiment, None)
 
 
-def _run(job: Changing, opened: dict[str, HostedExperiment], store: Writing, now: float) -> Any:
+def _locked(experiment: str, lock: Callable[[str], int]) -> Exception | None:
+    try:
+        lock(experiment)
+    except UnknownExperiment as error:
+        return error
+    return None
+
+
+def _run(job: Change | Sweep | Errand, opened: Mapping[str, HostedExperiment], store: Writing, now: float) -> Any:
     match job:
         case Change():
             return job.run(opened[job.experiment], store, now)
@@ -215,9 +393,19 @@ def _run(job: Changing, opened: dict[str, HostedExperiment], store: Writing, now
             return job.run(store, now)
 
 
+def _unless_gone(job: Job, outcome: Any, gone: Container[str]) -> Outcome:
+    """There is nothing to look ahead in where the experiment was removed in the same group."""
+    if isinstance(job, Change) and isinstance(outcome, LookNeeded) and job.experiment in gone:
+        return job, UnknownExperiment(f"experiment {job.experiment!r} was deleted; list those that are, or create it")
+    return job, outcome
+
+
 def _resolve(outcomes: Iterable[Outcome]) -> None:
     for job, outcome in outcomes:
-        if isinstance(outcome, Exception):
-            job.future.set_exception(outcome)
-        else:
-            job.future.set_result(outcome)
+        try:
+            if isinstance(outcome, Exception):
+                job.future.set_exception(outcome)
+            else:
+                job.future.set_result(outcome)
+        except InvalidStateError:  # one that the desk has answered when something unforeseen came between
+            continue

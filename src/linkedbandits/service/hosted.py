@@ -8,9 +8,10 @@ an answer, and go out with a play.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import takewhile
 from math import inf
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -24,24 +25,36 @@ from linkedbandits.errors import (
     JournalMismatch,
     KeyReused,
     LinkedBanditError,
+    RequestTooLarge,
     StoreUnavailable,
     TooManyInFlight,
     UnknownPlay,
 )
 from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
 from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live.run import LookNeeded
 from linkedbandits.model import IntArray, Label
+from linkedbandits.service.clocks import CLOCKS, Clocks
+from linkedbandits.service.curves import curve_point
 from linkedbandits.service.journal_tail import JournalTail
 from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint, RunStatus, Snapshot, Writer, check_text
 from linkedbandits.service.replies import AskReply, Refused, TellReply
+from linkedbandits.service.reply_size import ReplyLimit, ReplySize, ReplySizes
 from linkedbandits.service.store import Reading, Writing
 from linkedbandits.service.tuple_numbers import TupleNumbers
+from linkedbandits.service.webhooks import EventKind, Happening, verdict_data
 from linkedbandits.version import __version__
 
 PAGE = 1_000
 """Entries read at a time where a whole journal is."""
+FEW = 100
+"""Entries that are replayed soon."""
 MOST_IN_FLIGHT = 50_000
-"""Plays of one experiment that may be out: every snapshot has all of them."""
+"""Plays of one experiment that may be out: every snapshot has all of them;"""
+MOST_ARMS_IN_FLIGHT = 2_000_000
+"""and fewer where there are many arms: plays times arms, since to look through them takes time."""
+MOST_ARMS_ASKED = 100_000
+"""Likewise of one answer that has a limit: an ask is one step of the desk, and others wait for it."""
 
 RECEIPT_OF_LETTER: dict[str, Receipt] = {"c": "counted", "s": "spare", "l": "late"}
 
@@ -49,42 +62,63 @@ RECEIPT_OF_LETTER: dict[str, Receipt] = {"c": "counted", "s": "spare", "l": "lat
 class HostedExperiment:
     """One experiment, brought up to date from the store and changed by commands.
 
-    ``leases`` has the plays that are out, with the time until which each is waited for, earliest first. ``abandoned``
-    counts the plays that were given up. What commands did waits in memory until :meth:`write`.
+    ``leases`` has the plays that are out, with the time on the steady clock until which each is waited for, earliest
+    first. ``abandoned`` counts the plays that were given up. What commands did waits in memory until :meth:`write`, and
+    ``news``, which webhooks hear of, until it is taken after that.
+
+    **Leases, and clocks that jump.** On record are times of the wall clock, which somebody may set. A lease of L
+    seconds ends by the steady clock, which nobody can. It ends at s + L where the play is handed out here, at s. Where
+    the play was read from the store, at s, what is on record says when it ends, but not later than s + L. So that the
+    earliest stay first, it ends no earlier than those before it, all of which were set at some s' <= s, to
+    s' + L <= s + L at most. Hence every play ends within L seconds from when this process handed it out or read it:
+
+    - While the process runs that handed a play out, no jump of the wall clock makes its lease longer or shorter.
+    - If another process, or the same one after a restart, takes the experiment over, jumps make the lease at most L
+      seconds longer than it would have been, counted from then; each time that happens. One that is ahead by then may
+      make it shorter.
     """
 
-    def __init__(self, record: ExperimentRecord, warm: WarmStart | None = None) -> None:
+    def __init__(self, record: ExperimentRecord, warm: WarmStart | None = None, clocks: Clocks = CLOCKS) -> None:
         """As it was created, with its log if there is one; :meth:`open` brings it up to date."""
         self.record = record
+        self._clocks = clocks
+        self._last_end = -inf  # no lease ends later
         self.experiment: Experiment = record.setup.begin(warm)
         self.experiment.run.answers.forget_tuples()  # the journal has them
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
+        # For which plays of an ask a look ahead is taken that was not prepared; LookNeeded for the others.
+        self.looks_for: Literal["all", "first", "none"] = "all"
         self.successor: str | None = None
+        self.news: list[Happening] = []
+        self.tags: tuple[str, ...] = ()
         self._upgrade_to_note: Upgrade | None = None
         self._snapshot_due = False
         self._none_due_before = -inf
         self._numbers = TupleNumbers()
+        self._sizes: ReplySizes | None = None
         self._tail = JournalTail(record.created_at)
 
     @classmethod
-    def open(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
+    def open(cls, store: Reading, record: ExperimentRecord, clocks: Clocks = CLOCKS) -> HostedExperiment:
         """From the latest snapshot and the journal behind it.
 
         A snapshot of another version is believed only where it has a verdict, which stands. Otherwise the whole journal
         is replayed: what comes of it is this version's own. Where the policy is known to ask otherwise by now, or the
         journal does not fit, it is a log for the policy. What this very version wrote has to fit, or it is damaged.
         """
-        hosted = cls(record)
-        try:
-            hosted._open_exactly(store)
-        except StoreUnavailable:
-            raise
-        except Exception:
-            if Writer.read(record.written_by) == hosted.writer:
+        with store.at_length():
+            hosted = cls(record, clocks=clocks)
+            try:
+                hosted._open_exactly(store)
+            except StoreUnavailable:
                 raise
-            return cls._go_on(store, record)
+            except Exception:  # plays of another version may fail to fit in any way
+                if Writer.read(record.written_by) == hosted.writer:
+                    raise
+                hosted = cls._go_on(store, record, clocks)
+        hosted.tags = store.tags(record.id)
         return hosted
 
     def _open_exactly(self, store: Reading) -> None:
@@ -96,7 +130,7 @@ class HostedExperiment:
             self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
             if snapshot.body["experiment"].get("first_tries") is None and self.experiment.run.only_first_tries:
                 # Written before they were counted; the answers beside it do not have the tuples, the journal does.
-                played = HostedExperiment(self.record)._follow_without_policy(store, snapshot.seq)
+                played = HostedExperiment(self.record, clocks=self._clocks)._follow_without_policy(store, snapshot.seq)
                 self.experiment.run.recall_first_tries(played.first_tries)
         else:
             warm = _log_of(store, self.record)
@@ -107,15 +141,16 @@ class HostedExperiment:
                 self._take_all_as_log(store, upgrades[-1])
         for entry in self._pages(store):
             self._replay(store, entry)
+        self._check_reached(self.record.head)
         self.record = self._present_record()
 
     def _believes(self, snapshot: Snapshot) -> bool:
         return _has_verdict(snapshot) or snapshot.body["experiment"].get("written_by") == self.writer._asdict()
 
     @classmethod
-    def _go_on(cls, store: Reading, record: ExperimentRecord) -> HostedExperiment:
+    def _go_on(cls, store: Reading, record: ExperimentRecord, clocks: Clocks) -> HostedExperiment:
         """With all that is in the journal as a log for the policy."""
-        hosted = cls(record, _log_of(store, record))
+        hosted = cls(record, _log_of(store, record), clocks)
         hosted._take_all_as_log(store)
         hosted._upgrade_to_note = hosted.experiment.run.upgrade
         return hosted
@@ -136,6 +171,7 @@ class HostedExperiment:
             self._take_as_log(store, entry, played)
             if entry.seq == end:
                 break
+        self._check_reached(self.record.head if end is None else end)
         return played
 
     def _pages(self, store: Reading) -> Iterator[Entry]:
@@ -158,12 +194,16 @@ class HostedExperiment:
 
     def catch_up(self, store: Reading, head: int) -> bool:
         """Replay what others have written since, up to ``head``. False if that cannot be done: open it anew then."""
+        if head < self.head:  # the store is an earlier one
+            return False
         if head > self.head:
             entries = store.entries(self.record.id, self.head)
             if self._upgrade_to_note is not None or any(entry.kind == "upgrade" for entry in entries):
                 return False
-            for entry in entries:
-                self._replay(store, entry)
+            with store.at_length() if len(entries) > FEW else nullcontext():
+                for entry in entries:
+                    self._replay(store, entry)
+            self._check_reached(head)
             self.record = self._present_record()
         return True
 
@@ -173,25 +213,32 @@ class HostedExperiment:
             self._tail.add("upgrade", self._upgrade_to_note._asdict(), now)
             self._upgrade_to_note = None
             self._snapshot_due = True
+            if self.experiment.done:
+                self._decided(now)
 
-    def ask(self, store: Reading, count: int, key: str | None, now: float) -> AskReply:
-        """Hand out up to ``count`` plays; those of the same key again, if it was used before."""
+    def ask(self, store: Reading, count: int, key: str | None, now: float, limit: ReplyLimit | None = None) -> AskReply:
+        """Hand out up to ``count`` plays, as many as fit into the limit but at least one.
+
+        Those of the same key again, if it was used before: these have to fit, or RequestTooLarge.
+        """
         check_whole("count", count)
         if key is not None:
             check_text("key", key)
             before = self._tail.keys.get(key) or store.keyed(self.record.id, [key]).get(key)
             if before is not None:
-                return self._ask_again(store, before, count)
+                return self._ask_again(store, before, count, limit, now)
         self.check_not_archived()
         if self.status == "paused":
             raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
         self.expire(now)
-        first, tuples = self._hand_out(min(count, self._room()))
+        few = count if limit is None else max(1, MOST_ARMS_ASKED // len(self.record.setup.arms))
+        first, tuples = self._hand_out(min(count, few, self._room()), self._size(count, limit))
         body: dict[str, Any] = {"first": first, "asked": count, "runs": self._numbers.runs(tuples)}
         if key is not None:
             body["key"] = key
         entry = self._tail.add("ask", body, now)
-        return self._asked(entry, tuples, self._lease(entry, len(tuples)), repeated=False)
+        self._lease(entry, len(tuples), self._clocks.steady() + self.record.setup.lease_seconds)
+        return self._asked(entry, tuples, now, repeated=False)
 
     def tell(self, answers: Sequence[tuple[int, Label | None]], now: float) -> TellReply:
         """Take in answers, each for itself: one that is refused does not spoil the others.
@@ -224,9 +271,9 @@ class HostedExperiment:
         if plays:
             entry = self._tail.add("tell", {"plays": plays, "hits": hits, "receipts": "".join(letters)}, now)
             point = self._told(entry)
-            self._snapshot_due |= self.experiment.done and not decided  # no later version may find another verdict
-            if point is not None:
-                self._tail.points.append(point)
+            if self.experiment.done and not decided:
+                self._decided(now)
+            self._keep(point)
         return TellReply(tuple(outcomes), self.experiment.done)
 
     def abandon(self, plays: Iterable[int], now: float) -> int:
@@ -237,10 +284,11 @@ class HostedExperiment:
         for play in asked:
             if not isinstance(play, int) or not 0 <= play < known:
                 raise UnknownPlay(f"no play {play!r} was asked; {known} were so far, with ids from 0")
-        return self._give_up([play for play in asked if play in self.leases], now)
+        return self._give_up(sorted(play for play in asked if play in self.leases), now)
 
-    def due(self, now: float) -> bool:
+    def due(self) -> bool:
         """Has a lease run out that matters? In an archived experiment none does."""
+        now = self._clocks.steady()
         if now < self._none_due_before or not self.leases or self.status == "archived":
             return False
         # To find the first of a dict from which many were taken is slow: remember it as long as that is of use.
@@ -248,17 +296,27 @@ class HostedExperiment:
         return self._none_due_before <= now
 
     def expire(self, now: float) -> int:
-        """Give up the plays whose lease has run out. How many?"""
-        if not self.due(now):
+        """Give up the plays whose lease has run out; ``now`` is the time to put on record. How many?"""
+        if not self.due():
             return 0
-        return self._give_up([play for play, _ in takewhile(lambda lease: lease[1] <= now, self.leases.items())], now)
+        end = self._clocks.steady()
+        return self._give_up([play for play, _ in takewhile(lambda lease: lease[1] <= end, self.leases.items())], now)
 
     def set_status(self, status: RunStatus, now: float) -> ExperimentRecord:
         """Pause, resume or archive; archived is for good."""
         if self.status != status:
             self.check_not_archived()
             self.status = status
-            self._tail.add("status", {"to": status}, now)
+            entry = self._tail.add("status", {"to": status}, now)
+            self._happened("resumed" if status == "running" else status, f"status {entry.seq}", now, {})
+        return self._present_record()
+
+    def set_tags(self, store: Writing, tags: Sequence[str], now: float) -> ExperimentRecord:
+        """Replace the tags, also of an archived experiment. They are in the journal, so that others notice."""
+        if self.tags != tuple(tags):
+            self.tags = tuple(tags)
+            self._tail.add("status", {"to": self.status, "tags": list(tags)}, now)
+            store.set_tags(self.record.id, tags)
         return self._present_record()
 
     def give_way(self, successor: str, why: str, now: float) -> str:
@@ -266,7 +324,9 @@ class HostedExperiment:
         if self.successor is None:
             self.check_not_archived()
             self.status, self.successor = "paused", successor
-            self._tail.add("status", {"to": "paused", "successor": successor, "why": why}, now)
+            told = {"successor": successor, "why": why}
+            entry = self._tail.add("status", {"to": "paused", **told}, now)
+            self._happened("paused", f"status {entry.seq}", now, told)
         return self.successor
 
     def write(self, store: Writing, snapshot_every: int) -> None:
@@ -278,11 +338,39 @@ class HostedExperiment:
         writer = str(self.writer)
         store.append(experiment, tail.entries, self.status, writer)
         store.add_history(experiment, tail.points)
+        store.add_curve(experiment, tail.curve)
+        if tail.points or self._snapshot_due:  # it may have a verdict without another point
+            self.note_standing(store)
+        for happening in self.news:
+            store.put_out(happening)
         if self._snapshot_due or tail.plays_since_snapshot >= snapshot_every:
             self.save_snapshot(store)
         self.record = self._present_record(writer)
         self._numbers.written()
         tail.written()
+
+    def note_standing(self, store: Writing) -> None:
+        """Write down what lists sort and filter by."""
+        verdict = self.experiment.recommend().status if self.experiment.done else ""
+        store.note_standing(self.record.id, self.experiment.plays, verdict)
+
+    def begin_news(self, now: float) -> list[Happening]:
+        """What is to be told of an experiment as it begins: a verdict, if a log gave one at once."""
+        if self.experiment.done:
+            self._decided(now)
+        return self.take_news()
+
+    def take_news(self) -> list[Happening]:
+        """What has happened, once it is in the store."""
+        taken, self.news = self.news, []
+        return taken
+
+    def _decided(self, now: float) -> None:
+        self._snapshot_due = True  # no later version may find another verdict
+        self._happened("verdict", "verdict", now, verdict_data(self.experiment.recommend()))
+
+    def _happened(self, kind: EventKind, key: str, now: float, data: dict[str, Any]) -> None:
+        self.news.append(Happening(self.record.id, self.record.name, kind, key, now, data))
 
     @property
     def has_news(self) -> bool:
@@ -298,58 +386,88 @@ class HostedExperiment:
 
     def _room(self) -> int:
         """How many more plays may be out, or TooManyInFlight."""
-        out = len(self.leases)
-        if out >= MOST_IN_FLIGHT and not self.experiment.done:
+        out, most = len(self.leases), min(MOST_IN_FLIGHT, MOST_ARMS_IN_FLIGHT // len(self.record.setup.arms))
+        if out >= most and not self.experiment.done:
             raise TooManyInFlight(
-                f"{out} plays are out, and more than {MOST_IN_FLIGHT} may not be; tell or abandon some, or wait until "
-                "their leases run out"
+                f"{out} plays are out, and more than {most} may not be; tell or abandon some, or wait until their "
+                "leases run out"
             )
-        return max(1, MOST_IN_FLIGHT - out)
+        return max(1, most - out)
 
     def _was_told(self, play: int) -> bool:
         answers = self.experiment.answers
         return isinstance(play, int) and 0 <= play < len(answers) and answers[play] >= NO_HIT
 
-    def _hand_out(self, count: int) -> tuple[int, list[IntArray]]:
-        """The number of the first of up to ``count`` plays, and the arms of each."""
+    def _size(self, count: int, limit: ReplyLimit | None) -> ReplySize | None:
+        """What to measure an answer with so many plays by; None where it fits in any case."""
+        if limit is None or count == 1:
+            return None
+        if self._sizes is None:
+            self._sizes = ReplySizes(self.record.setup.arms)
+        return ReplySize(self._sizes, limit) if count * self._sizes.widest > limit.most else None
+
+    def _hand_out(self, count: int, size: ReplySize | None = None) -> tuple[int, list[IntArray]]:
+        """The number of the first of up to ``count`` plays, and the arms of each; fewer, if more may not fit."""
         ask = self.experiment.run.ask
-        first, arms = ask()
+        looks = self.looks_for == "all"
+        first, arms = ask(looks=looks or self.looks_for == "first")
         tuples = [arms]
         try:
             for _ in range(count - 1):
-                tuples.append(ask()[1])  # noqa: PERF401 - what was handed out before the refusal counts
-        except (TooManyInFlight, ExperimentFinished):
+                if size is not None:
+                    size.add(tuples[-1])
+                    if size.full:
+                        break
+                tuples.append(ask(looks=looks)[1])
+        except (TooManyInFlight, ExperimentFinished, LookNeeded):
             pass
         return first, tuples
 
-    def _asked(self, entry: Entry, tuples: Sequence[IntArray], expiry: float, repeated: bool) -> AskReply:
+    def _asked(self, entry: Entry, tuples: Sequence[IntArray], now: float, repeated: bool) -> AskReply:
         labelled = self.experiment.labelled
         plays = tuple(labelled(play, arms) for play, arms in enumerate(tuples, start=entry.body["first"]))
-        return AskReply(plays, expiry, repeated)
+        # A journal whose clock has jumped may be ahead of the time that the caller has.
+        expiry = min(entry.at, now) + self.record.setup.lease_seconds
+        return AskReply(plays, expiry, repeated, entry.body["runs"])
 
-    def _lease(self, entry: Entry, count: int) -> float:
-        """Until when these plays are waited for."""
-        expiry = entry.at + self.record.setup.lease_seconds
+    def _lease(self, entry: Entry, count: int, end: float) -> None:
+        """These plays are waited for until ``end``, by the steady clock, or as long as those before them."""
+        self._last_end = max(end, self._last_end)
         plays = range(entry.body["first"], entry.body["first"] + count)
-        self.leases.update(dict.fromkeys(plays, expiry))
+        self.leases.update(dict.fromkeys(plays, self._last_end))
         self._tail.touch(plays)
-        return expiry
+
+    def _lease_again(self, entry: Entry, count: int) -> None:
+        """As it is on record."""
+        self._lease(entry, count, self._end_of(entry.at + self.record.setup.lease_seconds))
+
+    def _end_of(self, expiry: float) -> float:
+        """When a lease ends, by the steady clock, that ends at ``expiry`` by what is on record."""
+        left = expiry - self._clocks.wall()
+        return self._clocks.steady() + min(left, self.record.setup.lease_seconds)
 
     def _told(self, entry: Entry) -> HistoryPoint | None:
         self._tail.touch(entry.body["plays"])
         return self._tail.history_point(entry, self.experiment.plays, self.experiment.done)
 
     def _give_up(self, plays: list[int], now: float) -> int:
+        """Of several, the last handed out first: else each would be replaced by the next, which is given up as well."""
+        plays.reverse()
         if plays:
             decided = self.experiment.done
             self._abandon_all(plays)
             entry = self._tail.add("abandon", {"plays": plays}, now)
             if self.experiment.done and not decided:  # what others brought is enough, now that these are out of the way
-                self._snapshot_due = True
-                point = self._tail.history_point(entry, self.experiment.plays, done=True)
-                if point is not None:
-                    self._tail.points.append(point)
+                self._decided(now)
+                self._keep(self._tail.history_point(entry, self.experiment.plays, done=True))
         return len(plays)
+
+    def _keep(self, point: HistoryPoint | None) -> None:
+        """Keep a point of the history, with what is known of the arms where that is due."""
+        if point is not None:
+            self._tail.points.append(point)
+            if self._tail.curve_due:
+                self._tail.curve.append(curve_point(self.experiment, point))
 
     def _abandon_all(self, plays: Sequence[int]) -> None:
         for play in plays:
@@ -358,7 +476,7 @@ class HostedExperiment:
         self.abandoned += len(plays)
         self._tail.touch(plays)
 
-    def _ask_again(self, store: Reading, entry: Entry, count: int) -> AskReply:
+    def _ask_again(self, store: Reading, entry: Entry, count: int, limit: ReplyLimit | None, now: float) -> AskReply:
         body = entry.body
         if body["asked"] != count:
             raise KeyReused(
@@ -366,9 +484,17 @@ class HostedExperiment:
                 "use a new key for a new question"
             )
         tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
-        return self._asked(entry, tuples, entry.at + self.record.setup.lease_seconds, repeated=True)
+        size = self._size(len(tuples), limit)
+        if limit is not None and size is not None and len(tuples) > 1 and size.add_all(tuples) > limit.most:
+            raise RequestTooLarge(
+                f"the {len(tuples)} plays of key {body['key']!r} take {size.total} bytes, and an answer may have "
+                f"{limit.most}; ask with tuples=true, which sends the arms of equal plays once, or with a new key for "
+                "fewer plays"
+            )
+        return self._asked(entry, tuples, now, repeated=True)
 
     def _replay(self, store: Reading, entry: Entry) -> None:
+        self._check_next(entry)
         try:
             if entry.kind == "ask":
                 self._replay_ask(store, entry)
@@ -390,13 +516,15 @@ class HostedExperiment:
     def _follow_status(self, entry: Entry) -> None:
         self.status = entry.body["to"]
         self.successor = entry.body.get("successor", self.successor)
+        self.tags = tuple(entry.body.get("tags", self.tags))
 
     def _replay_ask(self, store: Reading, entry: Entry) -> None:
+        self.looks_for = "all"
         recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
         first, tuples = self._hand_out(len(recorded))
         if first != entry.body["first"] or not _same_tuples(tuples, recorded):
             self._does_not_fit(entry, f"it hands out {len(recorded)} plays, and the replay other ones")
-        self._lease(entry, len(tuples))
+        self._lease_again(entry, len(tuples))
 
     def _replay_tell(self, entry: Entry) -> None:
         tell, body = self.experiment.run.tell, entry.body
@@ -409,6 +537,7 @@ class HostedExperiment:
 
     def _take_as_log(self, store: Reading, entry: Entry, played: Played) -> None:
         """Follow an entry without a policy."""
+        self._check_next(entry)
         body = entry.body
         try:
             if entry.kind == "ask":
@@ -417,7 +546,7 @@ class HostedExperiment:
                     self._does_not_fit(entry, f"its first play is {body['first']}, and {len(played.answers)} is due")
                 for arms in tuples:
                     played.ask(arms)
-                self._lease(entry, len(tuples))
+                self._lease_again(entry, len(tuples))
             elif entry.kind == "tell":
                 for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
                     played.tell(play, hit, late=letter == "l")
@@ -435,6 +564,19 @@ class HostedExperiment:
         except (KeyError, IndexError, ValueError) as error:
             self._does_not_fit(entry, f"it cannot be read ({error!r})", error)
         self._tail.follow(entry)
+
+    def _check_next(self, entry: Entry) -> None:
+        """What was acknowledged may be lost where an entry is."""
+        if entry.seq != self.head + 1:
+            self._does_not_fit(entry, f"the one before it is {self.head}, and those between are lost")
+
+    def _check_reached(self, head: int) -> None:
+        """The journal has to have all entries that the record of the experiment counts, and no more."""
+        if self.head != head:
+            raise JournalMismatch(
+                f"the journal of experiment {self.record.id!r} ends with entry {self.head}, and {head} were written; "
+                "is its end lost?"
+            )
 
     def _does_not_fit(self, entry: Entry, what: str, cause: Exception | None = None) -> NoReturn:
         raise JournalMismatch(
@@ -461,8 +603,9 @@ class HostedExperiment:
 
     def _snapshot(self) -> Snapshot:
         leases: dict[float, list[int]] = {}
-        for play, expiry in self.leases.items():
-            leases.setdefault(expiry, []).append(play)
+        ahead = self._clocks.wall() - self._clocks.steady()
+        for play, end in self.leases.items():
+            leases.setdefault(end + ahead, []).append(play)
         body = {
             "experiment": self.experiment.snapshot(),
             "status": self.status,
@@ -478,7 +621,9 @@ class HostedExperiment:
         body = snapshot.body
         self.experiment = Experiment.restore(body["experiment"], answers)
         self.status = body["status"]
-        self.leases = {play: expiry for expiry, plays in body["leases"] for play in plays}
+        for expiry, plays in body["leases"]:
+            self._last_end = max(self._end_of(expiry), self._last_end)
+            self.leases.update(dict.fromkeys(plays, self._last_end))
         self.abandoned = body["abandoned"]
         self.successor = body.get("successor")  # not in what was written before there were any
         self._numbers = TupleNumbers(body["next_tuple"])

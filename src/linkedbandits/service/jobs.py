@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -13,17 +14,23 @@ from linkedbandits.service.store import Writing
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Job:
-    """Anything to do."""
+    """Anything to do, and since when it waits, on a clock that does not jump."""
 
     future: Future[Any] = field(default_factory=Future)
+    since: float = field(default_factory=time.monotonic)
 
 
 @dataclass(slots=True, eq=False)
 class Change(Job):
-    """Change one experiment, at a time."""
+    """Change one experiment, at a time; if somebody else holds it, ``wait_until`` is when that is given up.
+
+    ``looked`` says that what it needs to be foreseen was looked for beforehand.
+    """
 
     experiment: str
     run: Callable[[HostedExperiment, Writing, float], Any]
+    wait_until: float | None = None
+    looked: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +43,14 @@ class Errand(Job):
     """Change something in the store that is no experiment's."""
 
     run: Callable[[Writing, float], Any]
+
+
+@dataclass(slots=True, eq=False)
+class Removal(Job):
+    """Delete one experiment, after all else that a group does; it may be damaged."""
+
+    experiment: str
+    remove: Callable[[Writing, float], Any]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,5 +68,12 @@ class ReadAll(Job):
     run: Callable[[Iterable[HostedExperiment]], Any]
 
 
-Changing = Change | Sweep | Errand
+@dataclass(slots=True, frozen=True)
+class Looked:
+    """Not a job, but word that a look ahead in an experiment is done: those who have waited for it may go on."""
+
+    experiment: str
+
+
+Changing = Change | Removal | Sweep | Errand
 ReadJob = ReadOne | ReadAll

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +17,7 @@ from linkedbandits.live import Experiment, WarmStart
 from linkedbandits.live.experiment import assumed
 from linkedbandits.model import Label, Status
 from linkedbandits.policies import make_policy
+from linkedbandits.service.scopes import EVERYTHING, Line, Scope
 
 RunStatus = Literal["running", "paused", "archived"]
 Kind = Literal["ask", "tell", "abandon", "status", "upgrade"]
@@ -22,20 +25,40 @@ Role = Literal["admin", "player", "viewer"]
 
 LONGEST_LEASE = 10.0 * 366 * 24 * 3600
 LONGEST_TEXT = 200
+NOT_SEEN = r"\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+"""Characters that names may not have, as a regular expression has them in brackets.
+
+Controls and ends of lines; what turns the direction of the text around it, so that a name may look like another; and
+what cannot be seen at all. Joiners are none of these: they make one sign of several, as in emoji.
+"""
+_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+_REFUSED = re.compile(rf"[{NOT_SEEN}\ud800-\udfff]")
 
 
 def check_text(name: str, text: str) -> None:
-    r"""Refuse a name or key that not every store could keep.
+    r"""Refuse a name or key that not every store could keep, or that does not look like what it is.
 
     >>> check_text("key", "a\0b")
     Traceback (most recent call last):
     ...
-    linkedbandits.errors.InvalidParameter: key='a\x00b' is no text of at most 200 characters, all printable; change it
+    linkedbandits.errors.InvalidParameter: key='a\x00b' has the character U+0000, which cannot be seen; leave it out
     """
-    if not isinstance(text, str) or len(text) > LONGEST_TEXT or not text.isprintable():
-        raise InvalidParameter(
-            f"{name}={text!r} is no text of at most {LONGEST_TEXT} characters, all printable; change it"
-        )
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise InvalidParameter(f"{name}={text!r:.300} is no text of at most {LONGEST_TEXT} characters; change it")
+    wrong = what_is_not_seen(text)
+    if wrong is not None:
+        raise InvalidParameter(f"{name}={text!r} {wrong}")
+
+
+def what_is_not_seen(text: str) -> str | None:
+    """What is wrong with a text that has characters which names may not have, or None."""
+    found = None if text.isprintable() else _REFUSED.search(text)  # the first is quick, and true of nearly all
+    if found is None:
+        return None
+    letter = found[0]
+    called = f"U+{ord(letter):04X} {unicodedata.name(letter, '')}".rstrip()
+    turning = " and turns the text around it" if unicodedata.bidirectional(letter) in _TURNING else ""
+    return f"has the character {called}, which cannot be seen{turning}; leave it out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +150,11 @@ class Setup:
 
     @classmethod
     def from_json(cls, text: str) -> Setup:
-        """What :meth:`to_json` wrote."""
+        """What :meth:`to_json` wrote; ValueError, TypeError or KeyError for anything else."""
         content = json.loads(text)
+        policy = content["policy"]
+        if not isinstance(policy["name"], str) or not isinstance(policy["parameters"], dict):
+            raise ValueError("a policy has a name and parameters")
         log = None if content.get("log") is None else LogInSetup(**content["log"])
         before = content.get("before")
         if before is not None:
@@ -151,6 +177,29 @@ class ExperimentRecord:
     created_at: float
     head: int
     written_by: str | None = None
+
+    @property
+    def line(self) -> Line:
+        """What the limits of tokens go by."""
+        return Line(self.name, None if self.setup.before is None else self.setup.before.experiment)
+
+
+def damaged_sentence(experiment: str) -> str:
+    """What is said of an experiment that cannot be read, with what to do."""
+    return (
+        f"experiment {experiment!r} is damaged: what is on record of it cannot be read; restore the store from a "
+        "backup, or create a new experiment to go on. The log of the service says what was found, and the others go on"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedExperiment:
+    """What can still be said of an experiment that cannot be opened; ``arms`` is how many, where that is known."""
+
+    id: str
+    name: str
+    created_at: float
+    arms: int | None
 
 
 class Writer(NamedTuple):
@@ -190,6 +239,13 @@ class ExperimentHead(NamedTuple):
     status: RunStatus
 
 
+class Room(NamedTuple):
+    """Bytes of the disk that a store is on."""
+
+    free: int
+    total: int
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One command in an experiment's journal, a batch of plays or answers being one command.
@@ -199,7 +255,7 @@ class Entry:
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time
     - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it,
-      and ``"why"``
+      and ``"why"``; with ``"tags"`` where these were changed
     - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
       on that would have asked otherwise: ``plays`` are a log for it, ``others`` are in the estimates alone
 
@@ -230,6 +286,33 @@ class HistoryPoint:
     plays: int
 
 
+class ListedExperiment(NamedTuple):
+    """What lists sort, filter and search by: little to read, so that all experiments can be.
+
+    ``plays`` are those of the last point of the history. ``verdict`` is the status of the verdict, empty before there
+    is one, and None where it is not known: of an experiment that was last played before this was kept.
+    """
+
+    id: str
+    name: str
+    status: RunStatus
+    created_at: float
+    head: int
+    plays: int
+    verdict: str | None
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """What was known of the arms when so many plays had been told; :mod:`linkedbandits.service.curves` has its body."""
+
+    seq: int
+    at: float
+    plays: int
+    body: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Expenses:
     """What a source, a process of a chain, last told of its first attempts: when, of how many, and in which sums.
@@ -246,10 +329,11 @@ class Expenses:
 
 @dataclass(frozen=True, slots=True)
 class TokenRecord:
-    """A bearer token, of which only the digest is kept."""
+    """A bearer token, of which only the digest is kept, and what it is limited to."""
 
     id: str
     name: str
     role: Role
     digest: str
     created_at: float
+    scope: Scope = EVERYTHING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkedbandits.errors import LinkedBanditError
@@ -12,12 +13,14 @@ from linkedbandits.live import Play, Receipt
 class AskReply:
     """Plays to make, to be told before ``expires_at``. There may be fewer than asked for, never none.
 
-    ``repeated`` says that they were handed out before, to the same idempotency key.
+    ``repeated`` says that they were handed out before, to the same idempotency key. ``runs`` tells which of them have
+    the same arms: a number for each tuple, and for how many plays in a row.
     """
 
     plays: tuple[Play, ...]
     expires_at: float
     repeated: bool
+    runs: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from linkedbandits.live.warm_start import may_read
 from linkedbandits.model import Label
 from linkedbandits.policies import make_policy
 from linkedbandits.service.alarms import Record
+from linkedbandits.service.audit import SERVICE, Actor
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.records import BeforeInSetup, ExperimentRecord, Setup, check_text
@@ -29,7 +30,7 @@ LONGEST_WAIT = 60.0
 
 
 def succeed(
-    store: Store, desk: Desk, experiment: str, arms: Sequence[Label] | None, keep: bool, why: str
+    store: Store, desk: Desk, experiment: str, arms: Sequence[Label] | None, keep: bool, why: str, by: Actor = SERVICE
 ) -> ExperimentRecord:
     """The successor of an experiment, which is paused then; as :meth:`linkedbandits.Experiment.successor` makes it.
 
@@ -43,8 +44,8 @@ def succeed(
         labels = standing.record.setup.arms if arms is None else check_labels(arms)
         warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
         setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
-        created = _done(desk.create(setup, standing.record.name, warm)).id
-        successor = _done(desk.give_way(experiment, created, why))
+        created = _done(desk.create(setup, standing.record.name, warm, by, standing.tags)).id
+        successor = _done(desk.give_way(experiment, created, why, by))
         if successor != created:  # another one came first
             _done(desk.set_status(created, "archived"))
     return _done(desk.record(successor))

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable
 
 from linkedbandits.service.records import Role, TokenRecord, check_text
+from linkedbandits.service.scopes import EVERYTHING, Scope
 
 ROLES: tuple[Role, ...] = ("viewer", "player", "admin")
 """Each may do what those before it may: look; also ask, tell and give back; also create, pause and archive."""
@@ -14,11 +15,11 @@ ROLES: tuple[Role, ...] = ("viewer", "player", "admin")
 _PREFIX = "lb_"  # so that scanners and people recognise a token that has leaked
 
 
-def make_token(name: str, role: Role, clock: Callable[[], float]) -> tuple[str, TokenRecord]:
+def make_token(name: str, role: Role, clock: Callable[[], float], scope: Scope = EVERYTHING) -> tuple[str, TokenRecord]:
     """A new token, and what to keep of it."""
     check_text("name", name)
     text = _PREFIX + secrets.token_urlsafe(32)
-    return text, TokenRecord(secrets.token_hex(4), name, role, digest_of(text), clock())
+    return text, TokenRecord(secrets.token_hex(4), name, role, digest_of(text), clock(), scope)
 
 
 def digest_of(token: str) -> str:

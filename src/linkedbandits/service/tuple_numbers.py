@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from linkedbandits.model import IntArray
-from linkedbandits.service.store import Reading
 
 MOST_REMEMBERED = 1_000_000
 """Arms in all tuples remembered. One that was forgotten gets a new number when it comes again."""
+
+
+class ReadsTuples(Protocol):
+    """The part of a store that is read here."""
+
+    def tuples(self, experiment: str, numbers: Iterable[int]) -> dict[int, IntArray]:
+        """The arms of these tuples, by number."""
+        ...
 
 
 class TupleNumbers:
@@ -33,7 +41,7 @@ class TupleNumbers:
             runs[-1][1] += 1
         return runs
 
-    def spelled_out(self, store: Reading, experiment: str, runs: Sequence[Sequence[int]]) -> list[IntArray]:
+    def spelled_out(self, store: ReadsTuples, experiment: str, runs: Sequence[Sequence[int]]) -> list[IntArray]:
         """The tuple of each play in these runs, from the store where it is not remembered."""
         missing = {number for number, _ in runs} - self._tuples.keys()
         if missing:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,16 @@ from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.alarms import NOT_LOOKED_YET, Found
 from linkedbandits.service.hosted import HostedExperiment
+from linkedbandits.service.leaders import names_a_leader
 from linkedbandits.service.outlook import Outlook
-from linkedbandits.service.records import ExperimentRecord, HistoryPoint
+from linkedbandits.service.records import (
+    DamagedExperiment,
+    ExperimentRecord,
+    HistoryPoint,
+    ListedExperiment,
+    damaged_sentence,
+)
+from linkedbandits.service.webhooks import verdict_data
 
 MOST_HISTORY = 2_000
 """Points of history that a page is sent at once; more than a screen has columns."""
@@ -47,6 +55,7 @@ class Standing:
     order: tuple[Label, ...]
     learning: Learning | None
     successor: str | None
+    tags: tuple[str, ...]
     estimates: list[Estimate]
     only_first_tries: bool
     evidence: list[float] | None
@@ -72,6 +81,7 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         order=exp.order,
         learning=exp.learning,
         successor=hosted.successor,
+        tags=hosted.tags,
         estimates=exp.estimates(),
         only_first_tries=exp.run.only_first_tries,
         evidence=exp.evidence(),
@@ -114,10 +124,12 @@ def view_of(
         "done": standing.done,
         "verdict": leading if standing.done else None,
         "leading": leading,
+        "leads": _leads(standing),
         "order": list(standing.order),
         "learning": None if standing.learning is None else asdict(standing.learning),
         "before": None if record.setup.before is None else asdict(record.setup.before),
         "successor": standing.successor,
+        "tags": list(standing.tags),
         "only_first_tries": standing.only_first_tries,
         "arms": _arms(standing.estimates, standing.evidence),
         "expenses": expenses,
@@ -158,49 +170,70 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def verdict_data(verdict: Verdict) -> dict[str, Any]:
-    """A verdict, ready for JSON."""
+class Summary(NamedTuple):
+    """What the list of experiments shows of one, as of journal number ``head``."""
+
+    head: int
+    arms: int
+    plays: int
+    done: bool
+    leading: Verdict
+    leads: bool
+    per_cost: bool
+
+
+def read_summary(hosted: HostedExperiment) -> Summary:
+    """All that the list shows, as it is now; quicker to read than :func:`read_standing`."""
+    exp = hosted.experiment
+    samples, _ = exp.run.samples_of_means()
+    return Summary(
+        head=hosted.head,
+        arms=len(hosted.record.setup.arms),
+        plays=exp.plays,
+        done=exp.done,
+        leading=exp.recommend(),
+        leads=names_a_leader(samples.tolist(), exp.run.still_in(), exp.done),
+        per_cost=bool(exp.policy.goal.costs),
+    )
+
+
+def summary_data(listed: ListedExperiment, summary: Summary | DamagedExperiment | None) -> dict[str, Any]:
+    """A row of the list, ready for JSON; with what the store has alone, before the experiment was opened.
+
+    An experiment that cannot be opened is damaged: it has no figures, but ``detail`` says what to do.
+    """
+    known = {"id": listed.id, "name": listed.name, "tags": list(listed.tags), "created_at": listed.created_at}
+    if summary is None or isinstance(summary, DamagedExperiment):
+        damaged = summary is not None
+        verdict = "" if damaged else listed.verdict or ""
+        return {
+            **known,
+            "status": "damaged" if damaged else listed.status,
+            **({"detail": damaged_sentence(listed.id)} if damaged else {}),
+            "arms": None if summary is None else summary.arms,
+            "plays": None if damaged else listed.plays,
+            "done": bool(verdict),
+            "verdict": verdict,
+            "leading": None,
+            "leads": False,
+            "per_cost": False,
+        }
     return {
-        "arm": verdict.arm,
-        "top": list(verdict.top),
-        "settled": list(verdict.settled),
-        "status": verdict.status,
-        "plays": verdict.plays,
-        "error_bound": verdict.error_bound,
-        "assumes": list(verdict.assumes),
-        "contradicted": list(verdict.contradicted),
+        **known,
+        "status": listed.status,
+        "arms": summary.arms,
+        "plays": summary.plays,
+        "done": summary.done,
+        "verdict": summary.leading.status if summary.done else "",
+        "leading": verdict_data(summary.leading),
+        "leads": summary.leads,
+        "per_cost": summary.per_cost,
     }
 
 
-def summary_of(standing: Standing) -> dict[str, Any]:
-    """What the list of experiments shows of one."""
-    record = standing.record
-    return {
-        "id": record.id,
-        "name": record.name,
-        "status": record.status,
-        "arms": len(record.setup.arms),
-        "plays": standing.plays,
-        "done": standing.done,
-        "leading": verdict_data(standing.leading),
-        "per_cost": bool(standing.policy.goal.costs),
-        "created_at": record.created_at,
-    }
-
-
-def summary_of_damaged(record: ExperimentRecord) -> dict[str, Any]:
-    """What the list shows of an experiment that cannot be opened: no figures."""
-    return {
-        "id": record.id,
-        "name": record.name,
-        "status": "damaged",
-        "arms": len(record.setup.arms),
-        "plays": None,
-        "done": False,
-        "leading": None,
-        "per_cost": False,
-        "created_at": record.created_at,
-    }
+def _leads(standing: Standing) -> bool:
+    samples = [estimate.samples for estimate in standing.estimates]
+    return names_a_leader(samples, [estimate.still_in for estimate in standing.estimates], standing.done)
 
 
 def _from_log(standing: Standing) -> dict[str, Any] | None:

@@ -72,6 +72,5 @@ def test_the_document_says_that_a_token_may_be_needed_and_names_the_version(serv
     assert document["info"]["version"] == __version__
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc"])
-def test_pages_that_would_load_scripts_from_elsewhere_are_not_served(service, path):
-    check_problem(service.http.get(path), 404)
+def test_pages_that_would_load_scripts_from_elsewhere_are_not_served(service):
+    check_problem(service.http.get("/redoc"), 404)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from linkedbandits.service.http.edge import Edge
+from linkedbandits.service.http.edge import SLOW_SECONDS, Edge
 from linkedbandits.service.http.logs import JsonLines
 from linkedbandits.service.http.metrics import Metrics
 from tests.support.figures import figures_in
@@ -36,7 +36,7 @@ class Watched:
         self.edge = Edge(inner, self.metrics, lambda: next(ticks) / 4, log_requests)
 
     def counted(self):
-        figures = figures_in(self.metrics.text(0).decode())
+        figures = figures_in(self.metrics.text().decode())
         return {
             tuple(dict(labels)[name] for name in ("method", "route", "status")): value
             for (name, *labels), value in figures.items()
@@ -85,7 +85,7 @@ def test_headers_of_the_application_stay_before_those_of_the_edge():
     start = {"type": "http.response.start", "status": 200, "headers": [(b"etag", b"7")]}
     (answered,) = answer_of(Watched(Inner(start)).edge, request())
     assert answered["headers"][0] == (b"etag", b"7")
-    assert len({name for name, _ in answered["headers"]}) == len(answered["headers"]) == 6
+    assert len({name for name, _ in answered["headers"]}) == len(answered["headers"]) == 7
 
 
 def test_what_is_no_request_is_left_alone():
@@ -93,3 +93,31 @@ def test_what_is_no_request_is_left_alone():
     watched = Watched(inner, log_requests=True)
     assert answer_of(watched.edge, {"type": "lifespan"}) == [{"type": "lifespan.startup.complete"}]
     assert watched.counted() == {}
+
+
+def test_a_slow_request_is_logged_and_neither_a_stream_nor_a_503(caplog):
+    caplog.set_level("INFO")
+
+    def run(*answer, ticks):
+        watched = Watched(Inner(*answer) if answer else Inner())
+        watched.edge._clock = iter([0.0, ticks]).__next__
+        answer_of(watched.edge, request())
+
+    begin = {"type": "http.response.start", "status": 200}
+    run(ticks=SLOW_SECONDS - 0.01)
+    run(begin, {"type": "http.response.body", "more_body": True}, {"type": "http.response.body"}, ticks=100.0)
+    run({**begin, "status": 503}, {"type": "http.response.body"}, ticks=0.1)
+    assert caplog.records == []
+    run(ticks=SLOW_SECONDS)
+    (record,) = caplog.records
+    assert (record.getMessage(), record.levelname) == ("request-slow", "WARNING")
+    assert record.fields["milliseconds"] == 1000 * SLOW_SECONDS
+
+
+def test_a_caller_who_hung_up_before_there_was_an_answer_is_no_failure_of_the_service(caplog):
+    inner = Inner()
+    inner.answer = ()
+    watched = Watched(inner)
+    answer_of(watched.edge, request())
+    assert set(watched.counted()) == {("GET", "unknown", "499")}
+    assert caplog.records == []

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 
 import pytest
+from starlette.responses import Response
 
 import linkedbandits as lb
+from linkedbandits.service.http import deadline, playing
+from linkedbandits.service.http.access import Caller
+from linkedbandits.service.http.deadline import Deadline
 from linkedbandits.service.http.fast_lane import FastLane
+from linkedbandits.service.http.unread import SMALL, UnreadLimit
 from tests.support.layers import Inner, answer_of, pieces, request
+from tests.support.service_parts import ManualClock
 
 
 @pytest.mark.parametrize(
@@ -32,6 +40,7 @@ def test_the_short_and_the_long_way_lead_to_the_same_answer(service, verb, body)
         response = service.post(experiment, verb, body, **{"Content-Type": content_type})
         content = response.json()
         content.pop("expires_at", None)
+        content.pop("request_id", None)
         told = json.dumps(content).replace(experiment, "ID")
         answers.append((response.status_code, response.headers["content-type"], told))
     assert answers[0] == answers[1]
@@ -51,9 +60,13 @@ class Refusing:
     def guard(self):
         return self
 
-    async def admit(self, headers, needed):
+    async def admit(self, headers, needed, client=None):
         self.seen.append((headers, needed))
         raise lb.AccessDenied("nobody may")
+
+
+def lane(inner, service, clock=time.monotonic, **unread):
+    return FastLane(inner, service, Deadline(inner, clock), UnreadLimit(inner, **unread))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +80,7 @@ class Refusing:
 def test_a_request_as_it_should_be_is_answered_here(path, body):
     inner, service = Inner(), Refusing()
     scope = request("POST", path, **AS_JSON, authorization="Bearer lb_x")
-    start, answer = answer_of(FastLane(inner, service), scope, pieces(body))
+    start, answer = answer_of(lane(inner, service), scope, pieces(body))
     assert inner.scopes == []
     assert service.seen == [({"content-type": "application/json", "authorization": "Bearer lb_x"}, "player")]
     assert (start["status"], json.loads(answer["body"])["instance"]) == (403, path)
@@ -96,7 +109,7 @@ def test_a_request_as_it_should_be_is_answered_here(path, body):
 )
 def test_any_other_request_goes_the_long_way_with_its_body_as_it_came(scope, body):
     inner, service = Inner(), Refusing()
-    answer = answer_of(FastLane(inner, service), scope, pieces(body))
+    answer = answer_of(lane(inner, service), scope, pieces(body))
     assert answer[-1]["body"] == b"inner"
     assert inner.received == pieces(body)
     assert service.seen == []
@@ -105,5 +118,51 @@ def test_any_other_request_goes_the_long_way_with_its_body_as_it_came(scope, bod
 
 def test_a_caller_who_hung_up_is_left_to_the_long_way():
     inner = Inner()
-    answer_of(FastLane(inner, Refusing()), request("POST", ASK, **AS_JSON))
+    answer_of(lane(inner, Refusing()), request("POST", ASK, **AS_JSON))
     assert inner.received == [{"type": "http.disconnect"}]
+
+
+class Admitting:
+    """Admits everybody."""
+
+    @property
+    def guard(self):
+        return self
+
+    async def admit(self, headers, needed, client=None):
+        return Caller(None, "admin")
+
+
+def test_who_has_no_answer_in_time_is_told_so(monkeypatch):
+    monkeypatch.setattr(deadline, "_ROUND_SECONDS", 0.001)
+    clock = ManualClock()
+
+    async def never(*_, **__):
+        clock.now += deadline.SECONDS_FOR_AN_ANSWER
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(playing, "ask", never)
+    start, answer = answer_of(lane(Inner(), Admitting(), clock), request("POST", ASK, **AS_JSON), pieces(b"{}"))
+    assert start["status"] == 503
+    assert b"no answer within 15 s" in answer["body"]
+
+
+def test_who_hangs_up_is_no_late_caller(monkeypatch):
+    async def cancelled(*_, **__):
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(playing, "ask", cancelled)
+    with pytest.raises(asyncio.CancelledError):
+        answer_of(lane(Inner(), Admitting()), request("POST", ASK, **AS_JSON), pieces(b"{}"))
+
+
+def test_large_answers_are_counted_until_they_are_read(monkeypatch):
+    async def large(*_, **__):
+        return Response(b"x" * (SMALL + 1))
+
+    monkeypatch.setattr(playing, "ask", large)
+    scope = request("POST", ASK, **AS_JSON)
+    _, *parts = answer_of(lane(Inner(), Admitting()), scope, pieces(b"{}"))
+    assert [len(part["body"]) for part in parts] == [SMALL, 1]
+    start, _ = answer_of(lane(Inner(), Admitting(), most=SMALL), scope, pieces(b"{}"))
+    assert start["status"] == 503

@@ -58,11 +58,23 @@ def test_a_group_wakes_the_loop_once(monkeypatch):
     run_async(wait())
 
 
+def test_who_gives_up_before_it_has_begun_takes_it_back():
+    async def wait():
+        source = Future()
+        Handover().bring(source).cancel()
+        assert source.cancelled()
+        assert not source.set_running_or_notify_cancel()
+
+    run_async(wait())
+
+
 def test_who_has_hung_up_does_not_disturb_the_others():
     async def wait():
         bring = Handover().bring
         group = [Future(), Future()]
         gone, here = (bring(future) for future in group)
+        for future in group:
+            assert future.set_running_or_notify_cancel()  # the desk is at it
         gone.cancel()
         in_a_thread(lambda: [future.set_result(1) for future in group])
         assert await here == 1

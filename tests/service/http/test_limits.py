@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linkedbandits as lb
-from linkedbandits.service.http.limits import LARGEST_BODY, BodyLimit, RateLimit, first_then
+from linkedbandits.service.http.limits import LARGEST_BODY, SMALL_BODY, BodyLimit, RateLimit, first_then
 from tests.support.layers import Inner, answer_of, pieces, request
 from tests.support.problem_documents import check_problem
 from tests.support.service_parts import ManualClock
@@ -71,7 +72,7 @@ def test_a_body_may_be_as_large_as_the_limit_and_not_a_byte_larger(service, path
 @given(st.lists(st.binary(max_size=4), min_size=1, max_size=6), st.integers(0, 12))
 def test_a_body_is_passed_on_in_one_piece_or_refused_by_what_arrived(parts, most):
     inner = Inner()
-    start, *_ = answer_of(BodyLimit(inner, most), request("POST", content_length="1"), pieces(*parts))
+    start, *_ = answer_of(BodyLimit(inner, most), request("POST", content_length="0"), pieces(*parts))
     whole = b"".join(parts)
     if len(whole) <= most:
         assert inner.received == pieces(whole)
@@ -131,3 +132,70 @@ def test_no_more_requests_are_let_in_than_the_rate_allows_and_who_waits_as_told_
             rate.spend("somebody")
         most = max(1.0, 2 * per_second) + per_second * (clock.now - begun)
         assert admitted <= most * (1 + 1e-6)
+
+
+def test_a_large_body_is_read_only_for_those_who_are_let_in():
+    taken, asked = [], []
+
+    def long_body():
+        for _ in range(3):
+            taken.append(1)
+            yield {"type": "http.request", "body": b"x" * SMALL_BODY, "more_body": True}
+
+    async def nobody(headers, client):
+        asked.append(headers)
+        raise lb.MissingToken("this service wants a token")
+
+    inner = Inner()
+    layer = BodyLimit(inner, LARGEST_BODY, nobody)
+    start, *_ = answer_of(layer, request("POST", authorization="Bearer lb_x"), long_body())
+    assert (start["status"], len(taken), inner.scopes, asked) == (401, 1, [], [{"authorization": "Bearer lb_x"}])
+    start, *_ = answer_of(layer, request("POST"), pieces(b"x" * (SMALL_BODY + 1)))
+    assert (start["status"], len(asked)) == (401, 2)
+    answer_of(layer, request("POST"), pieces(b"x" * SMALL_BODY))  # seen to where it is answered
+    assert (len(asked), len(inner.scopes)) == (2, 1)
+
+
+@pytest.mark.parametrize(("announced", "status"), [("13", 413), ("12", 200), ("-1", 200), ("many", 200)])
+def test_a_length_that_is_too_large_is_believed(announced, status):
+    start, *_ = answer_of(BodyLimit(Inner(), 12), request("POST", content_length=announced), pieces(b"12345", b"6"))
+    assert start["status"] == status
+
+
+def test_all_bodies_together_are_bounded_from_the_first_byte_until_the_answer():
+    async def together():
+        layer = BodyLimit(waiting, 100, together=250)
+        answers = [[] for _ in range(4)]
+        tasks = []
+        for answer in answers:
+            messages = iter(pieces(b"x" * 50, b"x" * 50))
+            tasks.append(asyncio.create_task(layer(request("POST"), taking(messages), giving(answer))))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        statuses = [answer[0]["status"] if answer else None for answer in answers]
+        done.set()
+        await asyncio.gather(*tasks)
+        last = []
+        await layer(request("POST"), taking(iter(pieces(b"x" * 50, b"x" * 50))), giving(last))
+        return statuses, last[0]["status"]
+
+    inner = Inner()
+    done = asyncio.Event()
+
+    async def waiting(scope, receive, send):
+        await done.wait()
+        await inner(scope, receive, send)
+
+    def taking(messages):
+        async def receive():
+            return next(messages)
+
+        return receive
+
+    def giving(answer):
+        async def send(message):
+            answer.append(message)
+
+        return send
+
+    assert run_async(together()) == ([None, None, 503, 503], 200)

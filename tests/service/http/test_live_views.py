@@ -1,4 +1,4 @@
-"""What people watch: the list reads what has changed, and an experiment without viewers is forgotten."""
+"""What people watch: an experiment is looked at once for all, and one without viewers is forgotten."""
 
 from __future__ import annotations
 
@@ -9,89 +9,12 @@ from contextlib import aclosing
 import httpx
 import pytest
 
-import linkedbandits as lb
 from linkedbandits.service.alarms import Alarms
-from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.live_views import LiveViews
 from linkedbandits.service.http.stream import Channel
 from linkedbandits.service.outlook import Outlook
-from linkedbandits.service.records import Entry
-from tests.support.event_streams import events_of
 from tests.support.service_parts import create
-from tools.waiting import SECONDS, run_async, until, within
-
-
-def test_the_list_shows_a_new_experiment(service):
-    with service.http.stream("GET", "/v1/events") as response:
-        events = events_of(response.iter_lines())
-        name, _, before = next(events)
-        created = httpx.post(
-            f"{service.url}/v1/experiments", json={"name": "new", "arms": [1, 2]}, timeout=SECONDS
-        ).json()["id"]
-        _, _, after = next(events)
-    assert name == "experiments"
-    assert len(after) == len(before) + 1
-    assert {key: after[-1][key] for key in ("id", "name", "arms", "plays", "done", "status")} == {
-        "id": created,
-        "name": "new",
-        "arms": 2,
-        "plays": 0,
-        "done": False,
-        "status": "running",
-    }
-
-
-def damage(service, experiment):
-    """Let the journal say something that cannot have happened."""
-    with service.store.writing() as writing:
-        seq = writing.lock(experiment) + 1
-        damaged = Entry(seq, 0.0, "tell", {"plays": [99], "hits": [0], "receipts": "c"})
-        writing.append(experiment, [damaged], "running", writing.record(experiment).written_by)
-
-
-def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service, caplog):
-    own_service.create(name="sound")
-    damaged = own_service.create(name="damaged")
-    damage(own_service, damaged)
-    with own_service.http.stream("GET", "/v1/events") as response:
-        _, _, listed = next(events_of(response.iter_lines()))
-    assert [(one["name"], one["status"], one["plays"]) for one in listed] == [
-        ("sound", "running", 0),
-        ("damaged", "damaged", None),
-    ]
-    (logged,) = [record for record in caplog.records if record.getMessage() == "experiment-damaged"]
-    assert logged.exc_info[0] is lb.JournalMismatch
-    assert own_service.http.get("/metrics").status_code == 200
-    problem = own_service.http.get(f"/v1/experiments/{damaged}/events")
-    assert (problem.status_code, problem.json()["type"]) == (500, "urn:linkedbandits:journal-mismatch")
-
-
-@pytest.fixture
-def list_often(monkeypatch):
-    """A service that starts after this looks at its list a hundred times a second."""
-    monkeypatch.setattr("linkedbandits.service.http.live_views.LIST_TICK_SECONDS", 0.01)
-
-
-def test_the_list_reads_only_what_has_changed(list_often, own_service, monkeypatch):
-    first, second = own_service.create(), own_service.create()
-    read, looked_at = Desk.read, []
-
-    def note(desk, experiment, function):
-        looked_at.append(experiment)
-        return read(desk, experiment, function)
-
-    def too_much(desk):
-        raise AssertionError("all records were read")
-
-    monkeypatch.setattr(Desk, "read", note)
-    monkeypatch.setattr(Desk, "records", too_much)
-    with httpx.stream("GET", f"{own_service.url}/v1/events", timeout=SECONDS) as response:
-        events = events_of(within(response.iter_lines(), "the answers to be seen"))
-        next(events)
-        own_service.play(second)
-        assert next(event for event in events if event[2][1]["plays"] >= 50)
-    assert looked_at[:2] == [first, second]
-    assert set(looked_at[2:]) == {second}
+from tools.waiting import SECONDS, run_async, until
 
 
 def test_a_viewer_who_leaves_is_forgotten(own_service):
@@ -166,3 +89,40 @@ def test_an_experiment_is_watched_until_the_last_viewer_has_left(often, desk, st
         return [*seen, views.watched]
 
     assert run_async(watch()) == [{experiment}, set()]
+
+
+def test_curves_are_made_anew_when_there_is_another_point(desk, store, clock):
+    experiment = create(desk)
+
+    async def look():
+        views = LiveViews(store, desk, asyncio.wrap_future, Outlooks(), Alarms(store), asyncio.Event())
+        seen = []
+        for told in (0, 4, 0, 4):
+            if told:
+                clock.now += 5
+                plays = desk.ask(experiment, told).result(SECONDS).plays
+                desk.tell(experiment, [(play.id, play.arms[0]) for play in plays]).result(SECONDS)
+            seen.append(json.loads(await views.curves(experiment)))
+        return seen
+
+    nothing, first, same, second = run_async(look())
+    assert nothing == {"at": [], "plays": [], "leading": [], "arms": []}
+    assert same == first
+    assert (first["plays"], second["plays"]) == ([4], [4, 8])
+
+
+def test_one_who_leaves_late_does_not_take_the_channel_of_those_who_came_since(often, desk, store):
+    experiment = create(desk)
+
+    async def watch():
+        views = LiveViews(store, desk, asyncio.wrap_future, Outlooks(), Alarms(store), asyncio.Event())
+        async with aclosing(views.view_events(experiment, 0)) as leaving:
+            await anext(leaving)
+            del views._channels[experiment]  # as by another who left in the same moment
+            staying = views.view_events(experiment, 0)
+            await anext(staying)
+        assert views.watched == {experiment}
+        await staying.aclose()
+        assert views.watched == set()
+
+    run_async(watch())

@@ -18,7 +18,6 @@ def test_metrics_count_plays_answers_commits_and_requests(own_service):
     assert found["linkedbandits_plays_asked_total",] == 5
     told = {key[1][1]: value for key, value in found.items() if key[0] == "linkedbandits_answers_told_total"}
     assert told == {"counted": 2, "repeated": 1, "refused": 1}
-    assert found["linkedbandits_plays_in_flight",] == 3
     assert found["linkedbandits_commit_seconds_count",] >= 2
     assert found["linkedbandits_commit_requests_sum",] >= 2
     routes = {dict(key[1:])["route"] for key in found if key[0] == "linkedbandits_request_seconds_count"}
@@ -30,22 +29,20 @@ def test_metrics_count_plays_answers_commits_and_requests(own_service):
     assert "typed" not in text
 
 
-def figures_of(metrics, in_flight=0):
-    return figures_in(metrics.text(in_flight).decode())
+def figures_of(metrics):
+    return figures_in(metrics.text().decode())
 
 
-def test_leases_viewers_and_plays_that_are_out_are_counted():
+def test_leases_and_viewers_are_counted():
     metrics = Metrics()
     metrics.expired(3)
     metrics.expired(2)
     for _ in range(3):
         metrics.viewer_came()
     metrics.viewer_left()
-    figures = figures_of(metrics, in_flight=9)
+    figures = figures_of(metrics)
     assert figures["linkedbandits_plays_expired_total",] == 5
     assert figures["linkedbandits_viewers",] == 2
-    assert figures["linkedbandits_plays_in_flight",] == 9
-    assert figures_of(metrics, in_flight=4)["linkedbandits_plays_in_flight",] == 4
 
 
 def test_requests_have_a_series_for_each_method_route_and_status():

@@ -96,7 +96,7 @@ async def numbers(closed, error=None):
 
 
 def viewers(metrics):
-    return figures_in(metrics.text(0).decode())["linkedbandits_viewers",]
+    return figures_in(metrics.text().decode())["linkedbandits_viewers",]
 
 
 def test_a_stream_is_counted_while_it_lasts_and_its_events_are_closed_in_the_end():
@@ -132,6 +132,28 @@ def test_a_stream_that_breaks_leaves_its_place_to_another():
         return [event async for event in streams.stream(numbers([]), CALLER).body_iterator]
 
     assert len(run_async(watch())) == 3
+
+
+def test_one_caller_does_not_take_the_places_of_all():
+    async def watch():
+        streams = OpenStreams(Guard(), Metrics(), most=10)
+        one, other, user = Caller("a", "viewer"), Caller("b", "viewer"), Caller(None, "viewer", "ada", user=True)
+        bodies = []
+        for caller, whose in ((one, "token"), (user, "user")):
+            bodies += [streams.stream(numbers([]), caller).body_iterator for _ in range(3)]
+            for body in bodies[-3:-1]:
+                await anext(body)
+            with pytest.raises(lb.ServiceUnavailable, match=f"this {whose} has 2 event streams open, as many as one"):
+                streams.stream(numbers([]), caller)
+            assert [event async for event in bodies[-1]] == []  # it was let in before the others had begun
+        await anext(streams.stream(numbers([]), other).body_iterator)
+        for body in bodies[:2]:
+            await body.aclose()
+        assert len([event async for event in streams.stream(numbers([]), one).body_iterator]) == 3
+        open_to_all = [streams.stream(numbers([]), CALLER).body_iterator for _ in range(5)]
+        return [await anext(body) for body in open_to_all]
+
+    assert run_async(watch()) == [b"1"] * 5
 
 
 def test_an_answer_that_never_begins_takes_no_place():

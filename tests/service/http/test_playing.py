@@ -8,7 +8,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.live import Play
-from linkedbandits.service.http.playing import encode_asked
+from linkedbandits.service.http.playing import encode_asked, encode_tuples
 from linkedbandits.service.replies import AskReply
 
 
@@ -90,8 +90,58 @@ def test_labels_come_back_as_they_were_given(service, labels):
 
 def test_arms_are_encoded_for_each_run_of_plays():
     one, two = ("a", "b"), ("b",)
-    asked = AskReply((Play(0, one), Play(1, one), Play(2, two), Play(3, one)), 12.5, repeated=False)
+    plays = (Play(0, one), Play(1, one), Play(2, two), Play(3, one))
+    asked = AskReply(plays, 12.5, repeated=False, runs=[[4, 2], [5, 1], [4, 1]])
     assert json.loads(encode_asked(asked)) == {
         "plays": [{"id": play.id, "arms": list(play.arms)} for play in asked.plays],
         "expires_at": 12.5,
     }
+    assert json.loads(encode_tuples(asked)) == {
+        "first": 0,
+        "tuples": [{"arms": ["a", "b"]}, {"arms": ["b"]}],
+        "plays": [0, 0, 1, 0],
+        "expires_at": 12.5,
+    }
+
+
+LONG = [f"{number:03d} " + "x" * 190 for number in range(1_000)]
+
+
+def test_an_ask_for_a_thousand_plays_of_a_thousand_long_named_arms_is_answered_with_what_fits(service):
+    """It was 203 MB."""
+    experiment = service.create(arms=LONG)
+    response = service.post(experiment, "ask?tuples=true", {"count": 1_000, "key": "k"})
+    asked = response.json()
+    assert len(response.content) < 1_000_000
+    assert asked["plays"] == [0] * 100  # plays times arms are bounded as well
+    assert asked["tuples"] == [{"arms": LONG}]
+    again = service.post(experiment, "ask?tuples=true", {"count": 1_000, "key": "k"})
+    assert again.content == response.content
+    too_large = service.post(experiment, "ask", {"count": 1_000, "key": "k"})
+    assert (too_large.status_code, too_large.json()["type"]) == (413, "urn:linkedbandits:request-too-large")
+    assert "tuples=true" in too_large.json()["detail"]
+
+
+def test_with_every_arm_spelled_out_there_are_as_many_plays_as_fit(service):
+    experiment = service.create(arms=LONG)
+    response = service.post(experiment, "ask", {"count": 1_000, "key": "k"})
+    plays = response.json()["plays"]
+    assert 1 < len(plays) < 10
+    assert len(response.content) < 1_000_000
+    assert service.post(experiment, "ask", {"count": 1_000, "key": "k"}).json()["plays"] == plays
+    following = service.post(experiment, "ask", {"count": 1_000}).json()["plays"]
+    assert following[0]["id"] == len(plays)
+    few = service.create()
+    assert len(service.post(few, "ask", {"count": 1_000}).json()["plays"]) == 1_000
+
+
+def test_what_tuples_once_means_is_the_same_on_the_long_way(service):
+    said = []
+    for content_type in ("application/json", "application/json; charset=utf-8"):
+        experiment = service.create(whole_chains=True, lease_seconds=50)
+        headers = {"Content-Type": content_type}
+        content = service.post(experiment, "ask?tuples=true", {"count": 4}, **headers).json()
+        content.pop("expires_at")
+        said.append(content)
+    assert said[0] == said[1]
+    assert said[0]["tuples"][0].keys() <= {"arms", "rest"}

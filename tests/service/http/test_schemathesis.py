@@ -19,9 +19,17 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-EXAMPLES = int(os.environ.get("LINKEDBANDITS_SCHEMATHESIS_EXAMPLES", "12"))
+from linkedbandits.service.posting import Post, Posted
+
+EXAMPLES = int(os.environ.get("LINKEDBANDITS_SCHEMATHESIS_EXAMPLES", "8"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ENDLESS = {"/v1/events", "/v1/experiments/{experiment}/events"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaves_this_machine(monkeypatch):
+    """Webhooks are made to whatever address occurs to the search."""
+    monkeypatch.setattr(Post, "send", lambda *_: Posted(False, "not sent"))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +71,10 @@ def test_nothing_that_is_sent_breaks_the_service(service, document, experiments)
                 nonlocal sent
                 if real is not None and "experiment" in (case.path_parameters or {}):
                     case.path_parameters["experiment"] = real
-                case.call_and_validate(checks=CHECKS)
+                answer = case.call_and_validate(checks=CHECKS)
+                # What the document allows is understood, if it makes no sense it may be refused for that.
+                looser = answer.status_code == 422 and answer.json()["type"] == "urn:linkedbandits:invalid-request"
+                assert not (looser and case.meta.generation.mode.is_positive), answer.text
                 sent += 1
 
             send()

@@ -15,11 +15,11 @@ from linkedbandits.live import Estimate
 from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service.alarms import Found
 from linkedbandits.service.expenses import Spendings, expenses_data
-from linkedbandits.service.http import sent
-from linkedbandits.service.http.problems import problem_of
+from linkedbandits.service.http import problems, sent
 from linkedbandits.service.outlook import Outlook
 from linkedbandits.service.records import ExperimentRecord
-from linkedbandits.service.view import read_standing, verdict_data, view_of
+from linkedbandits.service.view import read_standing, view_of
+from linkedbandits.service.webhooks import verdict_data
 from tests.support.service_parts import SETUP
 
 MODELS = [model for model in BaseModel.__subclasses__() if model.__module__ == sent.__name__]
@@ -35,7 +35,8 @@ def test_examples_are_answers_that_the_model_knows(model):
 def test_the_problem_in_the_example_is_the_one_that_is_sent():
     (example,) = sent.Problem.model_json_schema()["examples"]
     error = lb.ConflictingTell(example["detail"])
-    assert problem_of(error, example["instance"], play=3, on_record="east") == example
+    response = problems.document_response(problems.problem_of(error, example["instance"], play=3, on_record="east"))
+    assert json.loads(response.body) | {"request_id": example["request_id"]} == example
 
 
 def test_labels_are_sent_as_they_are():
@@ -54,7 +55,7 @@ def a_view(pictures=()):
     exp = lb.Experiment(SETUP.arms, lb.LinkedElimination(delta=0.05))
     exp.tell(exp.ask().id, None)
     record = ExperimentRecord("x", "x", SETUP, "running", 5.0, 42)
-    standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3, successor=None))
+    standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3, successor=None, tags=()))
     upgraded = dataclasses.replace(
         standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
     )
@@ -102,7 +103,10 @@ def test_an_estimate_and_a_verdict_are_sent_whole():
 def test_an_experiment_is_sent_with_all_of_its_set_up():
     record = {field.name for field in dataclasses.fields(ExperimentRecord)} - {"setup", "written_by"}
     set_up = {field.name for field in dataclasses.fields(SETUP)}
-    assert fields_of(sent.ExperimentInfo) == record | set_up | {"assumptions"}  # which follow from policy and linkage
+    assert fields_of(sent.ExperimentInfo) == record | set_up | {
+        "tags",
+        "assumptions",
+    }  # the last follow from policy and linkage
 
 
 def test_an_alarm_has_its_picture_where_one_was_drawn():

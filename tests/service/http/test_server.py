@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.service.http.server import is_loopback, listen, make_server
+from linkedbandits.service.http.server import listen, make_server
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
@@ -71,21 +71,6 @@ def test_streams_end_when_the_service_stops(own_service):
     own_service.server.should_exit = True
     assert ended.wait(SECONDS), "the stream went on after the signal to stop"
     join(thread)
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("127.9.8.7", True),
-        ("::1", True),
-        ("192.168.1.4", False),
-        ("::", False),
-        ("localhost.example", False),
-        ("", False),
-    ],
-)
-def test_an_address_is_loopback_if_only_this_machine_can_reach_it(host, loopback):
-    assert is_loopback(host) == loopback
 
 
 def test_a_port_that_is_taken_is_refused_with_a_remedy():

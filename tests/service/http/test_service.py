@@ -54,7 +54,7 @@ def test_leases_are_looked_at_again_after_it_failed(store, monkeypatch, caplog):
         monkeypatch.setattr(service.desk, "expire", expire)
         async with service.running():
             await looked.wait()
-            while figures_in(service.metrics.text(0).decode())["linkedbandits_plays_expired_total",] != 7:
+            while figures_in(service.metrics.text().decode())["linkedbandits_plays_expired_total",] != 7:
                 await asyncio.sleep(0)
 
     run_async(run())

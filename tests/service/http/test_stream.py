@@ -9,7 +9,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.service.http import stream
-from linkedbandits.service.http.stream import Channel, StreamState, event, list_events, view_events
+from linkedbandits.service.http.stream import Channel, StreamState, event, view_events
 from tools.waiting import run_async
 
 
@@ -23,6 +23,15 @@ class Looks:
     async def __call__(self, last):
         self.count += 1
         return self.frames.pop(0) if self.frames else None
+
+
+def list_events(channel, closing):
+    """A stream without a history."""
+
+    async def render(state):
+        return event("experiments", state.body, state.head)
+
+    return channel.events(closing, render)
 
 
 async def no_history(after, head):
@@ -167,3 +176,40 @@ def test_who_comes_after_a_pause_is_not_shown_what_was_true_once():
         ]
 
     assert [event.split(b"\n")[0] for event in run_async(watch())] == [b"id: 1", b"id: 2"]
+
+
+def test_viewers_in_step_share_the_very_bytes_and_few_others_are_remembered():
+    """Whatever numbers viewers say that they have seen, a state does not grow with them."""
+
+    async def history(after, head):
+        return b"[%d]" % after
+
+    async def watch():
+        state = StreamState(5_000, b"{}")
+        one, other = await state.event_for(0, history), await state.event_for(0, history)
+        assert one is other
+        for seen in range(1, 1_000):
+            assert b"[%d]" % seen in await state.event_for(seen, history)
+            assert await state.event_for(0, history) is one  # those in step are many, and stay
+        return len(state._events)
+
+    assert run_async(watch()) == stream.MOST_EVENTS_KEPT
+
+
+def test_who_may_not_know_what_it_goes_on_from_shares_an_event_without_it():
+    state = StreamState(9, b'{"before":{"id":"hidden"},"plays":3}')
+    read = []
+
+    async def history(seen, head):
+        read.append(seen)
+        return b"[]"
+
+    async def run():
+        return [await state.event_for(0, history, shows) for shows in (True, False, False)]
+
+    whole, first, second = run_async(run())
+    assert b"hidden" in whole
+    assert b"hidden" not in first
+    assert b'"before":null' in first
+    assert first is second
+    assert len(read) == 2

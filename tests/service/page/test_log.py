@@ -17,7 +17,7 @@ def test_what_was_read_of_a_log_is_said(service, client, open_page):
     page = open_page(service.address_of(exp))
     note = page.get_by_text("Began with a log of 8 requests: 8 of its 8 first tries were used.")
     expect(note).to_be_visible()
-    expect(page.get_by_role("heading", level=2, name="Leading so far")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Begun")).to_be_visible()
     exp.tell_many([(play.id, None) for play in exp.ask_many(4)])
     expect(page.get_by_role("heading", level=2, name="after 4")).to_be_visible()
     expect(note).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -124,7 +125,13 @@ async (view) => {
 def a_view(high, samples, still_in, evidence, **changes):
     arms = {"label": ["a", "b", "c"], "high": high, "samples": samples, "still_in": still_in}
     arms["log10_evidence"] = evidence
-    return {"arms": arms, "goal": {"delta": 0.01}, "plays": 9, "leading": {"arm": "b", "top": []}} | changes
+    return {
+        "arms": arms,
+        "goal": {"delta": 0.01},
+        "plays": 9,
+        "leads": True,
+        "leading": {"arm": "b", "top": []},
+    } | changes
 
 
 def test_scales_fit_the_arms_that_are_still_asked_about(page):
@@ -133,7 +140,7 @@ def test_scales_fit_the_arms_that_are_still_asked_about(page):
 
 
 def test_scales_exist_before_anything_is_known(page):
-    view = a_view([1, 1, 1], [0, 0, 0], [True] * 3, None, plays=0, goal={"delta": None})
+    view = a_view([1, 1, 1], [0, 0, 0], [True] * 3, None, leads=False, goal={"delta": None})
     assert page.evaluate(SCALES, view) == {
         "shareEnd": 1,
         "digits": 1,
@@ -188,3 +195,67 @@ def test_an_upgrade_is_told_as_in_the_journal(page, plays, others):
 
 def test_without_an_upgrade_nothing_is_said_of_one(page):
     assert page.evaluate(NOTE, None) == ""
+
+
+LABELS = "async ([name, splits, step]) => (await import('/static/time-axis.js'))[name](splits, step)"
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 10, 15, 30, 60, 300, 3600, 6 * 3600, 86400, 5 * 86400], ids=str)
+def test_times_below_a_chart_are_never_the_same_twice_in_a_row(page, step):
+    start = 1_750_000_000 // step * step
+    labels = page.evaluate(LABELS, ["timeLabels", [start + step * number for number in range(8)], step])
+    assert all(earlier != later for earlier, later in pairwise(labels))
+
+
+def test_no_step_of_times_is_below_what_a_label_says(page):
+    steps = page.evaluate("async () => (await import('/static/time-axis.js')).TIME_STEPS")
+    assert min(steps) == 1
+    assert steps == sorted(steps)
+    assert page.evaluate(LABELS, ["sinceLabels", [0, 90, 180], 90]) == ["0 min", "1.5 min", "3 min"]
+
+
+LEADERS = "async (drawn) => (await import('/static/curve-data.js')).leadersOver(drawn)"
+
+
+def test_changes_of_the_leader_are_told_once_each(page):
+    drawn = {"at": [1, 2, 3, 4], "plays": [10, 20, 30, 40], "leading": [[], ["a"], ["a"], ["b", "c"]]}
+    assert page.evaluate(LEADERS, drawn) == [
+        {"names": "a", "at": 2, "plays": 20},
+        {"names": "b, c", "at": 4, "plays": 40},
+    ]
+
+
+CODE = "async (of) => (await import('/static/code.js')).codeFor(...of)"
+
+
+@pytest.mark.parametrize("kind", ["python", "async", "curl"])
+def test_code_has_a_place_for_a_token_where_one_is_needed(page, kind):
+    code = page.evaluate(CODE, [kind, "https://bandits.example/x", "9f0c", True, True])
+    assert "YOUR-TOKEN" in code
+    assert "https://bandits.example/x" in code
+    assert "rest" in code
+    if kind != "curl":
+        compile(code, kind, "exec")
+
+
+FIELD = "async (problem) => (await import('/static/create-problems.js')).fieldOf(problem)"
+
+
+@pytest.mark.parametrize(
+    ("problem", "field"),
+    [
+        ({"message": "k=5 best of 2 arms", "document": {"type": "urn:linkedbandits:invalid-parameter"}}, "k"),
+        ({"message": "1 cost for 2 arms", "document": {"type": "urn:linkedbandits:invalid-parameter"}}, "costs"),
+        ({"message": "twice", "document": {"type": "urn:linkedbandits:invalid-labels"}}, "arms"),
+        ({"message": "no", "document": {"type": "urn:linkedbandits:linkage-mismatch"}}, "linkage"),
+        (
+            {"message": "x", "document": {"errors": [{"at": ["body", "policy", "parameters", "gap"], "says": "x"}]}},
+            "gap",
+        ),
+        ({"message": "x", "document": {"errors": [{"at": ["body", "arms", 3, "str"], "says": "x"}]}}, "arms"),
+        ({"message": "the store is away"}, "form"),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_said_at_its_field(page, problem, field):
+    assert [name for name, _ in page.evaluate(FIELD, problem)] == [field]

@@ -12,6 +12,9 @@ from linkedbandits.option_estimates import FirstAttempts
 from tests.support.live_service import play
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="needs axe: pip install axe-playwright-python"
+)
 expect = sync_api.expect
 
 LONG = "a label that goes on: /api/v2/providers/eu-west-1/fallback-without-a-break-" + "x" * 60
@@ -39,11 +42,13 @@ def experiments(service):
 
 
 def addresses(service, experiments):
-    return [service.url, *(service.address_of(experiment) for experiment in experiments.values())]
+    first, second, *_ = experiments.values()
+    others = [f"{service.url}/#/new", f"{service.url}/#/compare/{first.id}/{second.id}"]
+    return [service.url, *(service.address_of(experiment) for experiment in experiments.values()), *others]
 
 
 def wait_until_drawn(page):
-    expect(page.get_by_role("status").first).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text(re.compile("Live|Connecting" if "#/new" in page.url else "Live"))
     page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
 
 
@@ -54,14 +59,31 @@ def go(page, address):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_can_be_read_in_both_themes(service, experiments, open_page, scheme):
-    page = open_page(service.url, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
+def test_axe_finds_nothing_and_all_text_can_be_read(service, experiments, open_page, scheme, width):
+    page = open_page(service.url, color_scheme=scheme, width=width)
     for address in addresses(service, experiments):
         go(page, address)
-        if "#/" in address:
+        if "#/experiments" in address:
             page.get_by_text("What am I looking at?").click()
+        assert found_by_axe(page) == []
         assert page.evaluate(HARD_TO_READ) == []
+    page.goto(f"{service.url}/docs")
+    assert found_by_axe(page) == []
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_where_a_token_is_asked_for(own_service, open_page):
+    own_service.make_token("admin")
+    page = open_page(own_service.url, color_scheme="dark", width=360)
+    page.get_by_role("region", name="A token is needed").wait_for()
+    assert found_by_axe(page) == []
+
+
+def found_by_axe(page):
+    """What axe calls a violation, and where."""
+    found = axe.Axe().run(page).response["violations"]
+    return [(rule["id"], node["html"], node["failureSummary"]) for rule in found for node in rule["nodes"]]
 
 
 def background(page):
@@ -131,7 +153,7 @@ def test_everything_can_be_reached_with_the_keyboard_and_seen_there(service, exp
     page = open_page(service.address_of(experiments["running"]))
     wait_until_drawn(page)
     reached = []
-    for _ in range(20):
+    for _ in range(30):
         page.keyboard.press("Tab")
         focus = page.evaluate(FOCUS)
         if reached and focus["name"] == reached[0]:
@@ -139,7 +161,8 @@ def test_everything_can_be_reached_with_the_keyboard_and_seen_there(service, exp
         assert focus["outline"] >= 2, f"the focus on {focus['name']!r} cannot be seen"
         reached.append(focus["name"])
     wanted = ["Skip to the content", "linkedbandits", "Dark theme", "All experiments", "What am I looking at?"]
-    wanted += ["In order", "Still in only", "Pause", "Archive", "Export JSONL", "Export Parquet"]
+    wanted += ["Over time", "In order", "Still in only", "Pause", "Archive", "Export JSONL", "Export Parquet"]
+    wanted += ["Tags, with commas between them", "Save tags", "Python", "Code", "Copy"]
     assert [name for name in reached if name in wanted] == wanted
 
 
@@ -181,11 +204,12 @@ def test_a_screen_reader_finds_its_way(service, experiments, open_page):
     expect(table.get_by_role("rowheader").nth(1)).to_have_accessible_name("2 b best")
     expect(page.get_by_role("img", name=re.compile("^Plays over time: "))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("plays so far"))).to_be_visible()
-    for section in ["Plays so far", "Plays over time", "Arms 1 of 3 still in", "Setup"]:
+    sections = ["Plays so far", "Plays over time", "Estimates and evidence over time", "Arms 1 of 3 still in", "Setup"]
+    for section in [*sections, "Play it from your code"]:
         expect(page.get_by_role("region", name=section)).to_be_visible()
     headings = page.get_by_role("main").get_by_role("heading")
-    expect(headings).to_have_count(6)
-    expect(page.get_by_role("main").get_by_role("heading", level=2)).to_have_count(5)
+    expect(headings).to_have_count(8)
+    expect(page.get_by_role("main").get_by_role("heading", level=2)).to_have_count(7)
     nameless = page.get_by_role("button").filter(has_not_text=re.compile(r"\w"))
     expect(nameless).to_have_count(0)
 

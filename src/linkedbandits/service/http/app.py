@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,17 +15,25 @@ from starlette.types import ASGIApp
 
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http.access import Guard
+from linkedbandits.service.http.allowed_methods import AllowedMethods
+from linkedbandits.service.http.compression import Compression
+from linkedbandits.service.http.deadline import Deadline
 from linkedbandits.service.http.edge import Edge
 from linkedbandits.service.http.fast_lane import FastLane
+from linkedbandits.service.http.forwarded import Forwarded
 from linkedbandits.service.http.limits import LARGEST_BODY, BodyLimit
-from linkedbandits.service.http.logs import log_failure
-from linkedbandits.service.http.problems import error_response, status_response, validation_response
+from linkedbandits.service.http.problems import broken_response, error_response, status_response, validation_response
+from linkedbandits.service.http.routes.api import add_api_page
+from linkedbandits.service.http.routes.auditing import auditing_routes
+from linkedbandits.service.http.routes.expenses import expenses_routes
 from linkedbandits.service.http.routes.experiments import experiment_routes
 from linkedbandits.service.http.routes.looking import looking_routes
 from linkedbandits.service.http.routes.operating import operating_routes
 from linkedbandits.service.http.routes.page import add_page
 from linkedbandits.service.http.routes.playing import playing_routes
+from linkedbandits.service.http.routes.webhooks import webhook_routes
 from linkedbandits.service.http.service import Service
+from linkedbandits.service.http.unread import UnreadLimit
 from linkedbandits.version import __version__
 
 _ABOUT = """
@@ -44,7 +53,18 @@ class _Application(FastAPI):
         document = super().openapi()
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}, {}]  # none is needed on loopback as long as none was made
+        _write_limits_of_whole_numbers(document)
         return document
+
+
+def _write_limits_of_whole_numbers(part: Any) -> None:
+    """As what they are: the framework writes fractions, of which the largest are not quite the same number."""
+    if isinstance(part, dict):
+        for name in ("minimum", "maximum") if part.get("type") == "integer" else ():
+            if name in part:
+                part[name] = int(part[name])
+    for inside in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _write_limits_of_whole_numbers(inside)
 
 
 def create_app(service: Service) -> ASGIApp:
@@ -60,21 +80,31 @@ def create_app(service: Service) -> ASGIApp:
         version=__version__,
         description=_ABOUT,
         lifespan=lifespan,
-        docs_url=None,  # the interactive pages load scripts from elsewhere
+        docs_url=None,  # the framework's own pages load scripts from elsewhere
         redoc_url=None,
+        openapi_url=None,  # the framework would encode the document anew for every stranger who asks for it
     )
     for router in (
         playing_routes(service),
         experiment_routes(service),
         looking_routes(service),
+        expenses_routes(service),
         operating_routes(service),
+        auditing_routes(service),
+        webhook_routes(service),
     ):
         app.include_router(router)
     add_page(app)
-    app.add_middleware(FastLane, service=service)
+    add_api_page(app)
+    app.add_middleware(Compression, run=service.pools.compression.run)
     _answer_errors_with_problems(app, service.guard)
-    limited = BodyLimit(app, LARGEST_BODY)
-    return Edge(limited, service.metrics, service.clock, service.settings.log_requests)
+    # All that takes a large body takes a player; whether it takes more than that is seen to where it is answered.
+    known = partial(service.guard.admit, needed="player", counts=False)
+    unread = UnreadLimit(app)
+    deadline = Deadline(unread)
+    lanes = FastLane(deadline, service, deadline, unread)
+    bounded = BodyLimit(lanes, LARGEST_BODY, lambda headers, client: known(headers, client=client))
+    return Edge(Forwarded(bounded, service), service.metrics, service.clock, service.settings.log_requests)
 
 
 def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:
@@ -86,7 +116,7 @@ def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         if not hasattr(request.state, "caller"):  # the body was found to be no JSON before its sender was checked
             try:
-                await guard.admit(request.headers, "viewer")
+                await guard.admit(request.headers, "viewer", request.client.host if request.client else None)
             except LinkedBanditError as refusal:
                 return error_response(refusal, request.url.path)
         in_body = any(mistake["loc"][0] == "body" for mistake in error.errors())
@@ -94,14 +124,21 @@ def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:
             return status_response(415, "send JSON, with the header 'Content-Type: application/json'", request.url.path)
         return validation_response(error.errors(), request.url.path)
 
+    allowed: list[AllowedMethods] = []
+
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
-        return status_response(error.status_code, str(error.detail), request.url.path, error.headers)
+        headers = error.headers
+        if error.status_code == 405:
+            if not allowed:
+                allowed.append(AllowedMethods(app.openapi()["paths"]))
+            methods = allowed[0].of(request.url.path)
+            headers = headers if methods is None else {**(headers or {}), "Allow": methods}
+        return status_response(error.status_code, str(error.detail), request.url.path, headers)
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
-        log_failure("request-broke", error)
-        return status_response(500, "the service made a mistake; its log says where", request.url.path)
+        return broken_response(error, request.url.path)
 
 
 def is_json(content_type: str) -> bool:

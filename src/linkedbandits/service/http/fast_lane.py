@@ -7,8 +7,8 @@ comes, goes the long way, where it gets its problem document.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from typing import NamedTuple
 
 from pydantic import ValidationError
 from starlette.responses import Response
@@ -16,29 +16,35 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http import playing
+from linkedbandits.service.http.deadline import Deadline, too_late
+from linkedbandits.service.http.edge import NamedRoute
 from linkedbandits.service.http.limits import first_then
-from linkedbandits.service.http.problems import error_response
+from linkedbandits.service.http.problems import broken_response, error_response
 from linkedbandits.service.http.received import AskRequest, TellRequest
 from linkedbandits.service.http.service import Service
+from linkedbandits.service.http.unread import SMALL, UnreadLimit
 
 _PATH = re.compile(r"/v1/experiments/([0-9a-zA-Z_-]{1,64})/(ask|tell)")
 
 
-class _Route(NamedTuple):
-    """What the metrics call it."""
-
-    path: str
+_ROUTES = {verb: NamedRoute(f"/v1/experiments/{{experiment}}/{verb}") for verb in ("ask", "tell")}
 
 
-_ROUTES = {verb: _Route(f"/v1/experiments/{{experiment}}/{verb}") for verb in ("ask", "tell")}
+_QUERIES = {"ask": (b"", b"tuples=true"), "tell": (b"",)}
 
 
 class FastLane:
-    """A layer that answers what it knows, and passes on the rest. It takes the body as one message."""
+    """A layer around the framework that answers what it knows, and passes on the rest.
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    It takes the body as one message.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, deadline: Deadline, unread: UnreadLimit) -> None:
+        """``app`` sees to deadline and unread answers by itself."""
         self._app = app
         self._service = service
+        self._deadline = deadline
+        self._unread = unread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -48,22 +54,46 @@ class FastLane:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         message = await receive()
-        understood = _understand(found[2], headers, message)
+        query = scope.get("query_string", b"")
+        # A header that came twice is for the long way to look at.
+        is_plain = query in _QUERIES[found[2]] and len(headers) == len(scope["headers"])
+        understood = _understand(found[2], headers, message) if is_plain else None
         if understood is None:
             await self._app(scope, first_then(message, receive), send)
             return
         scope["route"] = _ROUTES[found[2]]
-        try:
-            await self._service.guard.admit(headers, "player")
-            response = await self._answer(found[1], understood, scope["path"])
-        except LinkedBanditError as error:
-            response = error_response(error, scope["path"])
+        response = await self._in_time(scope, headers, found[1], understood, bool(query))
+        if len(response.body) > SMALL:
+            send = self._unread.bounded(scope, receive, send)
         await response(scope, receive, send)
 
-    async def _answer(self, experiment: str, understood: AskRequest | TellRequest, path: str) -> Response:
-        if isinstance(understood, AskRequest):
-            return await playing.ask(self._service, experiment, understood)
-        return await playing.tell(self._service, experiment, understood, path)
+    async def _in_time(
+        self,
+        scope: Scope,
+        headers: dict[str, str],
+        experiment: str,
+        understood: AskRequest | TellRequest,
+        tuples_once: bool,
+    ) -> Response:
+        request = self._deadline.begin()
+        try:
+            client = scope.get("client")
+            caller = await self._service.guard.admit(headers, "player", client[0] if client else None)
+            scope.setdefault("state", {})["caller"] = caller
+            if caller.scope.limited:
+                await self._service.visibility.check(caller.scope, experiment)
+            if isinstance(understood, AskRequest):
+                return await playing.ask(self._service, experiment, understood, tuples_once=tuples_once)
+            return await playing.tell(self._service, experiment, understood, scope["path"])
+        except LinkedBanditError as error:
+            return error_response(error, scope["path"])
+        except asyncio.CancelledError:
+            request.raise_unless_late()
+            return error_response(too_late(), scope["path"])
+        except Exception as error:  # the framework, which would see to it, is not asked
+            return broken_response(error, scope["path"])
+        finally:
+            self._deadline.end(request)
 
 
 def _understand(verb: str, headers: dict[str, str], message: Message) -> AskRequest | TellRequest | None:

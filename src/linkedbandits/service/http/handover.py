@@ -12,6 +12,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+class _Waiting(asyncio.Future[T]):
+    """Who gives it up gives up what it waits for, too, as long as that has not begun."""
+
+    def __init__(self, source: Future[T], loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._source = source
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        self._source.cancel()
+        return super().cancel(msg)
+
+
 class Handover:
     """Waits for the desk's futures without blocking the loop.
 
@@ -26,7 +38,7 @@ class Handover:
     def bring(self, source: Future[T]) -> asyncio.Future[T]:
         """An awaitable with the same outcome, in the loop that runs now; it has to be the same at every call."""
         loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[T] = loop.create_future()
+        waiting = _Waiting(source, loop)
         source.add_done_callback(lambda done: self._arrive(loop, waiting, done))
         return waiting
 
@@ -46,7 +58,7 @@ class Handover:
 
 
 def _pass_on(waiting: asyncio.Future[Any], done: Future[Any]) -> None:
-    if waiting.done():  # the caller has hung up
+    if waiting.done():  # the caller has hung up, or was told to come back
         return
     error = done.exception()
     if error is None:

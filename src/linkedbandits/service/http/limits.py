@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linkedbandits.errors import RequestTooLarge, TooManyRequests
+from linkedbandits.errors import LinkedBanditError, RequestTooLarge, ServiceUnavailable, TooManyRequests
 from linkedbandits.service.http.problems import error_response
 
 MOST_PLAYS_A_REQUEST = 1_000
@@ -17,48 +17,91 @@ LONGEST_LABEL = 200
 LONGEST_NAME = 200
 LONGEST_KEY = 200
 LONGEST_LEASE = 7 * 24 * 3600.0
+LARGEST_ASKED = 1_000_000
+"""Bytes of the plays in an answer, but those of a single one."""
 LARGEST_BODY = 1_000_000
 """Bytes: a thousand answers, or a thousand arms, with room to spare."""
+LARGEST_BODIES = 32_000_000
+"""Bytes of all bodies that are in memory at once, from the first byte of one until it is answered."""
+SMALL_BODY = 4_096
+"""Up to here it costs less to read a body than to look first who sent it."""
+
+Admit = Callable[[Mapping[str, str], str | None], Awaitable[object]]
+"""Raises an error of the library if the sender of these headers may send no large body."""
 
 
 class BodyLimit:
     """Read the whole body of a request before it is parsed, and refuse one that is too large.
 
-    The length that a caller announces is not believed: what arrives is counted.
+    The length that a caller announces is not believed: what arrives is counted. A body of more than a few thousand
+    bytes is read, and parsed, only for those whom ``admit`` lets in, and the bodies of all together are bounded, too.
     """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, most: int, admit: Admit | None = None, together: int = LARGEST_BODIES) -> None:
         self._app = app
         self._most = most
+        self._admit = admit
+        self._together = together
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body in one piece."""
         if scope["type"] != "http" or scope["method"] in {"GET", "HEAD"}:
             await self._app(scope, receive, send)
             return
-        try:
-            body = await self._whole_body(receive)
-        except RequestTooLarge as error:
-            await error_response(error, scope["path"])(scope, receive, send)
+        first = await receive()
+        body = first.get("body", b"")
+        if len(body) <= min(SMALL_BODY, self._most) and not first.get("more_body", False):
+            await self._app(scope, first_then(first, receive), send)
             return
-        await self._app(scope, first_then(body, receive), send)
+        reading = _Reading()
+        try:
+            try:
+                await self._check_caller(scope)
+                whole = await self._whole_body(reading, first, receive)
+            except LinkedBanditError as error:
+                await error_response(error, scope["path"])(scope, receive, send)
+                return
+            await self._app(scope, first_then(whole, receive), send)
+        finally:
+            self._held -= reading.size
 
-    async def _whole_body(self, receive: Receive) -> Message:
+    async def _check_caller(self, scope: Scope) -> None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if self._admit is not None:
+            client = scope.get("client")
+            await self._admit(headers, client[0] if client else None)
+        announced = headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > self._most:
+            raise self._too_large()
+
+    async def _whole_body(self, reading: _Reading, message: Message, receive: Receive) -> Message:
         """The body as one message."""
         parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":  # the caller has hung up
-                return message
+        while message["type"] == "http.request":  # else the caller has hung up
             parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._most:
-                raise RequestTooLarge(
-                    f"the request is larger than {self._most} bytes; send a smaller batch, or the last part of a log"
-                )
+            reading.size += len(parts[-1])
+            self._held += len(parts[-1])
+            if reading.size > self._most:
+                raise self._too_large()
+            if self._held > self._together:
+                raise ServiceUnavailable("too many large requests come in at this moment; come back in a while")
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": b"".join(parts), "more_body": False}
+            message = await receive()
+        return message
+
+    def _too_large(self) -> RequestTooLarge:
+        return RequestTooLarge(
+            f"the request is larger than {self._most} bytes; send a smaller batch, or the last part of a log"
+        )
+
+
+@dataclass
+class _Reading:
+    """A body that is being read."""
+
+    size: int = 0
 
 
 def first_then(message: Message, receive: Receive) -> Receive:

@@ -1,9 +1,10 @@
-"""What people watch: the view of each experiment and the list of all, computed once however many look."""
+"""What people watch: the view of each experiment, computed once however many look."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import aclosing
 from functools import partial
@@ -12,22 +13,27 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.alarms import Alarms, Found
+from linkedbandits.service.curves import curves_data
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.expenses import ShownExpenses
-from linkedbandits.service.http.logs import log_failure
-from linkedbandits.service.http.stream import Channel, StreamState, list_events, view_events
+from linkedbandits.service.http.pools import Pools
+from linkedbandits.service.http.shared import Shared
+from linkedbandits.service.http.stream import Channel, StreamState, view_events
 from linkedbandits.service.outlook import Outlook, Outlooks
-from linkedbandits.service.records import ExperimentHead
 from linkedbandits.service.store import Store
-from linkedbandits.service.view import Standing, history_rows, read_standing, summary_of, summary_of_damaged, view_of
+from linkedbandits.service.view import Standing, history_rows, read_standing, view_of
 
-LIST_TICK_SECONDS = 1.0
+MOST_STANDINGS = 4
+"""Experiments that are read at once: the desk does so between two groups of changes, which wait for it."""
+MOST_CURVES = 100
+"""Experiments whose curves are remembered: up to some 100 kilobytes each."""
 SECONDS_FOR_ALARMS = 2.0
 """How long a single view waits until alarms have been looked for once."""
 
 Bring = Callable[[Future[Any]], asyncio.Future[Any]]
+AskOwner = Callable[[str], Awaitable[tuple[int, bytes] | None]]
+"""The present state of an experiment that another server owns, as its head and its view without history."""
 
 
 class LiveViews:
@@ -42,17 +48,22 @@ class LiveViews:
         alarms: Alarms,
         closing: asyncio.Event,
         clock: Callable[[], float] = monotonic,
+        pools: Pools | None = None,
+        ask_owner: AskOwner | None = None,
     ) -> None:
         self._store = store
         self._desk = desk
         self._bring = bring
+        self._pools = Pools() if pools is None else pools
         self._outlooks = outlooks
         self._alarms = alarms
         self._closing = closing
+        self._ask_owner = ask_owner
         self._expenses = ShownExpenses(store, clock)
-        self._channels: dict[str, Channel] = {}
-        self._list = Channel(self._look_at_all, LIST_TICK_SECONDS)
-        self._summaries: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._gate = asyncio.Semaphore(MOST_STANDINGS)
+        self._views = Shared(self._view)
+        self._curves: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._channels: dict[str, Channel[StreamState]] = {}
 
     @property
     def watched(self) -> frozenset[str]:
@@ -60,33 +71,54 @@ class LiveViews:
         return frozenset(self._channels)
 
     async def view(self, experiment: str) -> bytes:
-        """The present view, with all of its history."""
-        standing = await self._standing(experiment)
-        if self._found(standing).plays is None:
-            await asyncio.to_thread(self._alarms.wait_for_the_first, experiment, SECONDS_FOR_ALARMS)
-        outlook, found, expenses = self._outlook(standing), self._found(standing), await self._spent(standing)
-        state = await asyncio.to_thread(_state_of, standing, outlook, found, expenses)
+        """The present view, with all of its history; made once for all who asked for it before it is begun."""
+        return await self._views.get(experiment)
+
+    async def _view(self, experiment: str) -> bytes:
+        state = await self.state(experiment)
         return state.with_history(await self._history(experiment, 0, state.head))
 
-    async def view_events(self, experiment: str, seen: int) -> AsyncGenerator[bytes]:
+    async def state(self, experiment: str) -> StreamState:
+        """The present view without history."""
+        standing = await self._standing(experiment)
+        if self._found(standing).plays is None:
+            await self._pools.alarms.run(self._alarms.wait_for_the_first, experiment, SECONDS_FOR_ALARMS)
+        outlook, found, expenses = self._outlook(standing), self._found(standing), await self._spent(standing)
+        return await self._pools.looks.run(_state_of, standing, outlook, found, expenses)
+
+    async def curves(self, experiment: str) -> bytes:
+        """What was known of the arms as time went on, as JSON; drawn anew when there is another point."""
+        return await self._pools.looks.run(self._read_curves, experiment)
+
+    def _read_curves(self, experiment: str) -> bytes:
+        with self._store.reading() as reading:
+            points, setup = reading.curve(experiment), reading.record(experiment).setup
+        last = points[-1].seq if points else 0
+        known = self._curves.get(experiment)
+        if known is None or known[0] != last:
+            known = self._curves[experiment] = (last, to_json(curves_data(points, setup.arms)))
+            while len(self._curves) > MOST_CURVES:
+                self._curves.popitem(last=False)
+        return known[1]
+
+    async def view_events(self, experiment: str, seen: int, shows_before: bool = True) -> AsyncGenerator[bytes]:
         """The view as it changes, for a viewer who has seen the history up to ``seen``."""
         channel = self._channels.get(experiment)
         if channel is None:
             channel = self._channels[experiment] = Channel(partial(self._look_at, experiment))
         try:
-            events = view_events(channel, seen, partial(self._history, experiment), self._closing)
+            events = view_events(channel, seen, partial(self._history, experiment), self._closing, shows_before)
             async with aclosing(events):
                 async for event in events:
                     yield event
         finally:
-            if channel.is_idle:
-                self._channels.pop(experiment, None)
-
-    def list_events(self) -> AsyncGenerator[bytes]:
-        """The list of experiments as it changes."""
-        return list_events(self._list, self._closing)
+            if channel.is_idle and self._channels.get(experiment) is channel:
+                del self._channels[experiment]
 
     async def _look_at(self, experiment: str, last: StreamState | None) -> StreamState | None:
+        elsewhere = None if self._ask_owner is None else await self._ask_owner(experiment)
+        if elsewhere is not None:
+            return None if last is not None and (last.head, last.body) == elsewhere else StreamState(*elsewhere)
         record = await self._bring(self._desk.record(experiment))
         if last is not None and last.shows is not None and last.head == record.head:
             standing, *shown = last.shows[0], last.shows[1], last.shows[2].alarms, last.shows[3]
@@ -96,37 +128,11 @@ class LiveViews:
         outlook, found, expenses = self._outlook(standing), self._found(standing), await self._spent(standing)
         if [outlook, found.alarms, expenses] == shown:
             return None
-        return await asyncio.to_thread(_state_of, standing, outlook, found, expenses)
-
-    async def _look_at_all(self, last: StreamState | None) -> StreamState | None:
-        heads = await asyncio.to_thread(self._read_heads)
-        for listed in heads:
-            known = self._summaries.get(listed.id)
-            if known is None or known[0] != listed.head:
-                self._summaries[listed.id] = await self._summary(listed.id, listed.head)
-        shown = [self._summaries[listed.id] for listed in heads]
-        body = to_json([summary for _, summary in shown])
-        if last is not None and last.body == body:
-            return None
-        return StreamState(sum(head for head, _ in shown) + len(shown), body)
-
-    async def _summary(self, experiment: str, head: int) -> tuple[int, dict[str, Any]]:
-        """What the list shows of an experiment, and the journal number it belongs to."""
-        try:
-            standing = await self._standing(experiment)
-        except StoreUnavailable:
-            raise
-        except Exception as error:  # one that is damaged must not hide the others
-            log_failure("experiment-damaged", error)
-            return head, summary_of_damaged(await self._bring(self._desk.record(experiment)))
-        return standing.record.head, summary_of(standing)
-
-    def _read_heads(self) -> list[ExperimentHead]:
-        with self._store.reading() as reading:
-            return reading.heads()
+        return await self._pools.looks.run(_state_of, standing, outlook, found, expenses)
 
     async def _standing(self, experiment: str) -> Standing:
-        standing: Standing = await self._bring(self._desk.read(experiment, read_standing))
+        async with self._gate:
+            standing: Standing = await self._bring(self._desk.read(experiment, read_standing))
         return standing
 
     def _outlook(self, standing: Standing) -> Outlook:
@@ -139,11 +145,11 @@ class LiveViews:
         return self._alarms.latest(record.id, record.setup.arms, standing.warm, standing.plays, standing.done)
 
     async def _spent(self, standing: Standing) -> dict[str, Any] | None:
-        return await asyncio.to_thread(self._expenses.latest, standing.record.id, standing.record.setup)
+        return await self._pools.looks.run(self._expenses.latest, standing.record.id, standing.record.setup)
 
     async def _history(self, experiment: str, after: int, head: int) -> bytes:
         """The points behind journal number ``after``, up to ``head``, as JSON."""
-        return await asyncio.to_thread(self._read_history, experiment, after, head)
+        return await self._pools.looks.run(self._read_history, experiment, after, head)
 
     def _read_history(self, experiment: str, after: int, head: int) -> bytes:
         with self._store.reading() as reading:

@@ -1,16 +1,37 @@
-"""Figures for Prometheus. Routes appear as templates and experiments not at all: no label content, few series."""
+"""Figures for Prometheus. Routes appear as templates, and nothing that callers wrote appears at all: few series.
+
+What is counted as it happens is here; what is read when Prometheus asks is in ``present_figures.py``.
+"""
 
 from __future__ import annotations
 
+import platform
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from linkedbandits.model import Status
+from linkedbandits.service.migrations import SCHEMA_VERSION
+from linkedbandits.service.webhooks import EVENTS
+from linkedbandits.version import __version__
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_REASONS = {401: "token", 403: "role", 429: "rate"}
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
@@ -38,19 +59,49 @@ class Metrics:
             "linkedbandits_commit_requests", "Requests that shared a commit.", buckets=_SIZES, registry=self._registry
         )
         self._watching = Gauge("linkedbandits_viewers", "Open event streams.", registry=self._registry)
-        self._in_flight = Gauge(
-            "linkedbandits_plays_in_flight",
-            "Plays that are out, in experiments in memory here.",
+        self._exports = Gauge("linkedbandits_exports", "Exports of journals under way.", registry=self._registry)
+        self._refused = Counter(
+            "linkedbandits_sign_ins_refused", "Requests refused for who made them.", ["reason"], registry=self._registry
+        )
+        self._verdicts = Counter(
+            "linkedbandits_verdicts", "Verdicts reached in this process.", ["status"], registry=self._registry
+        )
+        self._happened = Counter(
+            "linkedbandits_happenings",
+            "What happened to experiments in this process.",
+            ["kind"],
             registry=self._registry,
         )
+        self._webhooks = Counter(
+            "linkedbandits_webhook_attempts",
+            "Messages to webhooks, by what came of the attempt.",
+            ["outcome"],
+            registry=self._registry,
+        )
+        for counter, values in (
+            (self._refused, _REASONS.values()),
+            (self._verdicts, get_args(Status)),
+            (self._happened, EVENTS),
+            (self._webhooks, ("sent", "failed", "given_up")),
+        ):
+            for value in values:  # what is not there yet cannot be seen to rise
+                counter.labels(value)
+        Info("linkedbandits_build", "What is running.", registry=self._registry).info(
+            {"version": __version__, "python": platform.python_version(), "schema": str(SCHEMA_VERSION)}
+        )
+        ProcessCollector(registry=self._registry)
+        # Looking up a series by its labels costs more than counting.
         self._known: dict[tuple[str, str, int], Histogram] = {}
+        self._told_series: dict[str, Counter] = {}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
         series = self._known.get((method, route, status))
-        if series is None:  # looking up a series by its labels costs more than counting
+        if series is None:
             series = self._known[method, route, status] = self._requests.labels(method, route, str(status))
         series.observe(seconds)
+        if status in _REASONS:
+            self._refused.labels(_REASONS[status]).inc()
 
     def asked(self, plays: int) -> None:
         """Plays were handed out."""
@@ -59,7 +110,10 @@ class Metrics:
     def told(self, receipts: Iterable[str]) -> None:
         """Answers came in."""
         for receipt, times in Tally(receipts).items():
-            self._told.labels(receipt).inc(times)
+            series = self._told_series.get(receipt)
+            if series is None:
+                series = self._told_series[receipt] = self._told.labels(receipt)
+            series.inc(times)
 
     def expired(self, plays: int) -> None:
         """Leases ran out."""
@@ -78,7 +132,26 @@ class Metrics:
         """A stream was closed."""
         self._watching.dec()
 
-    def text(self, in_flight: int) -> bytes:
-        """All figures in Prometheus' own format."""
-        self._in_flight.set(in_flight)
+    @contextmanager
+    def exporting(self) -> Iterator[None]:
+        """A journal is being exported."""
+        with self._exports.track_inprogress():
+            yield
+
+    def happened(self, kind: str, status: str | None = None) -> None:
+        """Something happened to an experiment; a verdict has a status."""
+        self._happened.labels(kind).inc()
+        if status is not None:
+            self._verdicts.labels(status).inc()
+
+    def posted(self, arrived: bool, given_up: bool) -> None:
+        """A message was sent to a webhook, or not."""
+        self._webhooks.labels("sent" if arrived else "given_up" if given_up else "failed").inc()
+
+    def add(self, figures: Collector) -> None:
+        """Figures that are read when they are asked for."""
+        self._registry.register(figures)
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' own format. Waits for nothing."""
         return generate_latest(self._registry)

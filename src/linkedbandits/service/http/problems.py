@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from linkedbandits import errors
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http.logs import log_failure
+from linkedbandits.service.http.request_ids import current_request_id
 from linkedbandits.service.problem_types import PREFIX, title_of, type_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -21,10 +22,12 @@ _STATUS: dict[type[LinkedBanditError], int] = {
     errors.AccessDenied: 403,
     errors.UnknownExperiment: 404,
     errors.UnknownPlay: 404,
+    errors.UnknownWebhook: 404,
     errors.ConflictingTell: 409,
     errors.ExperimentFinished: 409,
     errors.ExperimentPaused: 409,
     errors.ExperimentArchived: 409,
+    errors.ExperimentNotArchived: 409,
     errors.TooManyInFlight: 409,
     errors.RequestTooLarge: 413,
     errors.KeyReused: 422,
@@ -39,6 +42,7 @@ _STATUS: dict[type[LinkedBanditError], int] = {
     errors.StoreUnavailable: 503,
 }
 _STORE_AWAY = "the store cannot be used now; try again in a moment, the log of the service says why"
+_STORE_AWAY_BECAUSE = "the store cannot be used now: {}. Try again in a moment; the log of the service says more"
 _SECONDS_AWAY = {errors.StoreUnavailable: "1", errors.ServiceUnavailable: "10"}
 
 
@@ -56,10 +60,16 @@ def problem_of(error: LinkedBanditError, instance: str | None = None, **members:
         "type": type_of(type(error)),
         "title": title_of(type(error)),
         "status": status_of(error),
-        "detail": _STORE_AWAY if isinstance(error, errors.StoreUnavailable) else str(error),
+        "detail": _detail_of(error),
         **({} if instance is None else {"instance": instance}),
         **members,
     }
+
+
+def _detail_of(error: LinkedBanditError) -> str:
+    if isinstance(error, errors.StoreUnavailable):
+        return _STORE_AWAY if error.reason is None else _STORE_AWAY_BECAUSE.format(error.reason)
+    return str(error)
 
 
 def error_response(error: LinkedBanditError, instance: str, **members: Any) -> Response:
@@ -76,14 +86,22 @@ def error_response(error: LinkedBanditError, instance: str, **members: Any) -> R
     return document_response(problem_of(error, instance, **members), headers)
 
 
-def status_response(status: int, detail: str, instance: str, headers: Mapping[str, str] | None = None) -> Response:
+def broken_response(error: Exception, instance: str) -> Response:
+    """The answer to a request that failed with an error which nobody foresaw; it is logged."""
+    log_failure("request-broke", error)
+    return status_response(500, "the service made a mistake; its log says where", instance)
+
+
+def status_response(
+    status: int, detail: str, instance: str | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
     """A problem that is nothing but its HTTP status, such as 404 or 405."""
     document = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
-        "instance": instance,
+        **({} if instance is None else {"instance": instance}),
     }
     return document_response(document, headers)
 
@@ -107,5 +125,7 @@ def validation_response(found: Sequence[Mapping[str, Any]], instance: str) -> Re
 
 
 def document_response(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """A problem document as an answer."""
-    return JSONResponse(document, status_code=document["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    """A problem document as an answer, with the identifier of its request."""
+    identifier = current_request_id()
+    named = document if identifier is None else {**document, "request_id": identifier}
+    return JSONResponse(named, status_code=document["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)

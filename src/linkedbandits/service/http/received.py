@@ -1,14 +1,17 @@
 """What callers send, with examples: these models are the OpenAPI document and the validation in one.
 
-Text may not hold control characters: PostgreSQL cannot store a NUL, and people cannot read the others.
+Text may not hold control characters: PostgreSQL cannot store a NUL, and people cannot read the others. What is new may
+not hold either what turns the text around it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.intervals import RunningMean
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Label
@@ -21,29 +24,76 @@ from linkedbandits.service.http.limits import (
     MOST_ARMS,
     MOST_PLAYS_A_REQUEST,
 )
+from linkedbandits.service.http.whole_numbers import LARGEST_EXACT, Whole
+from linkedbandits.service.records import NOT_SEEN, what_is_not_seen
+from linkedbandits.service.tags import LONGEST_TAG, MOST_TAGS
+from linkedbandits.service.webhooks import EVENTS, LONGEST_URL, EventKind
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+_SEEN = f"^[^{NOT_SEEN}]+$"
 _LARGEST_COUNT = 2**62
-_LARGEST_EXACT = 2**53 - 1  # whole numbers beyond this change in a browser
+_EACH_ONCE: JsonDict = {"uniqueItems": True}
 
 
 def _refuse_whole(number: object) -> object:
     """Else a whole number that is too large for a label would be taken for the fraction next to it."""
     if isinstance(number, int):
-        raise ValueError(f"a whole number beyond {_LARGEST_EXACT} changes in a browser; send it as text")
+        raise ValueError(f"a whole number beyond {LARGEST_EXACT} changes in a browser; send it as text")
     return number
 
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_PRINTABLE, strict=True)]
-Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_PRINTABLE, strict=True)]
+def _seen(text: str) -> str:
+    """In words, where the pattern that the schema has would be all that is said."""
+    wrong = what_is_not_seen(text)
+    if wrong is not None:
+        raise ValueError(f"the text {wrong}")
+    return text
+
+
+_SCHEMA_OF_SEEN: JsonDict = {"pattern": _SEEN}
+_SCHEMA_OF_NAMES: JsonDict = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "pattern": _SEEN}
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra=_SCHEMA_OF_SEEN, strict=True),
+    AfterValidator(_seen),
+]
+Tag = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_TAG,
+        pattern=rf"^[^\s,{NOT_SEEN}]([^,{NOT_SEEN}]*[^\s,{NOT_SEEN}])?$",
+        strict=True,
+    ),
+]
+Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY, pattern=_SEEN, strict=True)]
+_NoFraction = (
+    Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True, ge=-LARGEST_EXACT, le=LARGEST_EXACT)]
+)
+_Fraction = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# No schema tells 1e17 from the same number written out, so what is new may be neither.
+_NewFraction = Annotated[
+    float,
+    Field(strict=True, allow_inf_nan=False, ge=-LARGEST_EXACT, le=LARGEST_EXACT),
+    BeforeValidator(_refuse_whole),
+]
+# Experiments that were opened before there was a rule for labels go on, so what names an arm may be anything they have.
 ReceivedLabel = (
     Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, pattern=_PRINTABLE, strict=True)]
-    | Annotated[bool, Field(strict=True)]
-    | Annotated[int, Field(strict=True, ge=-_LARGEST_EXACT, le=_LARGEST_EXACT)]
-    | Annotated[float, BeforeValidator(_refuse_whole), Field(strict=True, allow_inf_nan=False)]
+    | _NoFraction
+    | _Fraction
 )
-PlayId = Annotated[int, Field(strict=True, ge=0, le=_LARGEST_COUNT)]
-Count = Annotated[int, Field(strict=True, ge=1, le=_LARGEST_COUNT)]
+NewLabel = (
+    Annotated[
+        str,
+        Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=_SCHEMA_OF_SEEN, strict=True),
+        AfterValidator(_seen),
+    ]
+    | _NoFraction
+    | _NewFraction
+)
+PlayId = Annotated[int, Whole(0, _LARGEST_COUNT)]
+Count = Annotated[int, Whole(1, _LARGEST_COUNT)]
 Parameter = (
     Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", strict=True)]
     | Annotated[bool, Field(strict=True)]
@@ -64,7 +114,9 @@ class PolicyChoice(Received):
     """A policy by name, with its parameters."""
 
     name: Name = "linked-elimination"
-    parameters: dict[Name, Parameter] = Field(default={"delta": 0.05}, max_length=20)
+    parameters: dict[Name, Parameter] = Field(
+        default={"delta": 0.05}, max_length=20, json_schema_extra={"propertyNames": _SCHEMA_OF_NAMES}
+    )
 
 
 if TYPE_CHECKING:
@@ -101,10 +153,10 @@ class NewExperiment(Received):
     )
 
     name: Name
-    arms: list[ReceivedLabel] = Field(min_length=2, max_length=MOST_ARMS)
+    arms: list[NewLabel] = Field(min_length=2, max_length=MOST_ARMS, json_schema_extra=_EACH_ONCE)
     policy: PolicyChoice = PolicyChoice()
     linkage: LinkageName = "ordered"
-    seed: int = Field(default=0, strict=True, ge=0, le=_LARGEST_COUNT)
+    seed: Annotated[int, Whole(0, _LARGEST_COUNT)] = 0
     max_plays: Count | None = Field(default=None, description="End with the leading arm after this many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
     lease_seconds: float = Field(
@@ -119,6 +171,11 @@ class NewExperiment(Received):
         strict=True,
         description="Plays have a rest, all other arms, to go on with when their arms have failed; an answer of null "
         "then means that nothing worked.",
+    )
+    key: Key | None = Field(
+        default=None,
+        description="The same key with the same experiment gets the one that was opened then, as long as it is there. "
+        "Also read from the header Idempotency-Key.",
     )
     log: list[LoggedRequest] | None = Field(
         default=None,
@@ -140,12 +197,23 @@ class NewExperiment(Received):
         "it.",
     )
 
-    @model_validator(mode="after")
-    def _says_nothing_of_a_log_that_is_not_there(self) -> Self:
+    tags: list[Tag] = Field(
+        default=[], max_length=MOST_TAGS, description="Words to find it by, each once.", json_schema_extra=_EACH_ONCE
+    )
+
+    def check_log(self) -> None:
+        """Refuse what is said of a log that is not there: fields that are valid, and make no sense together."""
         about = sorted(self.model_fields_set & {"log_attempts", "log_others", "log_independent"})
         if self.log is None and about:
-            raise ValueError(f"{about[0]} is about a log, and there is none; give log as well, or leave it out")
-        return self
+            raise InvalidParameter(f"{about[0]} is about a log, and there is none; give log as well, or leave it out")
+
+
+class TagsRequest(Received):
+    """Words to find an experiment by, in place of those that it had."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["cards", "eu"]}]})
+
+    tags: list[Tag] = Field(max_length=MOST_TAGS, json_schema_extra=_EACH_ONCE)
 
 
 class SuccessorRequest(Received):
@@ -167,7 +235,7 @@ class AskRequest(Received):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"count": 2, "key": "web1-000017"}]})
 
-    count: int = Field(default=1, strict=True, ge=1, le=MOST_PLAYS_A_REQUEST)
+    count: Annotated[int, Whole(1, MOST_PLAYS_A_REQUEST)] = 1
     key: Key | None = Field(default=None, description="Also read from the header Idempotency-Key.")
 
 
@@ -197,7 +265,7 @@ class AbandonRequest(Received):
 
 
 Sum = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
-Tries = Annotated[int, Field(strict=True, ge=0, le=MOST_TRIES)]
+Tries = Annotated[int, Whole(0, MOST_TRIES)]
 
 
 class Sums(Received):
@@ -256,3 +324,29 @@ class ExpensesReport(Received):
             (said.option, FirstAttempts(said.seconds.kept(), said.cost.kept(), said.tries, said.successes))
             for said in self.options
         ]
+
+
+class NewWebhook(Received):
+    """Where to send what happens, and what of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"url": "https://example.org/hook", "events": ["verdict", "alarm"]}]}
+    )
+
+    url: str = Field(
+        min_length=8,
+        max_length=LONGEST_URL,
+        pattern=r'^https?://(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(:[0-9]{1,5})?([/?][!"$-~]*)?$',
+        strict=True,
+        description="Of a web server that others can reach; the service may be allowed to send to private ones.",
+    )
+    events: list[EventKind] = Field(
+        default=["verdict", "alarm"], min_length=1, max_length=len(EVENTS), description="What is told."
+    )
+    experiment: str | None = Field(
+        default=None,
+        max_length=64,
+        pattern="^[0-9a-zA-Z_-]+$",
+        strict=True,
+        description="Of which experiment; of all, if it is left out.",
+    )

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.live import Receipt
+from linkedbandits.service.audit import Action
 from linkedbandits.service.records import Role, RunStatus
+from linkedbandits.service.webhooks import DeliveryState, EventKind
 
 SentLabel = str | bool | int | float
 """An experiment that was made without HTTP may have labels that HTTP would refuse."""
@@ -74,14 +76,50 @@ class ExperimentInfo(BaseModel):
     whole_chains: bool = Field(description="Do plays go on with the rest of the arms when their own have failed?")
     log: LogOut | None = Field(description="What it began with, where that is a log; the view says how much was read.")
     before: BeforeOut | None = Field(description="What it goes on from, if anything.")
+    tags: list[str]
     created_at: float = Field(description="Unix time, in seconds.")
     head: int = Field(description="The number of its last journal entry.")
 
 
+class DamagedOut(BaseModel):
+    """An experiment that cannot be read."""
+
+    id: str
+    name: str
+    created_at: float = Field(description="Unix time, in seconds; 0 where it is not known.")
+    arms: int | None = Field(description="How many, where that is known.")
+    detail: str = Field(description="What to do about it.")
+
+
 class ExperimentList(BaseModel):
-    """Experiments, oldest first."""
+    """Experiments: all that match, or a page of them."""
 
     experiments: list[ExperimentInfo]
+    total: int = Field(description="How many experiments there are.")
+    matching: int = Field(description="How many of them match what was asked for.")
+    pages: int | None = Field(description="How many pages these fill; null where no page was asked for.")
+    damaged: list[DamagedOut] = Field(
+        description="Those that match and cannot be read, which are left out, and what to do about them."
+    )
+
+
+class CurveOfArm(BaseModel):
+    """What was known of an arm at every point; null where it had no samples, or was far from the best."""
+
+    label: SentLabel
+    mean: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    log10_evidence: list[float | None]
+
+
+class Curves(BaseModel):
+    """What was known of the arms as plays were told: points at which these had grown by a fiftieth, at most 150."""
+
+    at: list[float] = Field(description="Unix time, in seconds.")
+    plays: list[int]
+    leading: list[list[SentLabel]] = Field(description="Which arms led; none before there was enough to say so.")
+    arms: list[CurveOfArm] = Field(description="Up to eight arms, those that lead first, then by estimate.")
 
 
 class PlayOut(BaseModel):
@@ -107,6 +145,30 @@ class AskResponse(BaseModel):
     expires_at: float = Field(description="Unix time, in seconds; a later answer is late.")
 
 
+class TupleOut(BaseModel):
+    """The arms of plays, and the rest of whole chains, as a play has them."""
+
+    arms: list[SentLabel]
+    rest: list[SentLabel] = []
+
+
+class AskedTuples(BaseModel):
+    """The plays with `tuples=true`: play number `first` + i has the arms of `tuples[plays[i]]`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"first": 0, "tuples": [{"arms": ["north", "east"]}], "plays": [0, 0], "expires_at": 1767225660.0}
+            ]
+        }
+    )
+
+    first: int = Field(description="The number of the first play; those behind it follow one by one.")
+    tuples: list[TupleOut]
+    plays: list[int] = Field(description="Of every play, the place of its arms in `tuples`.")
+    expires_at: float = Field(description="Unix time, in seconds; a later answer is late.")
+
+
 class Problem(BaseModel):
     """What went wrong (RFC 9457)."""
 
@@ -122,6 +184,7 @@ class Problem(BaseModel):
                     "instance": "/v1/experiments/x7c2/tell",
                     "play": 3,
                     "on_record": "east",
+                    "request_id": "5f0d9c1b7a3e-42",
                 }
             ]
         },
@@ -132,6 +195,9 @@ class Problem(BaseModel):
     status: int
     detail: str
     instance: str | None = None
+    request_id: str | None = Field(
+        default=None, description="The request's name in the log of the service; also in the header X-Request-Id."
+    )
 
 
 class TellResponse(BaseModel):
@@ -338,6 +404,31 @@ class Kept(BaseModel):
     kept: bool
 
 
+class Forgotten(BaseModel):
+    """Of how many sources it was."""
+
+    forgotten: int
+
+
+class SourceOut(BaseModel):
+    """What one process has told, all arms together."""
+
+    source: str | None = Field(description="Its name; null for all that are gone, which are added up.")
+    at: float = Field(description="When it last told something. Unix time, in seconds.")
+    tries: int
+    successes: int
+    seconds: float = Field(description="How long its attempts took together.")
+    most_seconds: float | None = Field(description="The most that it says one can take; limits are wide by it.")
+    cost: float
+    most_cost: float | None
+
+
+class SourceList(BaseModel):
+    """Those that are kept apart, the one that told longest ago first."""
+
+    sources: list[SourceOut]
+
+
 class View(BaseModel):
     """All that the live page shows of an experiment."""
 
@@ -362,10 +453,14 @@ class View(BaseModel):
     done: bool
     verdict: VerdictOut | None
     leading: VerdictOut
+    leads: bool = Field(
+        description="Is there enough to say who leads? Ten samples of every arm that is still in, or the verdict."
+    )
     order: list[SentLabel] = Field(description="All arms in the best order known; what is served after the verdict.")
     learning: LearningView | None = Field(description="What the experiment has cost; null without whole chains.")
     before: BeforeOut | None = Field(description="What it goes on from, if anything.")
     successor: str | None = Field(description="The experiment that goes on from this one.")
+    tags: list[str]
     only_first_tries: bool = ONLY_FIRST_TRIES
     arms: ArmsView
     expenses: ExpensesOut | None = Field(
@@ -378,9 +473,40 @@ class View(BaseModel):
 
 
 class Me(BaseModel):
-    """The role of the caller; without tokens, on this machine, every caller is an admin."""
+    """The role of the caller; without tokens, on this machine, every caller is an admin.
+
+    ``name`` is that of the token or of the user; ``limited`` says that only some experiments are there for the caller.
+    """
 
     role: Role
+    name: str | None = None
+    limited: bool = False
+
+
+class AuditActor(BaseModel):
+    """Who did it: a token, a user whom a proxy has signed in, somebody at the command line, anyone, or the service."""
+
+    kind: Literal["token", "user", "command-line", "anyone", "service"]
+    id: str | None = None
+    name: str | None = None
+
+
+class AuditEntryOut(BaseModel):
+    """One thing that was done; ``subject`` is the identifier of the experiment or token that it was done to."""
+
+    id: str
+    at: float
+    action: Action
+    by: AuditActor
+    subject: str | None
+    details: dict[str, Any]
+
+
+class AuditPage(BaseModel):
+    """Entries of the audit, the newest first; ``next`` is what to send as ``before`` for older ones, if there are."""
+
+    entries: list[AuditEntryOut]
+    next: str | None
 
 
 class Health(BaseModel):
@@ -388,3 +514,38 @@ class Health(BaseModel):
 
     status: Literal["ok"] = "ok"
     version: str
+
+
+class DeliveryOut(BaseModel):
+    """A message to a webhook."""
+
+    id: str = Field(description="In the header webhook-id; the same however often it is sent.")
+    kind: EventKind | Literal["test"]
+    experiment: str | None
+    at: float = Field(description="When it happened: Unix time, in seconds.")
+    state: DeliveryState
+    attempts: int
+    said: str | None = Field(description="What came of the last attempt.")
+
+
+class WebhookOut(BaseModel):
+    """A webhook, and the last messages to it."""
+
+    id: str
+    url: str
+    experiment: str | None = Field(description="null: all of them.")
+    events: list[EventKind]
+    created_at: float = Field(description="Unix time, in seconds.")
+    deliveries: list[DeliveryOut] = Field(description="The latest first.")
+
+
+class NewWebhookOut(WebhookOut):
+    """A webhook that was just made."""
+
+    secret: str = Field(description="For the receiver to verify signatures with. It is not shown again.")
+
+
+class WebhookList(BaseModel):
+    """Webhooks, oldest first."""
+
+    webhooks: list[WebhookOut]

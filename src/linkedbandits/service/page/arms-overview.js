@@ -5,9 +5,10 @@ import { ROWS_A_PAGE } from "./arms-table.js";
 import { axis, current, makeChart } from "./chart-style.js";
 import { setAttribute, setHidden, setText } from "./dom.js";
 import { count, evidence as evidenceText, labelText, percent, roundPercent, samplesText } from "./format.js";
+import { markPath } from "./line-style.js";
 
 const KINDS = ["out", "in", "leading"]; // in the order they are drawn: what matters lies on top
-const RADIUS = { out: 1.5, in: 2, leading: 4 };
+const RADIUS = { out: 2, in: 2, leading: 4 };
 const SYNC = "arms"; // the cursors of the two charts move together
 
 export class ArmsOverview {
@@ -139,16 +140,17 @@ function drawArms(plot, arms, values) {
       const [low, value, high] = drawn;
       lines.moveTo(x(index), y(low));
       lines.lineTo(x(index), y(high));
-      dots.moveTo(x(index) + radius, y(value));
-      dots.arc(x(index), y(value), radius, 0, 2 * Math.PI);
+      dots.addPath(markPath(kind === "leading" ? "diamond" : "circle", x(index), y(value), radius));
     }
     ctx.lineWidth = devicePixelRatio;
     ctx.strokeStyle = current[kind];
     ctx.globalAlpha = 0.45;
     ctx.stroke(lines);
     ctx.globalAlpha = 1;
+    // As in the table and in the legend: a ring for those that are out, a dot, a diamond.
     ctx.fillStyle = current[kind];
-    ctx.fill(dots);
+    if (kind === "out") ctx.stroke(dots);
+    else ctx.fill(dots);
   }
   ctx.restore();
 }

@@ -3,7 +3,8 @@
 import { onThemeChange } from "./theme.js";
 
 const FONT = "12px Inter, system-ui, Roboto, sans-serif";
-const COLOURS = ["ink", "muted", "line", "in", "out", "leading", "in-tint", "threshold"];
+const COLOURS = ["ink", "muted", "line", "in", "out", "leading", "in-tint", "threshold",
+  ...Array.from({ length: 8 }, (_, index) => `line-${index + 1}`)];
 
 /** The colours that charts draw with; read again only when the theme changes. */
 export let current = null;

@@ -1,13 +1,14 @@
-// Pause, resume, archive, export. The service decides who may: the page offers only what it would not refuse.
+// Pause, resume, archive, tag, export. The service decides who may: the page offers only what it would not refuse.
 
 import { setHidden, setText } from "./dom.js";
-import { Problem, request } from "./session.js";
+import { mayManage, Problem, request } from "./session.js";
 
 export class Controls {
   #parts;
   #path;
   #view = null;
   #mayManage = false;
+  #tags = null;
 
   constructor(parts, id) {
     this.#parts = parts;
@@ -17,7 +18,14 @@ export class Controls {
     parts.archive.addEventListener("click", () => parts.confirm.showModal());
     parts.confirm.addEventListener("close", () => parts.confirm.returnValue === "archive" && this.#change("archive"));
     for (const format of ["jsonl", "parquet"]) parts[format].addEventListener("click", () => this.#export(format));
-    this.#askWhoIAm();
+    parts["tags-form"].addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#saveTags();
+    });
+    mayManage().then((may) => {
+      this.#mayManage = may;
+      if (this.#view !== null) this.#show();
+    });
   }
 
   render(view) {
@@ -30,15 +38,28 @@ export class Controls {
     setHidden(this.#parts.pause, !this.#mayManage || status !== "running" || done);
     setHidden(this.#parts.resume, !this.#mayManage || status !== "paused");
     setHidden(this.#parts.archive, !this.#mayManage || status === "archived");
+    setHidden(this.#parts["tags-form"], !this.#mayManage);
+    const { tags } = this.#parts["tags-form"].elements;
+    if (document.activeElement !== tags && !this.#edited(tags)) tags.value = this.#view.tags.join(", ");
+    this.#tags = this.#view.tags.join(", ");
   }
 
-  async #askWhoIAm() {
-    try {
-      this.#mayManage = (await (await request("v1/me")).json()).role === "admin";
-    } catch {
-      this.#mayManage = true; // not known: then the service's answer to an attempt says it
-    }
-    if (this.#view !== null) this.#show();
+  /** Has the reader begun to write something else? */
+  #edited(tags) {
+    return this.#tags !== null && tags.value !== this.#tags;
+  }
+
+  #saveTags() {
+    const { tags } = this.#parts["tags-form"].elements;
+    const wanted = tags.value.split(",").map((tag) => tag.trim()).filter(Boolean);
+    return this.#attempt("", async () => {
+      await request(`${this.#path}/tags`, {
+        method: "PUT",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ tags: wanted }),
+      });
+      this.#tags = tags.value = wanted.join(", ");
+    });
   }
 
   #change(action) {

@@ -5,7 +5,9 @@ import { ArmsOverview } from "./arms-overview.js";
 import { ArmsTable } from "./arms-table.js";
 import { readArms } from "./arms.js";
 import { Chain } from "./chain.js";
+import { Code } from "./code.js";
 import { Controls } from "./controls.js";
+import { Curves } from "./curves.js";
 import { announce, instantiate, setAttribute, setText } from "./dom.js";
 import { Expenses } from "./expenses.js";
 import { count, standing } from "./format.js";
@@ -26,6 +28,7 @@ export class ExperimentPage {
   constructor(id) {
     const { content, parts } = instantiate("experiment-page");
     this.content = content;
+    this.paths = [`v1/experiments/${encodeURIComponent(id)}/events`];
     this.#parts = parts;
     this.#sections = [
       new Succession(parts),
@@ -37,6 +40,8 @@ export class ExperimentPage {
       new ArmsOverview(parts),
       new Expenses(parts),
       new PlaysChart(parts, this.#history),
+      new Curves(parts, id),
+      new Code(parts, id),
       new Setup(parts),
       new Controls(parts, id),
     ];

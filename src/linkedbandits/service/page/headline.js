@@ -37,7 +37,7 @@ export class Headline {
     setAttribute(headline, "data-kind", standing(view).kind);
     setText(question, questionOf(view, arms));
     setText(this.#parts["headline-kind"], kind);
-    setText(answer, begun(view) ? answerOf(view) : "No plays yet");
+    setText(answer, !begun(view) ? "No plays yet" : view.leads ? answerOf(view) : "Too early to say who leads");
     setText(this.#parts["answer-detail"], detail);
     const assumed = assumedBy(view);
     setText(this.#parts.assumed, assumed);
@@ -79,13 +79,13 @@ function unplayed({ status }) {
   return { kind: "Not begun", detail: "The first answers will show here.", note: statusNote(status) };
 }
 
-function undecided({ status, leading }, arms) {
+function undecided({ status, leading, leads }, arms) {
   const { stillIn, size } = arms;
   const left = stillIn.filter(Boolean).length;
   const share = left === size ? `All ${count(size)}` : `${count(left)} of ${count(size)}`;
   return {
-    kind: "Leading so far",
-    detail: estimateOf(arms, leading),
+    kind: leads ? "Leading so far" : "Begun",
+    detail: leads ? estimateOf(arms, leading) : `A leader is named once every arm that is still in has ten ${arms.onlyFirstTries ? "first tries" : "samples"}.`,
     note: `${share} arms are still in. ${statusNote(status)}`,
   };
 }

@@ -1,6 +1,9 @@
-// Starts the page and shows what its address asks for: #/ the list, #/experiments/<id> one experiment.
+// Starts the page and shows what its address asks for: #/ the list, #/new the form for a new experiment,
+// #/experiments/<id> one experiment, #/compare/<id>/<id> two of them side by side.
 
-import { setAttribute, setText } from "./dom.js";
+import { ComparePage } from "./compare.js";
+import { CreatePage } from "./create.js";
+import { setAttribute, setHidden, setText } from "./dom.js";
 import { ExperimentPage } from "./experiment.js";
 import { ListPage } from "./list.js";
 import { MissingPage } from "./missing.js";
@@ -14,29 +17,42 @@ const STATES = {
   lost: "Connection lost, trying again",
   refused: "Not connected",
 };
+const BEST_LAST = ["refused", "lost", "connecting", "live"];
 
 const place = document.getElementById("page");
 let leave = () => {};
 
-function showConnection(state) {
+function showConnection(states) {
   const chip = document.getElementById("connection");
+  setHidden(chip, states.length === 0);
+  const state = BEST_LAST.find((candidate) => states.includes(candidate)) ?? "connecting";
   setAttribute(chip, "data-state", state);
   setText(chip, STATES[state]);
 }
 
-/** Put up a page that follows one stream of events. */
-function show(page, path) {
+/** Put up a page. It says which streams of events it follows, and may ask for others later. */
+function show(page) {
   leave();
   place.replaceChildren(page.content);
-  const stop = follow(path, {
-    onEvent: (event) => page.receive(event),
-    onState: (state, problem) => {
-      showConnection(state);
-      if (state === "refused") showMissing(problem.message);
-    },
-  });
+  let stops = [];
+  page.follow = (paths) => {
+    for (const stop of stops) stop();
+    const states = paths.map(() => "connecting");
+    showConnection(states);
+    stops = paths.map((path, index) =>
+      follow(path, {
+        onEvent: (event) => page.receive(event, index),
+        onState: (state, problem) => {
+          states[index] = state;
+          showConnection(states);
+          if (state === "refused") showMissing(problem.message);
+        },
+      }),
+    );
+  };
+  page.follow(page.paths);
   leave = () => {
-    stop();
+    for (const stop of stops) stop();
     page.close();
   };
 }
@@ -48,9 +64,12 @@ function showMissing(reason) {
 }
 
 function route() {
-  const [, id] = location.hash.match(/^#\/experiments\/([^/]+)$/) ?? [];
-  if (id !== undefined) show(new ExperimentPage(decodeURIComponent(id)), `v1/experiments/${id}/events`);
-  else show(new ListPage(), "v1/events");
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [kind, ...ids] = path.split("/").map(decodeURIComponent);
+  if (kind === "experiments" && ids.length === 1) show(new ExperimentPage(ids[0]));
+  else if (kind === "compare" && ids.length === 2) show(new ComparePage(ids));
+  else if (kind === "new") show(new CreatePage());
+  else show(new ListPage(query));
 }
 
 function showTheme() {

@@ -3,6 +3,7 @@
 import { axis, current, makeChart } from "./chart-style.js";
 import { setAttribute, setText } from "./dom.js";
 import { axisCount, count, duration, plural, when } from "./format.js";
+import { TIME_STEPS, timeLabels } from "./time-axis.js";
 
 const HEIGHT = 200;
 
@@ -34,7 +35,7 @@ export class PlaysChart {
       cursor: { drag: { x: false, y: false }, points: { size: 8 } },
       scales: { x: { time: true }, y: { range: (_, __, high) => [0, Math.max(1, high * 1.08)] } },
       axes: [
-        axis({ values: timeLabels, space: 70, size: 30, grid: { show: false } }),
+        axis({ values: (_, splits, __, ___, step) => timeLabels(splits, step), incrs: TIME_STEPS, space: 80, size: 30, grid: { show: false } }),
         axis({ values: (_, splits) => splits.map(axisCount), size: 52 }),
       ],
       series: [{}, { stroke: () => current.in, fill: () => current["in-tint"], width: 2, points: { show: false } }],
@@ -57,12 +58,3 @@ function sentence([times, plays], rate) {
 }
 
 const pace = (rate) => (rate >= 1 ? `${rate.toFixed(1)} a second` : `${(60 * rate).toFixed(1)} a minute`);
-
-const TIME_OF_DAY = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const TO_THE_SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-
-function timeLabels(_, splits, __, ___, step) {
-  const format = step < 60 ? TO_THE_SECOND : step < 86_400 ? TIME_OF_DAY : DAY;
-  return splits.map((at) => format.format(1000 * at));
-}

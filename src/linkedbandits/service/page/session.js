@@ -6,9 +6,10 @@ const KEY = "linkedbandits-token";
 
 /** What the service answered instead of what was asked for (RFC 9457). */
 export class Problem extends Error {
-  constructor(status, detail, retryAfter) {
+  constructor(status, detail, retryAfter, document = {}) {
     super(detail);
     this.status = status;
+    this.document = document;
     this.retryAfter = retryAfter;
   }
 }
@@ -27,6 +28,15 @@ export async function request(path, options = {}) {
   }
 }
 
+/** May the reader create, pause and archive? Where that is not known, the answer to an attempt says it. */
+export async function mayManage() {
+  try {
+    return (await (await request("v1/me")).json()).role === "admin";
+  } catch {
+    return true;
+  }
+}
+
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
 
 export function forgetToken() {
@@ -37,7 +47,7 @@ export function forgetToken() {
 async function readProblem(response) {
   const body = await response.json().catch(() => ({}));
   const detail = body.detail ?? body.title ?? `the service answered with status ${response.status}`;
-  return new Problem(response.status, detail, Number(response.headers.get("Retry-After")) || 0);
+  return new Problem(response.status, detail, Number(response.headers.get("Retry-After")) || 0, body);
 }
 
 let asking = null; // one form, however many requests wait for it

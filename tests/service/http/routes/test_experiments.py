@@ -18,10 +18,13 @@ def costs_of(costs):
     [
         ({"arms": ["one"]}, "invalid-request", "arms"),
         ({"arms": ["same", "same"]}, "invalid-labels", "'same'"),
-        ({"arms": ["a\x00b", "c"]}, "invalid-request", "pattern"),
+        ({"arms": ["a\x00b", "c"]}, "invalid-request", "U+0000, which cannot be seen; leave it out"),
+        ({"name": "a\u202eb"}, "invalid-request", "U+202E RIGHT-TO-LEFT OVERRIDE, which cannot be seen and turns"),
         ({"arms": [[1], "c"]}, "invalid-request", "arms"),
         ({"name": ""}, "invalid-request", "name"),
         ({"surprise": 1}, "invalid-request", "surprise"),
+        ({"tags": ["a,b"]}, "invalid-request", "tags"),
+        ({"tags": ["a", "a"]}, "invalid-parameter", "tags=['a', 'a'] has one twice"),
         ({"lease_seconds": 0}, "invalid-request", "lease_seconds"),
         ({"lease_seconds": "60"}, "invalid-request", "lease_seconds"),
         ({"policy": {"name": "best-of-all"}}, "unknown-name", "linked-elimination"),
@@ -88,3 +91,65 @@ def test_an_experiment_for_most_successes_per_cost_is_opened_and_shown_as_such(s
     assert (created.status_code, created.json()["policy"]) == (201, policy)
     view = service.http.get(f"{created.headers['location']}/view").json()
     assert view["goal"]["costs"] == [1.0, 2.5]
+
+
+def test_with_the_same_key_the_same_experiment_is_answered(service, caplog):
+    """In the body or in the header, of which the first goes before."""
+    caplog.set_level("INFO", logger="linkedbandits.service")
+    answers = [
+        service.http.post("/v1/experiments", json=NEW | body, headers=headers)
+        for body, headers in (
+            ({"key": "once"}, {}),
+            ({}, {"Idempotency-Key": "once"}),
+            ({"key": "once"}, {"Idempotency-Key": "another"}),
+            ({}, {"Idempotency-Key": "another"}),
+        )
+    ]
+    assert {answer.status_code for answer in answers} == {201}
+    first, *others = [answer.json() for answer in answers]
+    assert others[:2] == [first, first]
+    assert others[2]["id"] != first["id"]
+    assert [answer.headers["location"] for answer in answers[:2]] == [f"/v1/experiments/{first['id']}"] * 2
+    assert caplog.messages.count("experiment-created") == 2
+    changed = service.http.post("/v1/experiments", json=NEW | {"key": "once", "seed": 4})
+    check_problem(changed, 422, "urn:linkedbandits:key-reused")
+    assert first["id"] in changed.json()["detail"]
+
+
+def test_a_list_is_searched_and_comes_in_pages(own_service, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.listing.A_PAGE", 2)
+    made = [own_service.create(name=f"gateway {number}", tags=[f"team {number % 2}"]) for number in range(5)]
+    own_service.http.post(f"/v1/experiments/{made[4]}/archive")
+
+    def listed(**query):
+        found = own_service.http.get("/v1/experiments", params=query).json()
+        return [made.index(one["id"]) for one in found["experiments"]], found["matching"], found["pages"]
+
+    assert listed() == ([0, 1, 2, 3, 4], 5, None)
+    assert listed(page=1) == ([0, 1], 5, 3)
+    assert listed(page=3, sort="-created") == ([4], 5, 3)  # archived ones come last
+    assert listed(page=4) == ([], 5, 3)
+    assert listed(page=1, search="WAY 3") == ([3], 1, 1)
+    assert listed(tag="team 1", sort="-name") == ([3, 1], 2, None)
+    assert listed(status="open", page=2, sort="name") == ([2, 3], 4, 2)
+    assert listed(search="nothing") == ([], 0, None)
+    assert own_service.http.get("/v1/experiments").json()["experiments"][1]["tags"] == ["team 1"]
+    for wrong in ({"page": 0}, {"sort": "size"}, {"status": "asleep"}, {"search": "a\x00"}):
+        response = own_service.http.get("/v1/experiments", params=wrong)
+        check_problem(response, 422, "urn:linkedbandits:invalid-request")
+
+
+def test_tags_are_replaced_by_admins_alone_and_seen_at_once(own_service):
+    experiment = own_service.create(tags=["eu"])
+    path = f"/v1/experiments/{experiment}"
+    assert own_service.http.get(path).json()["tags"] == ["eu"]
+    assert own_service.http.put(f"{path}/tags", json={"tags": ["us", "cards"]}).json()["tags"] == ["us", "cards"]
+    assert own_service.http.get(path).json()["tags"] == ["us", "cards"]
+    assert own_service.http.get(f"{path}/view").json()["tags"] == ["us", "cards"]
+    twice = own_service.http.put(f"{path}/tags", json={"tags": ["us", "us"]})
+    check_problem(twice, 422, "urn:linkedbandits:invalid-parameter")
+    check_problem(
+        own_service.http.put("/v1/experiments/none/tags", json={"tags": []}),
+        404,
+        "urn:linkedbandits:unknown-experiment",
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import time
 
+import pytest
+
 import linkedbandits as lb
 from linkedbandits.service.exporting import journal_lines
-from linkedbandits.service.view import verdict_data
+from linkedbandits.service.webhooks import verdict_data
 from tests.support.event_streams import events_of
 from tools.waiting import within
 
@@ -71,3 +73,16 @@ def test_the_journal_comes_as_a_file_in_either_form(service):
         assert response.headers["content-type"].startswith(f"application/{kind}")
         assert response.headers["cache-control"] == "no-store"
     assert service.http.get(path, params={"format": "xml"}).status_code == 422
+
+
+def test_curves_have_what_was_known_as_plays_were_told(service):
+    experiment = service.create()
+    time.sleep(1.1)  # points of the history are a second apart
+    service.play(experiment)
+    curves = service.http.get(f"/v1/experiments/{experiment}/curves").json()
+    known = {arm["label"]: arm for arm in curves["arms"]}
+    estimates = service.http.get(f"/v1/experiments/{experiment}/estimates").json()["estimates"]
+    assert curves["plays"] == [50]
+    for estimate in estimates:
+        assert known[estimate["arm"]]["mean"] == [pytest.approx(estimate["mean"], abs=1e-5)]
+    assert service.http.get("/v1/experiments/none/curves").status_code == 404

@@ -19,7 +19,7 @@ def test_roles_over_http(tmp_path):
         assert [response.status_code for response in created.values()] == [403, 403, 201]
         path = created["admin"].headers["location"]
         assert [service.http.get("/v1/me", headers=signed[role]).json() for role in signed] == [
-            {"role": role} for role in signed
+            {"role": role, "name": "somebody", "limited": False} for role in signed
         ]
         for method, route, body, statuses in (
             ("GET", f"{path}/verdict", None, [200, 200, 200]),
