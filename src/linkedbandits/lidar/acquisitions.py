@@ -1,30 +1,35 @@
-"""The ways to spend laser cycles, by name: each is a policy under a linkage.
+"""The ways to spend laser cycles, by name: each is a policy under a linkage, or a mode in which the sensor runs.
 
-========== ======= ==================================================================================================
-name       linkage what it does
-========== ======= ==================================================================================================
-synchronous ordered  every bin, every cycle: the paper's MaximalSampling
-even       ordered  every bin equally often, with gates that open late: the paper's SuffixSample
-free       free     every bin equally often, if bins could be tried in any order: a bound, not a sensor
-shifted    free     windows that begin later and later and wrap: the field's asynchronous mode
-elimination ordered  LinkedElimination over bins, until those left are neighbours within the pulse
-halving    ordered  LinkedHalving over bins, likewise
-thompson   ordered  gates opened where a draw from the posterior says: the published peer
-pulse      ordered  PulseGating: the pulse is known, and the gate is the one worth most
-========== ======= ==================================================================================================
+============ ============ ============================================================================================
+name         mode         what it does
+============ ============ ============================================================================================
+synchronous  synchronous  every bin, every cycle: the paper's MaximalSampling
+free-running free-running the detector is on again a dead time after each photon, wherever that is in the period
+shifted      shifted      windows that begin later and later and wrap: the field's asynchronous mode
+even         gated        every bin equally often, with gates that open late: the paper's SuffixSample
+free         gated        every bin equally often, if bins could be tried in any order: a bound, not a sensor
+elimination  gated        LinkedElimination over bins, until those left are neighbours within the pulse
+halving      gated        LinkedHalving over bins, likewise
+thompson     gated        gates opened where a draw from the posterior says: the published peer
+pulse        gated        PulseGating: the pulse is known, and the gate is the best of those that the sensor can open
+auto         any          pulse or free-running: what takes less time on made-up pixels of this sensor
+============ ============ ============================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
-from linkedbandits.checks import check_delta, check_positive, check_whole
+from linkedbandits.checks import check_delta, check_positive, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.estimators import signal_range
 from linkedbandits.lidar.even_gates import EvenGates
+from linkedbandits.lidar.gate_policy import AnyGatePolicy, GatePolicy
+from linkedbandits.lidar.gates import AnySubset, Suffixes
 from linkedbandits.lidar.pulse_gating import PulseGating
-from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.sensor import Mode, Sensor
 from linkedbandits.lidar.shifted_gates import ShiftedGates
 from linkedbandits.lidar.thompson_gating import ThompsonGating
 from linkedbandits.policies import LinkedElimination, LinkedHalving, MaximalSampling
@@ -42,10 +47,12 @@ DROP = 0.05
 class Task:
     """What is known beforehand: the sensor, about what signal to expect, and what may be spent.
 
-    ``delta`` is for ``pulse``, which stops where a depth is sure; without it all ``cycles`` are used. ``elimination``
-    drops bins at that level, or at 0.05, and always stops where those left are neighbours. ``strongest`` is the
-    largest signal that models are prepared for, ten times ``signal`` unless given: no depth is sure where more comes
-    back.
+    ``delta`` is for ``pulse`` and ``free-running``, which stop where a depth is sure. ``elimination`` drops bins at
+    that level, or at 0.05, and always stops where those left are neighbours. ``likely`` has pulse and free-running stop
+    where a depth is right with that probability by the model's own reckoning, without a guarantee. Without both all
+    ``cycles`` are used. ``strongest`` is the largest signal that models are prepared for, ten times ``signal`` unless
+    given; a brighter one is found all the same, if not as fast. ``told`` says that every pixel has just the sensor's
+    background; without it, a pixel's own counts tell. ``borrow`` has pixels begin with what was found around them.
     """
 
     sensor: Sensor
@@ -53,12 +60,17 @@ class Task:
     cycles: int
     delta: float | None = None
     strongest: float | None = None
+    likely: float | None = None
+    told: bool = False
+    borrow: bool = True
 
     def __post_init__(self) -> None:
         check_positive("signal", self.signal, most=MOST_SIGNAL)
         check_whole("cycles", self.cycles)
         if self.delta is not None:
             check_delta(self.delta)
+        if self.likely is not None:
+            check_probability("likely", self.likely)
         if self.strongest is not None:
             check_positive("strongest", self.strongest, most=MOST_SIGNAL)
             if self.strongest < self.signal:
@@ -74,17 +86,18 @@ class Task:
     @property
     def tolerance(self) -> float:
         """How many bins a right depth may be off: one, or half the pulse's width where the pulse is a wide one."""
-        return self.sensor.fwhm / 2 if self.sensor.fwhm > WIDE else 1.0
+        fwhm = self.sensor.pulse.fwhm
+        return fwhm / 2 if fwhm > WIDE else 1.0
 
     @property
     def neighbours(self) -> int:
         """How many places off a bin may be: half the pulse's width in whole bins, or one, and the next one may tie."""
-        return min(max(1, int(self.sensor.fwhm / 2)), (self.sensor.bins - 2) // 2)
+        return min(max(1, int(self.sensor.pulse.fwhm / 2)), (self.sensor.bins - 2) // 2)
 
 
 @dataclass(frozen=True)
 class Acquisition:
-    """A policy, the linkage it plays under, and the laser cycles that a play takes.
+    """A policy, the linkage it plays under, and the laser cycles that a play takes; and the mode it needs.
 
     ``shifts`` says that plays are windows whose starts are shifted evenly, in this many steps. ``sure_of`` names the
     estimator whose depth is sure where the policy stops with its guarantee.
@@ -95,6 +108,12 @@ class Acquisition:
     cost: float = 1.0
     shifts: int | None = None
     sure_of: str | None = None
+    mode: Mode = "gated"
+
+    @property
+    def gates(self) -> AnyGatePolicy | None:
+        """The policy, if it chooses gates by a model of the return."""
+        return self.policy if isinstance(self.policy, GatePolicy) else None
 
 
 def _shifted(task: Task) -> Acquisition:
@@ -102,35 +121,62 @@ def _shifted(task: Task) -> Acquisition:
         raise InvalidParameter(f"cycles={task.cycles} is less than the 2 that a shifted window takes; give more")
     shifts = ShiftedGates(1).shifts
     policy = ShiftedGates(task.cycles * shifts // (shifts + 1))  # every round begun takes a cycle more
-    return Acquisition(policy, "free", policy.cost, policy.round)
+    return Acquisition(policy, "free", policy.cost, policy.round, mode="shifted")
+
+
+def _of_bins(policy: AnyPolicy, name: str, task: Task) -> Acquisition:
+    """A policy that knows nothing of gates: it needs samples of bins, and the linkage finds the plays."""
+    sensor = task.sensor
+    if isinstance(sensor.gates, AnySubset):
+        return Acquisition(policy)
+    if isinstance(sensor.gates, Suffixes) and sensor.gates.positions is None:
+        return Acquisition(policy, "suffix")
+    raise InvalidParameter(
+        f"{name} may open at any bin, and this sensor's gates are {sensor.gates.words}; use pulse or thompson, or "
+        "gates that may open anywhere"
+    )
 
 
 def _elimination(task: Task) -> Acquisition:
     """Its guarantee is for the bin it names, whatever the signal; nothing is proved of a depth refined from it."""
-    return Acquisition(LinkedElimination(DROP if task.delta is None else task.delta, neighbours=task.neighbours))
+    policy = LinkedElimination(DROP if task.delta is None else task.delta, neighbours=task.neighbours)
+    return _of_bins(policy, "elimination", task)
 
 
 def _thompson(task: Task) -> Acquisition:
-    return Acquisition(ThompsonGating(task.sensor.fwhm, task.sensor.background, *task.signals))
+    sensor = task.sensor
+    policy = ThompsonGating(sensor.pulse.fwhm, sensor.background, *task.signals, told=task.told, sensor=sensor)
+    return Acquisition(policy)
 
 
-def _pulse(task: Task) -> Acquisition:
+def _pulse(task: Task, mode: Mode = "gated") -> Acquisition:
+    sensor = task.sensor
     policy = PulseGating(
-        task.sensor.fwhm, task.sensor.background, *task.signals, delta=task.delta, tolerance=task.tolerance
+        sensor.pulse.fwhm,
+        sensor.background,
+        *task.signals,
+        told=task.told,
+        sensor=sensor,
+        delta=task.delta if sensor.certifiable else None,
+        tolerance=task.tolerance,
+        likely=task.likely,
+        signal_limit=inf if task.strongest is None else task.strongest,
     )
-    return Acquisition(policy, sure_of="map" if task.delta is not None else None)
+    return Acquisition(policy, sure_of=None if policy.delta is None else "map", mode=mode)
 
 
 ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
-    "synchronous": lambda task: Acquisition(MaximalSampling(plays=task.cycles)),
-    "even": lambda task: Acquisition(EvenGates()),
-    "free": lambda task: Acquisition(EvenGates(), "free"),
+    "synchronous": lambda task: Acquisition(MaximalSampling(plays=task.cycles), mode="synchronous"),
+    "free-running": lambda task: _pulse(task, "free-running"),
     "shifted": _shifted,
+    "even": lambda task: _of_bins(EvenGates(), "even", task),
+    "free": lambda task: Acquisition(EvenGates(), "free"),
     "elimination": _elimination,
-    "halving": lambda task: Acquisition(LinkedHalving(task.cycles, task.neighbours)),
+    "halving": lambda task: _of_bins(LinkedHalving(task.cycles, task.neighbours), "halving", task),
     "thompson": _thompson,
     "pulse": _pulse,
 }
+"""All but ``auto``, which is one of these: see :mod:`linkedbandits.lidar.choosing`."""
 
 
 ALIASES = {"suffix": "even"}
@@ -147,5 +193,15 @@ def find_acquisition(name: str, task: Task) -> Acquisition:
     try:
         make = ACQUISITIONS[acquisition_name(name)]
     except KeyError:
-        raise UnknownName(f"unknown acquisition {name!r}; choose one of {', '.join(ACQUISITIONS)}") from None
-    return make(task)
+        raise UnknownName(f"unknown acquisition {name!r}; choose one of {', '.join(ACQUISITIONS)}, auto") from None
+    made = make(task)
+    if made.mode not in task.sensor.modes:
+        raise InvalidParameter(
+            f"{name} needs the mode {made.mode}, and this sensor has {', '.join(task.sensor.modes)}; choose another way"
+        )
+    if made.gates is None and (task.sensor.rise_bins or not task.sensor.certifiable):
+        raise InvalidParameter(
+            f"{name} is simulated for gates that open at once and no afterpulses; use pulse, thompson or free-running, "
+            "or set the sensor's rise and afterpulsing to 0"
+        )
+    return made

@@ -1,174 +1,462 @@
-"""When a depth is certain: no other explains the counts nearly as well, with the proof in numbers.
+"""When a depth is certain: no other explains the counts nearly as well, whatever signal and background are.
 
-Let M be the mean likelihood, with fixed weights, over a fixed grid of depths and signals. Whatever the true depth d and
-signal s, and however bins were chosen from what was seen before, M / L(d, s) is a martingale from 1. By Ville's
-inequality it ever reaches 1/delta with probability at most delta. So if at some moment
+Bin i was sampled m_i times and fired x_i times. With depth d, signal s and background b its rate is r_i = s g_i(d) + b,
+and the log-likelihood of the counts is
 
-    log L(d, s) <= log M - log(1/delta)   for every depth d outside of a window and every signal s up to the strongest,
+    log L(d, s, b) = sum_i  x_i log(1 - exp(-r_i)) - (m_i - x_i) r_i.
+
+Let M be a mean of L over depths, signals and backgrounds, with weights that were fixed before this pixel's own photons.
+Whatever the truth is, and however bins were chosen from what was seen before, M / L(truth) is a martingale from 1. By
+Ville's inequality it ever reaches 1/delta with probability at most delta. So if at some moment
+
+    sup over s >= 0 and b of log L(d, s, b) <= log M - log(1/delta)     for every depth d outside of a window,
 
 the true depth is outside of that window with probability at most delta, at all moments together. Where nothing comes
-back, no depth is true; that is the signal 0, with L = 1 at every depth. So log M has to reach log(1/delta), too, should
-the window leave no depth outside.
+back, s is 0, and the left side is the same for every depth; so log M has to reach that too, should the window leave no
+depth outside.
 
-The grid of M is fine; its terms away from the window are left out, which only makes M smaller. The left side has to
-hold for a continuum. Cover it by cells, of a small width h in depth and between two signals. As a function of the rates
-r_i the log-likelihood is concave, so it lies below its tangent at the rates of the cell's middle (d0, s0):
+**Below M.** Its depths are a fixed fine grid; its signals and backgrounds have the densities of :class:`Expected`. Terms
+away from the answer are left out, which only makes M smaller. For one depth, log L is concave in (s, b): so over a box
+it is at least what its corners say by interpolation, and by Jensen's inequality the mean of L over the box is at least
+exp of the mean of log L at the four corners.
 
-    log L(d, s) <= log L(d0, s0) + s C(d) - s0 C(d0),
-    C(d) = sum_i w_i g_i(d),      w_i = x_i / (exp(r_i) - 1) - (m_i - x_i),
+**Above the others.** Depths are covered by cells of width h with middles d0. As a function of the rates log L is
+concave, and lies below its tangent at any (d0, s0, b0):
 
-and by Taylor's formula C(d) <= C(d0) + |C'(d0)| h/2 + (h/2)^2/2 sum_i |w_i| max |g_i''|, the last maximum over the
-cell. The right side is linear in s, so it is largest at one of the cell's two ends. Every sum is a window of counts
-times a table.
+    log L(d, s, b) <= log L(d0, s0, b0) - s0 C(d0) + s C(d) + (b - b0) W,
+    C(d) = sum_i w_i g_i(d),   W = sum_i w_i,   w_i = x_i / (exp(r_i) - 1) - (m_i - x_i),
+    C(d) <= C(d0) + |C'(d0)| h/2 + (h/2)^2/2 sum_i |w_i| max |g_i''|     (Taylor; the maximum over the cell).
 
-Most bins need none of that: sum_i m_i kl(x_i/m_i, p) over the bins of a window, where they fire more often than the
-background does, bounds the log-likelihood of every return in it.
+Where b0 is the best background for s0, W is 0, and this is a straight line in s that bounds every background at once.
+Two such lines are drawn, at the signal that fits best and at a stronger one, where the line falls. Below both of them,
+no signal exceeds the point where they meet: no largest signal has to be known. Cells that this does not settle are
+divided.
+
+Most cells need none of that. No return can do more than to have each bin that it reaches fire just as often as it did;
+and where C <= 0 in the whole cell at s0 = 0, no signal at all fits best.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from math import ceil, log, sqrt
+from math import ceil, inf, log
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
-from linkedbandits.lidar.pulse import Pulse
-from linkedbandits.lidar.returns import Floats, surroundings
+from linkedbandits.lidar.pulse import PulseShape
+from linkedbandits.lidar.returns import surroundings
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-CELLS = 8
-"""How many cells the reach of the window, or a third of the pulse's width, is divided into, or more: what the last sum
-adds grows with the samples, but the evidence of a dim return over a bright background grows far slower than they do;"""
-SIGNAL_STEP = 0.33
-"""and the logarithm of the signal grows by so much from cell to cell, times the reach in standard deviations. Bounds
-are then above what they bound by a small share, a tenth or so, of what tells the window's edge from its middle."""
-_LARGEST_STEP = 0.26
-BELOW = 6
-"""Signals below the weakest expected are covered too: by this many cells and one more, down to 0. A single one would be
-too wide: its bound would grow as fast as the evidence, and dim pixels would never be certain."""
-_STEP_BELOW = 4 / 3
-"""Their step is this much longer;"""
-_SHARE_BELOW = 0.1
-"""and so much of the weight in M is theirs."""
-_ROWS_AT_ONCE = 4096
+NODES = 8
+"""Depths of M in a bin."""
+BOX = 1.2
+"""The boxes of M reach this many standard deviations to both sides of what fits best."""
+CELLS = (2, 8, 32, 128)
+"""Depth cells in a bin: the first, and what they are divided into where that is too coarse."""
+STRONGER = 1.7
+"""The second line is drawn at a signal this many times the best one."""
+MOST_BACKGROUND = 10.0
+"""Photons a bin: with more, every bin fires every time and nothing can be seen."""
+_STEPS = 10
+"""Newton's steps, at most, to what fits best."""
+_CELLS_AT_ONCE = 2**11
+"""Small enough that their arrays stay in a core's cache."""
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """The tables for one pulse and background; make it with :func:`certificate`. Columns are phases times signals."""
+SPREADS = (0.3, 1.2)
+"""The law of :class:`Expected` is half a narrow one and half a wide one: in logarithms, of these mean distances."""
 
-    pulse: Pulse
-    background: float
-    reach: float
-    phases: FloatArray
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of every pixel before its own photons: the weights of M.
+
+    ``log_prior`` is the logarithm of the weight of every bin, (lanes, bins). How many times the true signal is
+    ``signal`` has, on a logarithmic scale, a density of exp(-\\|t\\| / c) / (2 c), averaged over the two c of ``SPREADS``;
+    and likewise the background. So both may be anything: what was not expected costs a few nats, and no guarantee.
+    ``told`` says that the background is known.
+    """
+
+    log_prior: FloatArray
     signal: FloatArray
-    low: FloatArray
-    high: FloatArray
-    """The middle and the two ends of each column's signals;"""
-    log_weight: FloatArray
-    """the logarithm of its weight in M;"""
-    misses: FloatArray
-    """what a sample without a photon adds, (window, 4 * columns): to the log-likelihood, to C, C' and the last sum;"""
-    fires: FloatArray
-    """and what a photon adds."""
+    background: FloatArray
+    told: bool = False
 
-    def holds(self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float) -> BoolArray:
-        """In which lanes is the depth within reach of ``centre``, but for a probability of exp(-needed)?"""
-        lanes, bins = samples.shape
-        half = self.pulse.half
-        fired = surroundings(successes, half).swapaxes(1, 2)
-        missed = surroundings(samples - successes, half).swapaxes(1, 2)
-        near = np.floor(centre).astype(np.int64)[:, np.newaxis] + np.arange(-half, half + 1)
-        exists = (near >= 0) & (near < bins)
-        near = np.clip(near, 0, bins - 1)
-        lane = np.arange(lanes)[:, np.newaxis]
-        value, bound = self._bound(fired[lane, near], missed[lane, near])
-        value[~exists] = -np.inf
-        level = logsumexp(value + self.log_weight, axis=(1, 2)) - log(bins) - needed
-        outside = self._outside(near, centre)
-        held = np.asarray(~((bound > level[:, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2)))
-        held &= level >= 0  # or there may be no return at all
+    @classmethod
+    def alike(cls, lanes: int, bins: int, signal: float, background: float, told: bool = False) -> Expected:
+        """The same of all lanes, and no depth likelier than another."""
+        return cls(np.full((lanes, bins), -log(bins)), np.full(lanes, signal), np.full(lanes, background), told)
 
-        far = free_fit(samples, successes, self.background, half) > level[:, np.newaxis]
-        np.put_along_axis(far, near, False, axis=1)
-        rows, places = (far & held[:, np.newaxis]).nonzero()
-        for start in range(0, rows.size, _ROWS_AT_ONCE):
-            row, place = rows[start : start + _ROWS_AT_ONCE], places[start : start + _ROWS_AT_ONCE]
-            _, bound = self._bound(fired[row, place][:, np.newaxis], missed[row, place][:, np.newaxis])
-            outside = self._outside(place[:, np.newaxis], centre[row])
-            held[row[((bound > level[row, np.newaxis, np.newaxis]) & outside).any(axis=(1, 2))]] = False
+    def take(self, lanes: IntArray) -> Expected:
+        """Of these lanes alone."""
+        return Expected(self.log_prior[lanes], self.signal[lanes], self.background[lanes], self.told)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof for one pulse, and answers that may be ``tolerance`` bins off; no signal is above ``strongest``."""
+
+    pulse: PulseShape
+    tolerance: float
+    strongest: float = inf
+
+    def holds(
+        self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
+    ) -> BoolArray:
+        """In which lanes is the depth within the tolerance of ``centre``, but for a probability of exp(-needed)?"""
+        counts = _Counts(self.pulse, samples, successes, expected)
+        level = counts.mean(centre, self.tolerance) - needed
+        held = np.asarray(level >= counts.none)
+        suspects = self._first_suspects(counts, level, np.flatnonzero(held))
+        for per_bin in CELLS:
+            away = np.abs(suspects.depth - centre[suspects.lane])
+            suspects = suspects.take(away + 0.5 / per_bin > self.tolerance)
+            possible, likely = self._possible(counts, suspects, level, per_bin)
+            certain = likely & (np.abs(suspects.depth - centre[suspects.lane]) > self.tolerance)
+            held[suspects.lane[certain]] = False  # dividing a cell would not help: its middle is possible
+            suspects = suspects.take(possible & held[suspects.lane])
+            if per_bin == CELLS[-1]:
+                held[suspects.lane] = False
+            else:
+                suspects = suspects.divided(per_bin)
         return held
 
-    def _bound(self, fired: Floats, missed: Floats) -> tuple[FloatArray, FloatArray]:
-        """The log-likelihood in the middle of each cell, and its bound over the cell, (..., columns)."""
-        sums = (fired @ self.fires - missed @ self.misses).reshape(*fired.shape[:-1], 4, self.signal.size)
-        value, tangent, slope, curved = np.moveaxis(sums, -2, 0)
-        quarter = 0.25 / self.phases.size**2  # (h/2)^2, where h is 1 / phases
-        most = tangent + np.abs(slope) * 0.5 / self.phases.size + curved * quarter / 2
-        bound = value - self.signal * tangent + np.maximum(self.low * most, self.high * most)
-        return value, bound
+    def interval(
+        self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
+    ) -> tuple[FloatArray, FloatArray]:
+        """From which to which depth is anything possible, but for a probability of exp(-needed), in every lane?
 
-    def _outside(self, bins: IntArray, centre: FloatArray) -> BoolArray:
-        """Which cells of these bins are not wholly within the window, (..., columns)."""
-        middle = bins[..., np.newaxis] + self.phases.repeat(self.signal.size // self.phases.size)
-        distance = np.abs(middle - centre[:, np.newaxis, np.newaxis])
-        return np.asarray(distance + 0.5 / self.phases.size > self.reach)
+        All depths are where the counts are compatible with no return at all.
+        """
+        lanes, bins = samples.shape
+        counts = _Counts(self.pulse, samples, successes, expected)
+        level = counts.mean(centre, self.tolerance) - needed
+        seen = level >= counts.none
+        low, high = np.zeros(lanes), np.full(lanes, float(bins))
+        low[seen], high[seen] = np.inf, -np.inf
+        suspects = self._first_suspects(counts, level, np.flatnonzero(seen))
+        for per_bin in CELLS:
+            # Cells inside of what is known to be possible would not widen it.
+            half = 0.5 / per_bin
+            inside = (suspects.depth - half >= low[suspects.lane]) & (suspects.depth + half <= high[suspects.lane])
+            suspects = suspects.take(~inside)
+            possible, likely = self._possible(counts, suspects, level, per_bin)
+            np.minimum.at(low, suspects.lane[likely], suspects.depth[likely])
+            np.maximum.at(high, suspects.lane[likely], suspects.depth[likely])
+            suspects = suspects.take(possible)
+            if per_bin == CELLS[-1]:
+                np.minimum.at(low, suspects.lane, suspects.depth - half)
+                np.maximum.at(high, suspects.lane, suspects.depth + half)
+            else:
+                suspects = suspects.divided(per_bin)
+        nothing = low > high  # refuted everywhere: the counts fit no depth, so none is claimed
+        low[nothing], high[nothing] = 0.0, float(bins)
+        return np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)
+
+    def fit_at(
+        self, samples: IntArray, successes: IntArray, depth: FloatArray, expected: Expected
+    ) -> tuple[FloatArray, FloatArray]:
+        """The signal and the background that fit best with a depth, in every lane."""
+        counts = _Counts(self.pulse, samples, successes, expected)
+        finest = CELLS[-1]
+        middle = (np.floor(np.clip(depth, 0, samples.shape[1] - 1e-6) * finest) + 0.5) / finest
+        return counts.fit(counts.cells(np.arange(depth.size), middle, finest))
+
+    def _first_suspects(self, counts: _Counts, level: FloatArray, lanes: IntArray) -> _Suspects:
+        """The cells, of these lanes, that are not refuted at first sight."""
+        lane, place = np.nonzero(counts.saturated(lanes) > level[lanes, np.newaxis])
+        tables = _tables(self.pulse, CELLS[0])
+        weight = counts.fired[lanes] / np.expm1(counts.alone[lanes])[:, np.newaxis] - counts.missed[lanes]
+        around = surroundings(weight, self.pulse.half)[lane, :, place]
+        most = (
+            around @ tables.share.T
+            + np.abs(around @ tables.slope.T) * (tables.width / 2)
+            + (np.abs(around) @ tables.curve.T) * (tables.width**2 / 8)
+        )
+        row, phase = np.nonzero(most > 0)  # elsewhere no signal at all fits best
+        return _Suspects(lanes[lane[row]], place[row] + tables.middle[phase])
+
+    def _possible(
+        self, counts: _Counts, suspects: _Suspects, level: FloatArray, per_bin: int
+    ) -> tuple[BoolArray, BoolArray]:
+        """Which cells may hold the depth, as far as the bound can tell; and which have a middle that may be it."""
+        possible = np.zeros(suspects.lane.size, dtype=np.bool_)
+        likely = np.zeros(suspects.lane.size, dtype=np.bool_)
+        for start in range(0, possible.size, _CELLS_AT_ONCE):
+            some = slice(start, start + _CELLS_AT_ONCE)
+            cells = counts.cells(suspects.lane[some], suspects.depth[some], per_bin)
+            possible[some], likely[some] = self._above(counts, cells, level[cells.lane])
+        return possible, likely
+
+    def _above(self, counts: _Counts, cells: _Cells, level: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Where the bound over a cell is above the level, and where the likelihood in its middle is."""
+        signal, background = counts.fit(cells)
+        signal = np.minimum(signal, self.strongest)
+        value, line = counts.line(cells, signal, background)
+        stronger = np.minimum(STRONGER * signal + 0.01 * counts.expected.signal[cells.lane], self.strongest)
+        _, falling = counts.line(cells, stronger, background)
+        # The first line rises, if slightly, and the second falls: they meet where both are highest.
+        faster = line.slope - falling.slope
+        meet = np.maximum(falling.start - line.start, 0.0) / np.maximum(faster, np.finfo(np.float64).tiny)
+        meet = np.where(falling.slope < 0, np.minimum(meet, self.strongest), self.strongest)
+        with np.errstate(invalid="ignore"):  # a line that rises by nothing, without end
+            rise = np.where(line.slope > 0, line.slope * meet, 0.0)
+        top = line.start + rise
+        return np.asarray(top > level), np.asarray(value > level)
 
 
-def free_fit(samples: IntArray, successes: IntArray, background: float, half: int) -> FloatArray:
-    """What no return in the window around a bin can exceed: every bin there fires as often as it did, or as background.
+@dataclass(frozen=True)
+class _Suspects:
+    """Cells that may hold the depth: of which lanes, and their middles."""
 
-    >>> free_fit(np.array([[10, 10, 10]]), np.array([[0, 10, 0]]), background=0.1, half=0).round(1)
-    array([[ 0. , 23.5,  0. ]])
-    """
-    alone = -np.expm1(-background)
-    share = successes / np.maximum(samples, 1)
-    fit = xlogy(successes, share / alone) + xlogy(samples - successes, (1 - share) / (1 - alone))
-    fit = np.where(share > alone, fit, 0.0)
-    return np.asarray(surroundings(fit, half).sum(axis=1))
+    lane: IntArray
+    depth: FloatArray
+
+    def take(self, some: BoolArray) -> _Suspects:
+        return _Suspects(self.lane[some], self.depth[some])
+
+    def divided(self, per_bin: int) -> _Suspects:
+        """What these cells, of which a bin has ``per_bin``, consist of at the next division."""
+        finer = CELLS[CELLS.index(per_bin) + 1]
+        pieces = finer // per_bin
+        within = (np.arange(pieces) + 0.5) / finer - 0.5 / per_bin
+        return _Suspects(self.lane.repeat(pieces), (self.depth[:, np.newaxis] + within).reshape(-1))
 
 
-@lru_cache(maxsize=64)
-def certificate(fwhm: float, background: float, weakest: float, strongest: float, reach: float) -> Certificate:
-    """The tables of a pulse over a known background, for signals from 0 to ``strongest`` and windows of this reach."""
-    pulse = Pulse(fwhm)
-    finer = max(1.0, sqrt(background * fwhm / (2 * weakest)))
-    per_bin = ceil(finer * CELLS / min(reach, fwhm / 3))
-    phases = (np.arange(per_bin) + 0.5) / per_bin
-    step = min(SIGNAL_STEP * reach / pulse.sigma, _LARGEST_STEP)
-    ends = np.geomspace(weakest, strongest, 1 + max(1, ceil(log(strongest / weakest) / step)))
-    high = np.concatenate([weakest * np.exp(-_STEP_BELOW * step * np.arange(BELOW, 0, -1)), ends])
-    low = np.concatenate([[0.0], high[:-1]])
-    signal = (low + high) / 2
-    below = high < weakest
-    weight = np.where(below, _SHARE_BELOW / below.sum(), (1 - _SHARE_BELOW) / (~below).sum()) / per_bin
+class _Tables(NamedTuple):
+    """Of a pulse in the middle of a cell: for each cell of a bin, and each bin of the window around it."""
 
-    first = np.arange(-pulse.half, pulse.half + 1)[:, np.newaxis] - phases  # from the depth to the bin's first edge
-    share = (pulse.cumulative(first + 1) - pulse.cumulative(first))[:, :, np.newaxis]
-    slope = (pulse.density(first) - pulse.density(first + 1))[:, :, np.newaxis]
-    width = 0.5 / per_bin
-    curve = (pulse.steepest(first, width) + pulse.steepest(first + 1, width))[:, :, np.newaxis]
-    rate = share * signal + background
-    pull = np.exp(-rate) / -np.expm1(-rate)  # 1 / (exp(rate) - 1), however large the rate
-    alone = -np.expm1(-background)
-    every = np.ones_like(signal)
-    missing = [share * signal, share * every, slope * every, -curve * every]
-    firing = [np.log(-np.expm1(-rate) / alone), pull * share, pull * slope, pull * curve]
+    middle: FloatArray
+    share: FloatArray
+    slope: FloatArray
+    curve: FloatArray
+    width: float
 
-    def columns(parts: list[FloatArray]) -> FloatArray:
-        return np.concatenate([part.reshape(first.shape[0], -1) for part in parts], axis=1)
 
-    return Certificate(
-        pulse=pulse,
-        background=background,
-        reach=reach,
-        phases=phases,
-        signal=np.tile(signal, per_bin),
-        low=np.tile(low, per_bin),
-        high=np.tile(high, per_bin),
-        log_weight=np.log(np.tile(weight, per_bin)),
-        misses=columns(missing),
-        fires=columns(firing),
+@lru_cache(maxsize=32)
+def _tables(pulse: PulseShape, per_bin: int) -> _Tables:
+    middle = (np.arange(per_bin) + 0.5) / per_bin
+    edge = np.arange(-pulse.half, pulse.half + 1) - middle[:, np.newaxis]  # from the depth to the bin's first edge
+    half = 0.5 / per_bin
+    return _Tables(
+        middle=middle,
+        share=pulse.cumulative(edge + 1) - pulse.cumulative(edge),
+        slope=pulse.density(edge) - pulse.density(edge + 1),
+        curve=pulse.steepest(edge, half) + pulse.steepest(edge + 1, half),
+        width=1 / per_bin,
     )
+
+
+class _Line(NamedTuple):
+    """What bounds the log-likelihood over a cell, for every background: start + slope * signal."""
+
+    start: FloatArray
+    slope: FloatArray
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Depth cells: the counts of the bins around each, and those of all other bins of its lane together."""
+
+    lane: IntArray
+    fired: FloatArray
+    missed: FloatArray
+    fired_elsewhere: FloatArray
+    missed_elsewhere: FloatArray
+    share: FloatArray
+    slope: FloatArray
+    curve: FloatArray
+    width: float
+
+    def take(self, some: IntArray) -> _Cells:
+        return _Cells(*(getattr(self, field.name)[some] for field in fields(self) if field.name != "width"), self.width)
+
+    def value(self, signal: FloatArray, background: FloatArray) -> FloatArray:
+        """The log-likelihood in the middle of each cell; more axes may stand in front of the cells."""
+        rate = signal[..., np.newaxis] * self.share + background[..., np.newaxis]
+        near = (self.fired * np.log(-np.expm1(-rate)) - self.missed * rate).sum(axis=-1)
+        elsewhere = self.fired_elsewhere * np.log(-np.expm1(-background)) - self.missed_elsewhere * background
+        return np.asarray(near + elsewhere)
+
+
+class _Counts:
+    """The counts of some lanes, and what of them every cell of a lane shares."""
+
+    def __init__(self, pulse: PulseShape, samples: IntArray, successes: IntArray, expected: Expected) -> None:
+        self.pulse = pulse
+        self.expected = expected
+        self.told = expected.told
+        self.fired = successes.astype(np.float64)
+        self.missed = (samples - successes).astype(np.float64)
+        self.total_fired, self.total_missed = self.fired.sum(axis=1), self.missed.sum(axis=1)
+        best = np.log1p(self.total_fired / np.maximum(self.total_missed, 0.5))
+        self.alone = expected.background if self.told else np.clip(best, LEAST_BACKGROUND, MOST_BACKGROUND)
+        """The background that fits best if nothing comes back,"""
+        self.none = self.total_fired * np.log(-np.expm1(-self.alone)) - self.total_missed * self.alone
+        """and the log-likelihood then."""
+        half = pulse.half
+        self._padded_fired = np.pad(self.fired, ((0, 0), (half, half)))
+        self._padded_missed = np.pad(self.missed, ((0, 0), (half, half)))
+
+    def saturated(self, lanes: IntArray) -> FloatArray:
+        """What no return to a bin can exceed: the bins around it fire as often as they did, the others all alike."""
+        fired, missed = self.fired[lanes], self.missed[lanes]
+        half = self.pulse.half
+        near = surroundings(_best(fired, missed), half).sum(axis=1)
+        fired_elsewhere = self.total_fired[lanes, np.newaxis] - surroundings(fired, half).sum(axis=1)
+        missed_elsewhere = self.total_missed[lanes, np.newaxis] - surroundings(missed, half).sum(axis=1)
+        if self.told:
+            alone = self.alone[lanes, np.newaxis]
+            return np.asarray(near + fired_elsewhere * np.log(-np.expm1(-alone)) - missed_elsewhere * alone)
+        return np.asarray(near + _best(fired_elsewhere, missed_elsewhere))
+
+    def cells(self, lane: IntArray, depth: FloatArray, per_bin: int) -> _Cells:
+        """The cells around these depths, each the middle of one."""
+        tables = _tables(self.pulse, per_bin)
+        place = np.floor(depth).astype(np.int64)
+        phase = np.floor((depth - place) * per_bin).astype(np.int64)
+        around = place[:, np.newaxis] + np.arange(2 * self.pulse.half + 1)
+        fired = self._padded_fired[lane[:, np.newaxis], around]
+        missed = self._padded_missed[lane[:, np.newaxis], around]
+        return _Cells(
+            lane=lane,
+            fired=fired,
+            missed=missed,
+            fired_elsewhere=self.total_fired[lane] - fired.sum(axis=1),
+            missed_elsewhere=self.total_missed[lane] - missed.sum(axis=1),
+            share=tables.share[phase],
+            slope=tables.slope[phase],
+            curve=tables.curve[phase],
+            width=tables.width,
+        )
+
+    def fit(self, cells: _Cells) -> tuple[FloatArray, FloatArray]:
+        """The signal and the background that fit best in each cell's middle, nearly: a bound may be drawn anywhere."""
+        background = self.alone[cells.lane]
+        firing = -np.expm1(-background)[:, np.newaxis]
+        pull = cells.fired * (1 / firing - 1)
+        bend = _sum(pull / firing, cells.share, cells.share)
+        signal = np.clip(_sum(pull - cells.missed, cells.share) / np.maximum(bend, 1e-12), 1e-3, 1e3)
+        for _ in range(_STEPS):
+            firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
+            bends = pull / firing
+            weight = pull - cells.missed
+            along_signal = _sum(weight, cells.share)
+            signal_bend = np.maximum(_sum(bends, cells.share, cells.share), 1e-12)
+            if self.told:
+                step, change = along_signal / signal_bend, np.zeros_like(background)
+            else:
+                along_background = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
+                both = _sum(bends, cells.share)
+                background_bend = bends.sum(axis=1) + pull_elsewhere / firing_alone
+                area = signal_bend * background_bend
+                area = np.maximum(area - both**2, 1e-9 * area + 1e-300)
+                step = (background_bend * along_signal - both * along_background) / area
+                change = (signal_bend * along_background - both * along_signal) / area
+            moved = np.clip(signal + step, signal / 5, 5 * signal)
+            settled = np.abs(moved - signal) <= 0.02 * signal + 1e-3 * self.expected.signal[cells.lane]
+            signal = moved
+            background = np.clip(background + change, background / 3, 3 * background)
+            background = np.clip(background, LEAST_BACKGROUND, MOST_BACKGROUND)
+            if settled.all():
+                break
+        return signal, background
+
+    def line(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, _Line]:
+        """The log-likelihood with this signal and the background that fits best, about the one given; and its line."""
+        for _ in range(_STEPS):
+            firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
+            weight = pull - cells.missed
+            along = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
+            if self.told:
+                along[:] = 0.0
+            bend = (pull / firing).sum(axis=1) + pull_elsewhere / firing_alone
+            moved = np.clip(background + along / np.maximum(bend, 1e-300), background / 3, 3 * background)
+            moved = np.clip(moved, LEAST_BACKGROUND, MOST_BACKGROUND)
+            if (np.abs(moved - background) <= 1e-9 * background).all():
+                break
+            background = moved
+        value = cells.value(signal, background)
+        tangent = _sum(weight, cells.share)
+        most = (
+            tangent
+            + np.abs(_sum(weight, cells.slope)) * (cells.width / 2)
+            + _sum(np.abs(weight), cells.curve) * (cells.width**2 / 8)
+        )
+        # The background was not found to the last digit: what a farther one could gain is added.
+        other = np.maximum(along * (MOST_BACKGROUND - background), -along * background)
+        return value, _Line(value - signal * tangent + other, most)
+
+    def _pulls(
+        self, cells: _Cells, signal: FloatArray, background: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The chance of each bin to fire, its x_i / (exp(r_i) - 1); and both for the bins elsewhere."""
+        firing = -np.expm1(-(signal[:, np.newaxis] * cells.share + background[:, np.newaxis]))
+        alone = -np.expm1(-background)
+        return firing, cells.fired * (1 / firing - 1), alone, cells.fired_elsewhere * (1 / alone - 1)
+
+    def mean(self, centre: FloatArray, reach: float) -> FloatArray:
+        """A lower bound of log M, from its depths within ``reach`` of the centre, or of a bin if that is more."""
+        lanes, bins = self.fired.shape
+        span = ceil(NODES * max(reach, 1.0))
+        node = np.floor(centre * NODES).astype(np.int64)[:, np.newaxis] + np.arange(-span, span + 1)
+        lane, _ = np.nonzero((node >= 0) & (node < bins * NODES))
+        node = node[(node >= 0) & (node < bins * NODES)]
+        cells = self.cells(lane, (node + 0.5) / NODES, NODES)
+        signal, background = self.fit(cells)
+        wide_signal, wide_background = self._box(cells, signal, background)
+        steps = np.array([-1.0, 0.0, 1.0])[:, np.newaxis]
+        signals = signal + steps * wide_signal
+        weight = _box_weight(signals, self.expected.signal[lane])
+        if self.told:
+            value = cells.value(signals, background)
+            mean = (value[1:] + value[:-1]) / 2 + weight
+        else:
+            backgrounds = background + steps * wide_background
+            value = cells.value(signals[:, np.newaxis], np.broadcast_to(backgrounds, (3, *backgrounds.shape)))
+            corners = value[1:, 1:] + value[1:, :-1] + value[:-1, 1:] + value[:-1, :-1]
+            other = _box_weight(backgrounds, self.expected.background[lane])
+            mean = corners / 4 + weight[:, np.newaxis] + other
+        prior = self.expected.log_prior[lane, node // NODES] - log(NODES)
+        terms = logsumexp(mean, axis=tuple(range(mean.ndim - 1))) + prior
+        total = np.full(lanes, -np.inf)
+        np.logaddexp.at(total, lane, terms)
+        return total
+
+    def _box(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How far the boxes of M reach from what fits best."""
+        firing, pull, alone, pull_elsewhere = self._pulls(cells, signal, background)
+        bends = pull / firing
+        signal_bend = _sum(bends, cells.share, cells.share)
+        background_bend = bends.sum(axis=1) + pull_elsewhere / alone
+        wide_signal = BOX / np.sqrt(np.maximum(signal_bend, 1e-12))
+        wide_background = BOX / np.sqrt(np.maximum(background_bend, 1e-12))
+        return np.minimum(wide_signal, 0.9 * signal), np.minimum(wide_background, 0.9 * background)
+
+
+def _best(fired: FloatArray, missed: FloatArray) -> FloatArray:
+    """The log-likelihood of counts at the rate that fits them best."""
+    total = np.maximum(fired + missed, 1.0)
+    return np.asarray(xlogy(fired, fired / total) + xlogy(missed, missed / total))
+
+
+def _sum(one: FloatArray, *others: FloatArray) -> FloatArray:
+    """The sum of products along the last axis."""
+    letters = ",".join(["ij"] * (1 + len(others)))
+    return np.asarray(np.einsum(f"{letters}->i", one, *others))
+
+
+def _box_weight(ends: FloatArray, expected: FloatArray) -> FloatArray:
+    """The logarithm of at least what the law of :class:`Expected` gives to each interval between neighbouring ends.
+
+    Each of the two densities rises up to what is expected, or not at all, and falls from there on: so it is least at
+    one of the two ends.
+    """
+    distance = np.abs(np.log(ends / expected))
+    densities = [-distance / spread - log(2 * spread) for spread in SPREADS] - np.log(ends)
+    least = np.minimum(densities[:, 1:], densities[:, :-1])
+    return np.asarray(np.logaddexp(least[0], least[1]) - log(2) + np.log(np.diff(ends, axis=0)))

@@ -12,19 +12,18 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquisitions import Acquisition, Task, acquisition_name, find_acquisition
+from linkedbandits.lidar.acquiring import acquire
+from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
+from linkedbandits.lidar.borrowing import Known, Pass, Prior, passes, prior_from_around
+from linkedbandits.lidar.certificate import Certificate, Expected
+from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.estimators import find_estimator, model_of
-from linkedbandits.lidar.returns import few_at_a_time
+from linkedbandits.lidar.returns import few_at_a_time, share_near
 from linkedbandits.lidar.scene import Scene
-from linkedbandits.lidar.sensor import Sensor
-from linkedbandits.linkage import find_linkage
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.simulation import Outcomes, simulate_lanes
 from linkedbandits.streams import block_lanes
 from linkedbandits.workers import run_pieces
 
-MEMORY = 32 * 2**20
-"""Bytes for the arrays of the pixels that run side by side in a process."""
 LEAST_PIXELS = 256
 """A process takes this many pixels at a time, or a few more."""
 
@@ -43,7 +42,8 @@ class Frame:
     any return; ``cycles`` are laser cycles and ``seconds`` the time they took, blind times included (nan for ``free``,
     which no time could run through); ``confident`` says where the policy stopped with a guarantee for this very depth.
     ``bin`` is the one that the policy itself names, and ``proved`` says where it stopped with a guarantee for that:
-    with ``elimination``, that the bin of the true depth is at most ``task.neighbours`` places from it.
+    with ``elimination``, that the bin of the true depth is at most ``task.neighbours`` places from it. ``signal`` and
+    ``background`` are what the counts say of both, in photons a cycle.
     """
 
     scene: Scene
@@ -56,6 +56,8 @@ class Frame:
     confident: BoolArray
     proved: BoolArray
     bin: IntArray
+    signal: FloatArray
+    background: FloatArray
 
     @property
     def truth(self) -> FloatArray:
@@ -84,12 +86,16 @@ class Frame:
             found=_mean(found),
             false_depth=_mean(np.isfinite(self.depth[~real])),
             rmse_cm=100 * float(np.sqrt(_mean(error[found] ** 2))),
+            rmse_mm=1000 * float(np.sqrt(_mean(error[found] ** 2))),
+            mae_mm=1000 * _mean(error[found]),
             within_one_bin=_mean(error <= self.task.sensor.bin_depth),
             within_tolerance=_mean(error <= within),
             worse_than_5_cm=_mean(~(error <= 0.05)),
             cycles_mean=float(self.cycles.mean()),
             cycles_90=float(np.quantile(self.cycles, 0.9)),
-            milliseconds_mean=1000 * float(self.seconds.mean()),
+            milliseconds_mean=1e3 * float(self.seconds.mean()),
+            microseconds_mean=1e6 * float(self.seconds.mean()),
+            microseconds_90=1e6 * float(np.quantile(self.seconds, 0.9)),
             confident=float(self.confident.mean()) if sure_of == self.estimator else float("nan"),
             proved=float(self.proved.mean()),
         )
@@ -99,8 +105,8 @@ class Frame:
 class FrameSummary:
     """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
 
-    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_cm`` is over the pixels that
-    were found. ``false_depth`` is the share of depths among the ``missing`` pixels, which have none. ``too_bright``
+    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_mm`` and ``mae_mm``, the root
+    of the mean square and the mean of the absolute error, are over the pixels that were found. ``false_depth`` is the share of depths among the ``missing`` pixels, which have none. ``too_bright``
     pixels send back more than the task's strongest signal. ``confident`` is a share of all pixels, and nan where the
     method guarantees nothing of the estimator's depth; ``proved`` is that of the pixels whose bin is guaranteed.
     """
@@ -113,12 +119,16 @@ class FrameSummary:
     found: float
     false_depth: float
     rmse_cm: float
+    rmse_mm: float
+    mae_mm: float
     within_one_bin: float
     within_tolerance: float
     worse_than_5_cm: float
     cycles_mean: float
     cycles_90: float
     milliseconds_mean: float
+    microseconds_mean: float
+    microseconds_90: float
     confident: float
     proved: float
 
@@ -155,70 +165,115 @@ def capture(
            [2.5, 2.5, 2.5]])
     """
     check_whole("workers", workers)
-    acquisition = acquisition_name(acquisition)
-    find_acquisition(acquisition, task)
+    acquisition = faster(task) if acquisition == "auto" else acquisition_name(acquisition)
+    made = find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
         raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
     depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
     signal = scene.signals(task.signal, task.sensor.reach).reshape(-1)
-    pixels = np.empty((6, depth.size))
-    with closing(_parts(task, acquisition, estimator, depth, signal, seed, workers)) as parts:
-        for first, part in parts:
-            pixels[:, first : first + part.shape[1]] = part
-            if progress is not None:
-                progress(part.shape[1])
-    found, cycles, seconds, confident, proved, named = pixels.reshape(-1, *scene.depth.shape)
+    background = scene.ambients(task.sensor.ambient).reshape(-1) / task.sensor.bins + task.sensor.dark
+    pixels = np.full((len(_Found._fields), depth.size), np.nan)
+    borrows = task.borrow and made.gates is not None
+    order = passes(scene.depth.shape) if borrows else [Pass(1, np.arange(depth.size))]
+    for number, some in enumerate(order):
+        prior = _prior(pixels, scene.depth.shape, some, task) if number else None
+        parts = _parts(task, acquisition, estimator, (depth, signal, background), some.pixels, prior, (seed, number))
+        with closing(_finished(parts, workers)) as finished:
+            for part, found in finished:
+                pixels[:, part.pixels] = found
+                if progress is not None:
+                    progress(part.pixels.size)
+    found = _Found(*pixels.reshape(-1, *scene.depth.shape))
     return Frame(
         scene=scene,
         task=task,
         acquisition=acquisition,
         estimator=estimator,
-        depth=found * task.sensor.bin_depth,
-        cycles=cycles,
-        seconds=seconds,
-        confident=confident > 0,
-        proved=proved > 0,
-        bin=named.astype(np.int64),
+        depth=found.depth * task.sensor.bin_depth,
+        cycles=found.cycles,
+        seconds=found.seconds,
+        confident=found.confident > 0,
+        proved=found.proved > 0,
+        bin=found.bin.astype(np.int64),
+        signal=found.signal,
+        background=found.background * task.sensor.bins,
     )
 
 
+class _Found(NamedTuple):
+    """What is kept of every pixel: depth in bins, and numbers that say yes or no as 1 or 0."""
+
+    depth: FloatArray
+    cycles: FloatArray
+    seconds: FloatArray
+    confident: FloatArray
+    proved: FloatArray
+    bin: FloatArray
+    signal: FloatArray
+    background: FloatArray
+    sure: FloatArray
+    """How much of the posterior is around the depth; 0 without a model of the return."""
+
+
 class _Part(NamedTuple):
-    """All that a worker needs to acquire some consecutive pixels; depth is in bins."""
+    """All that a worker needs to acquire some pixels; depth is in bins, background in photons a bin."""
 
     task: Task
     acquisition: str
     estimator: str
+    pixels: IntArray
     depth: FloatArray
     signal: FloatArray
+    background: FloatArray
+    prior: Prior | None
     first: int
-    seed: int
+    seed: tuple[int, int]
+    """That of the frame, and the number of the pass."""
+
+
+def _prior(pixels: FloatArray, shape: tuple[int, int], some: Pass, task: Task) -> Prior:
+    found = _Found(*pixels)
+    sure = np.where(np.isfinite(found.depth), np.nan_to_num(found.sure), 0.0)
+    known = Known(shape, *(np.nan_to_num(each) for each in (found.depth, sure, found.signal, found.background)))
+    return prior_from_around(known, some, task.sensor.bins, task.signal, task.sensor.background)
 
 
 def _parts(
-    task: Task, acquisition: str, estimator: str, depth: FloatArray, signal: FloatArray, seed: int, workers: int
-) -> Generator[tuple[int, FloatArray], None, None]:
-    """Runs of pixels that begin where a block of lanes does, each with its first pixel, as they are finished."""
+    task: Task,
+    acquisition: str,
+    estimator: str,
+    truth: tuple[FloatArray, FloatArray, FloatArray],
+    pixels: IntArray,
+    prior: Prior | None,
+    seed: tuple[int, int],
+) -> list[_Part]:
+    """Runs of pixels that begin where a block of lanes does, however many workers there are."""
     block = block_lanes(task.sensor.bins)
     size = -(-LEAST_PIXELS // block) * block
-    starts = range(0, depth.size, size)
-    parts = [
-        _Part(task, acquisition, estimator, depth[start : start + size], signal[start : start + size], start, seed)
-        for start in starts
-    ]
-    if workers == 1 or len(starts) == 1:
+    parts = []
+    for first in range(0, pixels.size, size):
+        rows = slice(first, first + size)
+        here = pixels[rows]
+        of_these = None if prior is None else prior.take(rows)
+        parts.append(_Part(task, acquisition, estimator, here, *(each[here] for each in truth), of_these, first, seed))
+    return parts
+
+
+def _finished(parts: list[_Part], workers: int) -> Generator[tuple[_Part, FloatArray], None, None]:
+    """Each part and what was found in it, as they are finished."""
+    if workers == 1 or len(parts) == 1:
         for part in parts:
-            yield part.first, _capture_part(part)
+            yield part, _capture_part(part)
         return
     with closing(
         run_pieces(_capture_part, parts, workers=min(workers, len(parts)), name_of=_name, remedy=_REMEDY)
     ) as finishing:
-        for part, pixels in finishing:
-            yield part.first, pixels
+        yield from finishing
 
 
 def _name(part: _Part) -> str:
-    return f"pixels {part.first} to {part.first + part.depth.size - 1} of {part.acquisition}"
+    return f"pixels {part.pixels[0]} to {part.pixels[-1]} of {part.acquisition}"
 
 
 def _one_thread() -> AbstractContextManager[object]:
@@ -232,41 +287,53 @@ def _one_thread() -> AbstractContextManager[object]:
 
 
 def _capture_part(part: _Part) -> FloatArray:
-    """Depth in bins, cycles, seconds, confident or not, proved or not, and bin, of consecutive pixels."""
+    """What was found of some pixels, as rows of :class:`_Found`."""
     with _one_thread():
         return _pixels(part)
 
 
 def _pixels(part: _Part) -> FloatArray:
-    task, acquisition, estimator, depth, signal, first, seed = part
-    made = find_acquisition(acquisition, task)
-    chances = task.sensor.chances(depth, signal)
-    outcomes = simulate_lanes(
-        chances,
-        made.policy,
-        linkage=made.linkage,
-        first=first,
-        seed=seed,
-        max_plays=task.cycles,
-        memory_limit=MEMORY,
+    task = part.task
+    made = find_acquisition(part.acquisition, task)
+    rates = task.sensor.rates(part.depth, part.signal, part.background)
+    frame, number = part.seed
+    key = (number, part.first) if made.gates is not None else ()  # the others have streams by blocks of pixels
+    seed = np.random.SeedSequence(frame, spawn_key=key)
+    acquired = acquire(made, task, rates, part.first, seed, part.prior)
+    model = model_of(task.sensor, task.signal, task.strongest, task.told)
+    depth, level = np.empty(part.depth.size), acquired.level
+    signal, background, sure, seen = np.zeros((4, part.depth.size))
+    expected = np.full(part.depth.size, model.expected_background)
+    certificate = Certificate(task.sensor.pulse, task.tolerance)
+    for some in few_at_a_time(part.depth.size, model.cells_per_bin * task.sensor.bins):
+        samples, successes = acquired.samples[some], acquired.successes[some]
+        log_prior = None if made.gates is None else acquired.log_prior[some]
+        if log_prior is None:
+            depth[some], level[some] = model.fitted(samples, successes, expected[some])
+        else:
+            depth[some] = model.estimate(samples, successes, level[some], log_prior)
+            likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
+            none = model.none_better(samples, successes, level[some])
+            sure[some] = share_near(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
+        seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
+        some_expected = Expected.alike(len(samples), task.sensor.bins, task.signal, model.expected_background, task.told)
+        signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], some_expected)
+    if part.estimator == "map":  # the others have no model that could speak against a return
+        found = np.where((seen > 0) & acquired.successes.any(axis=1), depth, np.nan)
+    else:
+        find = find_estimator(part.estimator, task.sensor, task.signal, task.strongest, task.told)
+        found = find(acquired.samples, acquired.successes, acquired.bin)
+    confident = acquired.proved & np.isfinite(found) & (part.estimator == made.sure_of)
+    return np.array(
+        [
+            found,
+            acquired.cycles,
+            acquired.seconds,
+            confident,
+            acquired.proved,
+            acquired.bin,
+            np.where(seen > 0, signal, 0.0),
+            background,
+            sure * (seen > 0),
+        ]
     )
-    find = find_estimator(estimator, task.sensor, task.signal, task.strongest)
-    found = find(outcomes.samples, outcomes.successes, outcomes.top[:, 0])
-    if estimator == "map":  # the others have no model that could speak against a return
-        model = model_of(task.sensor, task.signal, task.strongest)
-        for some in few_at_a_time(depth.size, model.fire.shape[0] * task.sensor.bins):
-            present = model.evidence(outcomes.samples[some], outcomes.successes[some]) > 0
-            found[some] = np.where(present, found[some], np.nan)
-    cycles = outcomes.plays * np.float64(made.cost)
-    seconds = _seconds(made, task.sensor, outcomes, chances)
-    confident = outcomes.confident & np.isfinite(found) & (estimator == made.sure_of)
-    return np.array([found, cycles, seconds, confident, outcomes.confident, outcomes.top[:, 0]])
-
-
-def _seconds(made: Acquisition, sensor: Sensor, outcomes: Outcomes, chances: FloatArray) -> FloatArray:
-    """The time that the plays took; nan for plays in an order in which no time runs."""
-    if made.shifts is not None:
-        return sensor.elapsed_shifted(outcomes.plays, made.shifts, made.cost, chances)
-    if not find_linkage(made.linkage).in_order:
-        return np.full(outcomes.plays.size, np.nan)
-    return sensor.elapsed(outcomes.plays.astype(np.float64), outcomes.successes)  # a play in order is a cycle

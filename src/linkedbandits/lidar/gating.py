@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkedbandits.lidar.returns import Floats, ReturnModel
-from linkedbandits.model import BoolArray, FloatArray
+from linkedbandits.lidar.returns import Floats, ReturnModel, binary_entropy
+from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 TEMPER = 0.6
 """Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
@@ -29,10 +29,12 @@ between two depths of the grid would otherwise seem to be known."""
 _LEAST_WORTH = 1e-12
 
 
-def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats) -> tuple[FloatArray, FloatArray]:
+def outlook(
+    model: ReturnModel, log_likelihood: Floats, best: Floats, level: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of signals and depths.
 
-    ``best`` is the largest of every depth, (lanes, phases, bins).
+    ``best`` is the largest of every depth, (lanes, phases, bins), ``level`` that of each lane's background.
     """
     lanes, signals, phases, bins = log_likelihood.shape
     others = best.reshape(lanes, -1).copy()
@@ -44,10 +46,8 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats) -> tuple[F
     weight *= power[:, :, np.newaxis]
     np.exp(weight, out=weight)
     half = model.pulse.half
-    alone = np.array(-np.expm1(-model.background))
-    known = binary_entropy(alone + model.chance) - binary_entropy(alone)
-    table = np.concatenate([model.chance, known], axis=1).T.astype(weight.dtype)
-    parts = (table @ weight).reshape(lanes, 2, -1, bins)
+    alone = -np.expm1(-model.backgrounds[level])[:, np.newaxis]
+    parts = (model.in_single_precision.sums[level] @ weight).reshape(lanes, 2, -1, bins)
     sums = np.zeros((lanes, 2, bins + 2 * half), dtype=weight.dtype)
     for place in range(2 * half + 1):
         sums[:, :, place : place + bins] += parts[:, :, place]
@@ -56,12 +56,6 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats) -> tuple[F
     chance = alone + more_chance
     worth = binary_entropy(chance) - binary_entropy(alone) - known_entropy
     return np.maximum(worth, _LEAST_WORTH), chance
-
-
-def binary_entropy(chance: FloatArray) -> FloatArray:
-    """The entropy of a coin that can come up, in nats."""
-    never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
-    return np.asarray(-chance * np.log(chance) - never * np.log(never))
 
 
 def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:

@@ -1,39 +1,53 @@
 """PulseGating: open the bins that tell most about where the pulse is; stop when no other depth is possible.
 
 This project's own. The likelihood of a known pulse shares evidence between neighbouring bins; the next gate is the one
-worth most to a cycle (:mod:`linkedbandits.lidar.gating`); it ends with a proof that no depth but those near its answer
-explains the counts (:mod:`linkedbandits.lidar.certificate`).
+worth most to the time it takes (:mod:`linkedbandits.lidar.gating`, :mod:`linkedbandits.lidar.gates`); it ends with a
+proof that no depth but those near its answer explains the counts (:mod:`linkedbandits.lidar.certificate`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from typing import ClassVar
 
 import numpy as np
 
 from linkedbandits.checks import check_positive, check_probability
-from linkedbandits.lidar.certificate import Certificate, certificate
+from linkedbandits.lidar.certificate import Certificate, Expected
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
-from linkedbandits.lidar.gating import best_gate, outlook
-from linkedbandits.lidar.returns import Floats, few_at_a_time
-from linkedbandits.lidar.sensor import LEAST_BACKGROUND
-from linkedbandits.model import Counts
+from linkedbandits.lidar.gates import best_gate
+from linkedbandits.lidar.gating import outlook
+from linkedbandits.lidar.returns import Floats, few_at_a_time, share_near
+from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import Goal, SeedArray, open_lanes
+from linkedbandits.policy import Goal, SeedArray
+
+_NEXT_TRY = 1.1
+"""A proof that failed is tried again when there are this many times the cycles."""
+
+
+@dataclass
+class PulseState(GateState):
+    """The counts, at how many cycles the proof is tried next, and where it succeeded."""
+
+    next_try: IntArray
+    certain: BoolArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class PulseGating(WithGuarantee, GatePolicy[GateState]):
+class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     """Find the depth of a return to within ``tolerance`` bins; wrong with probability at most ``delta``.
 
-    The answer is the depth that :meth:`ReturnModel.estimate` gives for the counts, and ``arm`` is the bin it lies in;
-    where a budget ends the run, it is the bin of the likeliest depth of a grid, when the last gate had been used up.
-    The guarantee holds for every depth and every signal up to ``strongest``, if pulse and background are as given.
+    The answer is the depth that :meth:`depth` gives for the counts, and ``arm`` is the bin it lies in; where a budget
+    ends the run, it is the bin of the likeliest depth of a grid, when the last gate had been used up. The guarantee
+    holds for every depth, signal and background, if the pulse is as given and there is one return or none.
+    ``signal_limit`` may say that no return is brighter: where a pulse makes its bins fire always, that helps to tell.
     Where there is no return at all, the run ends by itself with probability at most delta; give it a budget.
 
-    Without ``delta`` it never stops by itself, and uses the budget that it is given.
+    ``likely`` ends a run where the depth is within the tolerance with that probability by the model's own reckoning:
+    much sooner, and without a guarantee. Without ``delta`` and ``likely`` it never stops by itself, and uses the budget
+    that it is given.
 
     >>> import linkedbandits as lb
     >>> from linkedbandits.lidar import Sensor
@@ -47,6 +61,8 @@ class PulseGating(WithGuarantee, GatePolicy[GateState]):
 
     delta: float | None = None
     tolerance: float = 1.0
+    likely: float | None = None
+    signal_limit: float = inf
 
     name: ClassVar[str] = "pulse-gating"
     growth: ClassVar[float] = 0.1
@@ -56,6 +72,8 @@ class PulseGating(WithGuarantee, GatePolicy[GateState]):
         check_positive("tolerance", self.tolerance)
         if self.delta is not None:
             check_probability("delta", self.delta)
+        if self.likely is not None:
+            check_probability("likely", self.likely)
 
     @property
     def goal(self) -> Goal:
@@ -65,50 +83,78 @@ class PulseGating(WithGuarantee, GatePolicy[GateState]):
     @property
     def certificate(self) -> Certificate:
         """The proof that ends a run."""
-        background = max(self.background, LEAST_BACKGROUND)
-        return certificate(self.fwhm, background, self.weakest, self.strongest, self.tolerance)
+        return Certificate(self.pulse, self.tolerance, self.signal_limit)
 
-    def start(self, lanes: int, arms: int, seeds: SeedArray) -> GateState:
+    def start(self, lanes: int, arms: int, seeds: SeedArray) -> PulseState:
         """Nothing is known: every bin is open."""
-        counts = np.zeros((lanes, arms), dtype=np.int64)
-        return GateState(
-            **open_lanes(lanes, arms),
-            cycles=np.zeros(lanes, dtype=np.int64),
-            samples=counts,
-            successes=counts.copy(),
-            gate=np.ones((lanes, arms), dtype=np.bool_),
+        next_try = np.zeros(lanes, dtype=np.int64)
+        return PulseState(
+            **self.nothing_known(lanes, arms), next_try=next_try, certain=np.zeros(lanes, dtype=np.bool_)
         )
 
-    def observe(self, state: GateState, counts: Counts) -> None:
+    def choose(self, state: PulseState) -> None:
         """Find the likeliest depth, stop where it is certain, and choose the next gate elsewhere."""
-        state.add(counts)
         lanes, bins = state.samples.shape
         best = np.empty((lanes, self.model.phases.size, bins), dtype=np.float32)
         worth, chance = np.empty((2, lanes, bins))
-        for some in few_at_a_time(lanes, self.model.fire.shape[0] * bins):
-            likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], np.float32)
+        sure = np.empty(lanes)
+        for some in few_at_a_time(lanes, self.model.cells_per_bin * bins):
+            level = state.level[some]
+            likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], level, rough=True)
+            likelihood += state.log_prior[some].astype(np.float32)[:, np.newaxis, np.newaxis]
             likelihood.max(axis=1, out=best[some])
-            worth[some], chance[some] = outlook(self.model, likelihood, best[some])
-        state.gate = best_gate(worth, chance)
+            if self.likely is not None:
+                none = self.model.none_better(state.samples[some], state.successes[some], level)
+                sure[some] = share_near(likelihood, none, self.tolerance)
+            worth[some], chance[some] = outlook(self.model, likelihood, best[some], level)
+        state.gate = self._best_gate(worth, chance)
         state.arm = best.max(axis=1).argmax(axis=1)
+        self.find_level(state, state.arm + 0.5)
         if self.delta is not None:
             self._decide(state, best, log(1 / self.delta))
+        if self.likely is not None:
+            state.stopped |= (sure >= self.likely) & (state.cycles > 0)
 
-    def _decide(self, state: GateState, best: Floats, needed: float) -> None:
-        """Stop where it can be proved; ``best`` is the largest log-likelihood of every phase and bin."""
+    def proved(self, state: PulseState) -> BoolArray:
+        """Where the certificate holds."""
+        return state.certain
+
+    def depth(self, state: PulseState) -> FloatArray:
+        """The depth in every lane, in bins."""
+        return self.model.estimate(state.samples, state.successes, state.level, state.log_prior)
+
+    def expected(self, state: PulseState) -> Expected:
+        """What was expected before the first photon."""
+        return Expected(state.log_prior, state.expected_signal, state.expected_background, told=self.told)
+
+    def _best_gate(self, worth: FloatArray, chance: FloatArray) -> BoolArray:
+        if self.sensor is None:
+            return best_gate(worth, chance)
+        return self.sensor.gates.best(worth, chance, self.sensor)
+
+    def _decide(self, state: PulseState, best: Floats, needed: float) -> None:
+        """Stop where it can be proved; ``best`` is the largest log-weight of every phase and bin."""
         lanes, _, bins = best.shape
         top = best.max(axis=(1, 2))
         state.still_in = best.max(axis=1) >= (top - needed)[:, np.newaxis]
-        # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near: the mean
-        # likelihood, over all bins, is about the best divided by their number.
+        # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near.
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best.reshape(lanes, -1).argmax(axis=1)]
         step = 1 / self.model.phases.size
         away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
-        rival = np.where(away, best, 0.0).max(axis=(1, 2))
-        promising = np.flatnonzero(top - rival >= needed + log(bins) + 1)
+        rival = np.where(away, best, -np.inf).max(axis=(1, 2))
+        ahead = top - rival >= needed + _PRICE
+        promising = np.flatnonzero(ahead & (state.cycles >= state.next_try))
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
-            depth = self.model.estimate(samples, successes)
+            level, log_prior = state.level[promising], state.log_prior[promising]
+            depth = self.model.estimate(samples, successes, level, log_prior)
             state.arm[promising] = np.clip(np.floor(depth), 0, bins - 1)
-            state.stopped[promising] = self.certificate.holds(samples, successes, depth, needed)
+            expected = self.expected(state).take(promising)
+            state.certain[promising] = self.certificate.holds(samples, successes, depth, needed, expected)
+            state.stopped |= state.certain
+            state.next_try[promising] = np.ceil(_NEXT_TRY * state.cycles[promising]).astype(np.int64)
+
+
+_PRICE = 4.0
+"""What M, a mean, is below the best by, in nats, at least: less is not worth trying."""

@@ -6,15 +6,21 @@ the counts around every bin it gives the log-likelihood of every depth and signa
 
     sum_i  x_i log(p_i / p) - (m_i - x_i) signal g_i,     p_i = 1 - exp(-signal g_i - b),  p = 1 - exp(-b),
 
-where bin i was sampled m_i times and fired x_i times, g_i is its share of the pulse and b the background. Products are
-taken lane by lane: then what a lane gets does not depend, not even in the last digit, on the lanes beside it.
+where bin i was sampled m_i times and fired x_i times, g_i is its share of the pulse and b the background.
+
+The background is that of the pixel, and is not known. It has a grid of *levels*, 15 % apart, with a table each; a pixel
+uses the level nearest to what its own bins away from the likeliest depth say. Many more photons come from there than
+from the return, so that is as good as being told: cycles until 95 % of pixels are right are the same to some percent.
+
+Products are taken lane by lane: then what a lane gets does not depend, not even in the last digit, on the lanes beside
+it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import ceil, log
 from typing import Any
 
@@ -22,11 +28,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from linkedbandits.lidar.pulse import Pulse
+from linkedbandits.lidar.pulse import PulseShape
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
 
 SIGNAL_RATIO = 2.0
-"""Neighbouring signals of the grid differ by at most this factor."""
+"""Neighbouring signals of the grid differ by at most this factor,"""
+LEVEL_RATIO = 1.15
+"""neighbouring backgrounds by this one,"""
+LEVEL_SPAN = 100.0
+"""and the grid reaches to backgrounds this many times brighter and darker than expected."""
+_PHOTONS_BEFORE = 3.0
+"""What is expected of the background counts as this many photons."""
+_ROUNDS = 4
+"""Depth and background are found in turn, this often at most."""
 _CELLS_AT_ONCE = 2**17
 _BETWEEN = 16
 """Depths that are tried between two of the grid, for the estimate."""
@@ -36,37 +51,98 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class ReturnModel:
-    """The tables of one pulse, one background and one grid of depths and signals; make it with :func:`return_model`."""
+    """The tables of one pulse, and a grid of backgrounds, depths and signals; make it with :func:`return_model`."""
 
-    pulse: Pulse
-    background: float
+    pulse: PulseShape
+    backgrounds: FloatArray
+    """The levels; one, if the background is known."""
     signals: FloatArray
     phases: FloatArray
-    miss: FloatArray
+    miss: Floats
     """What a sample without a photon takes from the log-likelihood, (signals * phases, window);"""
-    fire: FloatArray
-    """what a photon adds to it;"""
-    chance: FloatArray
-    """and the bin's chance to fire, less that of the background."""
+    fire: Floats
+    """what a photon adds to it, by level;"""
+    chance: Floats
+    """the bin's chance to fire, less that of the background, by level;"""
+    entropy: Floats
+    """and the entropy of that, likewise."""
     between: FloatArray
     """What makes of the log-likelihood at a few neighbouring depths that of all depths between them."""
 
-    def log_likelihood(
-        self, samples: IntArray, successes: IntArray, dtype: type[np.floating[Any]] = np.float64
-    ) -> Floats:
-        """Of every signal, phase and bin, against no return: (lanes, signals, phases, bins)."""
+    @property
+    def told(self) -> bool:
+        """Is the background known?"""
+        return self.backgrounds.size == 1
+
+    @property
+    def expected_background(self) -> float:
+        """The background that the levels are around."""
+        return float(self.backgrounds[self.backgrounds.size // 2])
+
+    @property
+    def cells_per_bin(self) -> int:
+        """Numbers that the log-likelihood of one bin consists of."""
+        return self.miss.shape[0]
+
+    def level_of(self, background: FloatArray) -> IntArray:
+        """The level nearest to each of these backgrounds."""
+        if self.told:
+            return np.zeros(background.shape, dtype=np.int64)
+        step = np.log(background / self.backgrounds[0]) / log(LEVEL_RATIO)
+        return np.clip(np.rint(step).astype(np.int64), 0, self.backgrounds.size - 1)
+
+    def log_likelihood(self, samples: IntArray, successes: IntArray, level: IntArray, rough: bool = False) -> Floats:
+        """Of every signal, phase and bin, against no return: (lanes, signals, phases, bins).
+
+        ``rough`` numbers have single precision: enough to choose a gate, and twice as fast.
+        """
         lanes, bins = samples.shape
         half = self.pulse.half
-        likelihood = self.fire.astype(dtype) @ surroundings(successes, half, dtype)
-        likelihood -= self.miss.astype(dtype) @ surroundings(samples - successes, half, dtype)
+        tables = self.in_single_precision if rough else self
+        likelihood = tables.fire[level] @ surroundings(successes, half, tables.fire.dtype)
+        likelihood -= tables.miss @ surroundings(samples - successes, half, tables.fire.dtype)
         return likelihood.reshape(lanes, self.signals.size, self.phases.size, bins)
 
-    def estimate(self, samples: IntArray, successes: IntArray) -> FloatArray:
+    @cached_property
+    def in_single_precision(self) -> ReturnModel:
+        """The same tables, rounded."""
+        names = ("miss", "fire", "chance", "entropy")
+        return replace(self, **{name: getattr(self, name).astype(np.float32) for name in names})
+
+    @cached_property
+    def sums(self) -> Floats:
+        """By level, what makes of the weights of signals and phases those of every bin of a window: chance and entropy."""
+        return np.ascontiguousarray(np.concatenate([self.chance, self.entropy], axis=2).swapaxes(1, 2))
+
+    def background_elsewhere(
+        self, samples: IntArray, successes: IntArray, depth: FloatArray, expected: FloatArray
+    ) -> FloatArray:
+        """Photons a bin in the bins that a return at ``depth`` does not reach, with a few as ``expected`` added."""
+        if self.told:
+            return np.full(depth.shape, self.backgrounds[0])
+        place = np.floor(depth).astype(np.int64)[:, np.newaxis]
+        reach, bins = self.pulse.half, samples.shape[1]
+        first, last = np.clip(place - reach, 0, bins), np.clip(place + reach + 1, 0, bins)
+        found = []
+        for counts in (successes, samples):
+            upto = np.zeros((counts.shape[0], counts.shape[1] + 1))
+            np.cumsum(counts, axis=1, out=upto[:, 1:])
+            near = np.take_along_axis(upto, last, axis=1) - np.take_along_axis(upto, first, axis=1)
+            found.append(upto[:, -1] - near[:, 0])
+        share = (found[0] + _PHOTONS_BEFORE) / (found[1] + _PHOTONS_BEFORE / -np.expm1(-expected))
+        return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
+
+    def estimate(
+        self, samples: IntArray, successes: IntArray, level: IntArray, log_prior: FloatArray | None = None
+    ) -> FloatArray:
         """The depth that fits best, in bins: the mean over depths near the likeliest of the grid, and between them.
 
-        Every depth has the same prior weight, and signals have it on a logarithmic scale.
+        ``log_prior`` has the weights of bins beforehand, (lanes, bins); without it every depth has the same. Signals
+        have theirs on a logarithmic scale.
         """
-        likelihood = self.log_likelihood(samples, successes)
+        likelihood = self.log_likelihood(samples, successes, level)
+        if log_prior is not None:
+            likelihood += log_prior[:, np.newaxis, np.newaxis]
         lanes, _, phases, bins = likelihood.shape
         best = likelihood.max(axis=1).swapaxes(1, 2).reshape(lanes, bins * phases).argmax(axis=1)
         reach = self.between.shape[0] // 2
@@ -78,13 +154,47 @@ class ReturnModel:
         weight = np.exp(fine - fine.max(axis=1, keepdims=True)) * ((depth >= 0) & (depth <= bins))
         return np.asarray((depth * weight).sum(axis=1) / weight.sum(axis=1))
 
-    def evidence(self, samples: IntArray, successes: IntArray) -> FloatArray:
-        """How much likelier the counts are with a return than without one: the logarithm of the ratio."""
-        likelihood = self.log_likelihood(samples, successes)
-        return np.asarray(logsumexp(likelihood, axis=(1, 2, 3)) - log(likelihood[0].size))
+    def evidence(
+        self, samples: IntArray, successes: IntArray, level: IntArray, log_prior: FloatArray | None = None
+    ) -> FloatArray:
+        """How much likelier the counts are with a return than without one: the logarithm of the ratio.
+
+        Without one, the background is what fits all bins best.
+        """
+        likelihood = self.log_likelihood(samples, successes, level)
+        likelihood += -log(samples.shape[1]) if log_prior is None else log_prior[:, np.newaxis, np.newaxis]
+        ratio = logsumexp(likelihood, axis=(1, 2, 3)) - log(self.cells_per_bin)
+        return np.asarray(ratio - self.none_better(samples, successes, level))
+
+    def none_better(self, samples: IntArray, successes: IntArray, level: IntArray) -> FloatArray:
+        """How much likelier "no return" is with the background that then fits best than with that of the level."""
+        if self.told:
+            return np.zeros(level.shape)
+        fired, missed = successes.sum(axis=1), (samples - successes).sum(axis=1)
+        background = self.backgrounds[level]
+        best = np.maximum(np.log1p(fired / np.maximum(missed, 0.5)), LEAST_BACKGROUND)
+        gained = fired * np.log(np.expm1(-best) / np.expm1(-background)) - missed * (best - background)
+        return np.asarray(np.maximum(gained, 0.0))
+
+    def fitted(
+        self,
+        samples: IntArray,
+        successes: IntArray,
+        expected: FloatArray,
+        log_prior: FloatArray | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        """The depth that fits best, and the level of the background that goes with it."""
+        level = self.level_of(self.background_elsewhere(samples, successes, np.full(expected.shape, -1e6), expected))
+        for _ in range(1 if self.told else _ROUNDS):
+            depth = self.estimate(samples, successes, level, log_prior)
+            found = self.level_of(self.background_elsewhere(samples, successes, depth, expected))
+            if np.array_equal(found, level):
+                break
+            level = found
+        return depth, level
 
 
-def surroundings(counts: npt.NDArray[Any], half: int, dtype: type[np.floating[Any]] = np.float64) -> Floats:
+def surroundings(counts: npt.NDArray[Any], half: int, dtype: npt.DTypeLike = np.float64) -> Floats:
     """The counts around every bin, from ``half`` before it to ``half`` after it: (lanes, 2 * half + 1, bins).
 
     There is nothing before the first bin and after the last.
@@ -100,25 +210,51 @@ def surroundings(counts: npt.NDArray[Any], half: int, dtype: type[np.floating[An
     return np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, bins, axis=1))
 
 
+def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatArray:
+    """How probable is the best window of twice the tolerance, by log-weights of (lanes, signals, phases, bins)?
+
+    They are log-likelihoods plus the logarithms of the weights that bins had beforehand, which add up to one; ``none``
+    is the log-likelihood of no return. That was as probable beforehand.
+    """
+    lanes, signals, phases, bins = log_weight.shape
+    top = log_weight.max(axis=(1, 2, 3), keepdims=True)
+    weight = np.exp(log_weight - top).sum(axis=1)
+    upto = np.zeros((lanes, bins * phases + 1))
+    np.cumsum(weight.swapaxes(1, 2).reshape(lanes, -1), axis=1, out=upto[:, 1:])
+    wide = min(max(1, round(2 * tolerance * phases)), bins * phases)
+    of_none = signals * phases * np.exp(np.minimum(none - top[:, 0, 0, 0], 50.0))
+    return np.asarray((upto[:, wide:] - upto[:, :-wide]).max(axis=1) / (upto[:, -1] + of_none))
+
+
 def few_at_a_time(lanes: int, cells: int) -> Iterator[slice]:
     """Parts of the lanes small enough that arrays of ``cells`` cells a lane stay in a core's cache."""
     size = max(1, _CELLS_AT_ONCE // cells)
     return (slice(start, start + size) for start in range(0, lanes, size))
 
 
+def binary_entropy(chance: FloatArray) -> FloatArray:
+    """The entropy of a coin that can come up, in nats."""
+    never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
+    return np.asarray(-chance * np.log(chance) - never * np.log(never))
+
+
 @lru_cache(maxsize=64)
-def return_model(fwhm: float, background: float, weakest: float, strongest: float) -> ReturnModel:
-    """The model of a pulse over a known background, with signals from ``weakest`` to ``strongest``."""
-    pulse = Pulse(fwhm)
+def return_model(
+    pulse: PulseShape, background: float, weakest: float, strongest: float, told: bool = False
+) -> ReturnModel:
+    """The model of a pulse over a background of about that, with signals from ``weakest`` to ``strongest``."""
+    background = max(background, LEAST_BACKGROUND)
+    reach = ceil(log(LEVEL_SPAN) / log(LEVEL_RATIO))
+    backgrounds = background * (np.ones(1) if told else LEVEL_RATIO ** np.arange(-reach, reach + 1))
     count = 1 + max(1, ceil(log(strongest / weakest) / log(SIGNAL_RATIO)))
     signals = np.geomspace(weakest, strongest, count)
     per_bin = max(1, round(3 / pulse.sigma))  # two or three depths a standard deviation
     phases = (np.arange(per_bin) + 0.5) / per_bin
     first = np.arange(-pulse.half, pulse.half + 1) - phases[:, np.newaxis]  # from the depth to the bin's first edge
     more = signals[:, np.newaxis, np.newaxis] * (pulse.cumulative(first + 1) - pulse.cumulative(first))
-    chance = -np.expm1(-(more + background))
-    alone = -np.expm1(-background)
-    shape = (count * per_bin, first.shape[1])
+    miss = more.reshape(count * per_bin, first.shape[1])
+    alone = -np.expm1(-backgrounds)[:, np.newaxis, np.newaxis]
+    chance = -np.expm1(-(miss + backgrounds[:, np.newaxis, np.newaxis]))
     # The likelihood is smooth over the pulse's width, so a spline through a few depths gives all of it.
     from scipy.interpolate import CubicSpline  # slow to import, and not every command has a pulse
 
@@ -127,11 +263,12 @@ def return_model(fwhm: float, background: float, weakest: float, strongest: floa
     spline = CubicSpline(np.arange(-reach, reach + 1), np.eye(2 * reach + 1))
     return ReturnModel(
         pulse=pulse,
-        background=background,
+        backgrounds=backgrounds,
         signals=signals,
         phases=phases,
-        miss=more.reshape(shape),
-        fire=np.log(chance / alone).reshape(shape),
-        chance=(chance - alone).reshape(shape),
+        miss=miss,
+        fire=np.log(chance / alone),
+        chance=chance - alone,
+        entropy=binary_entropy(chance) - binary_entropy(alone),
         between=spline(places).T,
     )

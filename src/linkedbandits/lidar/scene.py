@@ -31,11 +31,13 @@ class Scene:
     """Depth in metres and reflectivity from 0 to 1, two images of the same shape.
 
     A reflectivity below 0.02 counts as 0.02, which is soot's. Where nothing comes back, say that the depth is nan.
+    ``light`` says how bright the background is in every pixel, in any unit; without it, it is the same in all.
     """
 
     name: str
     depth: FloatArray
     reflectivity: FloatArray
+    light: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("depth", "reflectivity"):
@@ -51,6 +53,14 @@ class Scene:
                 f"reflectivity of shape {self.reflectivity.shape} does not fit depth of shape {self.depth.shape}; "
                 "give both for the same pixels"
             )
+        if self.light is not None:
+            light = np.asarray(self.light, dtype=np.float64)
+            object.__setattr__(self, "light", light)
+            if light.shape != self.depth.shape or not (np.isfinite(light) & (light >= 0)).all() or not light.any():
+                raise InvalidParameter(
+                    f"the light of shape {light.shape} has to have numbers from 0 on, not all 0, for the pixels of a "
+                    f"depth map of shape {self.depth.shape}; give it so, or leave it out"
+                )
         depth, reflectivity = self.depth[self.present], self.reflectivity[self.present]
         if not ((depth >= LEAST_DEPTH) & (depth <= MOST_REACH)).all():
             raise InvalidParameter(
@@ -71,7 +81,20 @@ class Scene:
         """Every so-manieth pixel, so that neither side has more than ``size``."""
         check_whole("size", size)
         step = -(-max(self.depth.shape) // size)
-        return replace(self, depth=self.depth[::step, ::step], reflectivity=self.reflectivity[::step, ::step])
+        light = None if self.light is None else self.light[::step, ::step]
+        reflectivity = self.reflectivity[::step, ::step]
+        return replace(self, depth=self.depth[::step, ::step], reflectivity=reflectivity, light=light)
+
+    def sunlit(self) -> Scene:
+        """The same in the sun: background comes back from every pixel in proportion to its reflectivity."""
+        shade = np.nan_to_num(self.reflectivity, nan=1.0)
+        return replace(self, light=np.maximum(shade, LEAST_REFLECTIVITY))
+
+    def ambients(self, mean: float) -> FloatArray:
+        """Background photons a cycle of every pixel; ``mean`` on average."""
+        if self.light is None:
+            return np.full(self.depth.shape, mean)
+        return np.asarray(self.light * (mean / self.light.mean()))
 
     def signals(self, mean: float, reach: float = MOST_REACH) -> FloatArray:
         """Photons a cycle that come back from every pixel: in proportion to reflectivity over depth squared.

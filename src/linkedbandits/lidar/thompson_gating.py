@@ -15,10 +15,11 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
+from linkedbandits.lidar.gates import Suffixes
 from linkedbandits.lidar.returns import few_at_a_time
-from linkedbandits.model import Counts, FloatArray, IntArray
+from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import SeedArray, open_lanes
+from linkedbandits.policy import SeedArray
 
 LEAD = 2.0
 """The gate opens this many standard deviations of the pulse before the depth that was drawn."""
@@ -45,37 +46,35 @@ class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ThompsonState:
         """Nothing is known: the gate opens anywhere."""
-        counts = np.zeros((lanes, arms), dtype=np.int64)
         state = ThompsonState(
-            **open_lanes(lanes, arms),
-            cycles=np.zeros(lanes, dtype=np.int64),
-            samples=counts,
-            successes=counts.copy(),
-            gate=np.ones((lanes, arms), dtype=np.bool_),
-            seed=seeds,
-            step=np.zeros(lanes, dtype=np.int64),
+            **self.nothing_known(lanes, arms), seed=seeds, step=np.zeros(lanes, dtype=np.int64)
         )
         self._draw_gate(state, np.full((lanes, arms), 1.0 / arms))
         return state
 
-    def observe(self, state: ThompsonState, counts: Counts) -> None:
+    def choose(self, state: ThompsonState) -> None:
         """Update the posterior and draw the next gate."""
-        state.add(counts)
         state.step = state.step + 1
         lanes, bins = state.samples.shape
         posterior = np.empty((lanes, bins))
-        for some in few_at_a_time(lanes, self.model.fire.shape[0] * bins):
-            likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], np.float32)
+        for some in few_at_a_time(lanes, self.model.cells_per_bin * bins):
+            level = state.level[some]
+            likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], level, rough=True)
+            likelihood += state.log_prior[some].astype(np.float32)[:, np.newaxis, np.newaxis]
             likelihood -= likelihood.max(axis=(1, 2, 3), keepdims=True)
             posterior[some] = np.exp(likelihood, out=likelihood).sum(axis=(1, 2))
         state.arm = posterior.argmax(axis=1)
+        self.find_level(state, state.arm + 0.5)
         self._draw_gate(state, posterior)
 
     def _draw_gate(self, state: ThompsonState, posterior: FloatArray) -> None:
         upto = np.cumsum(posterior, axis=1)
         drawn = (upto <= (uniform(state.seed, state.step) * upto[:, -1])[:, np.newaxis]).sum(axis=1)
         bins = posterior.shape[1]
-        opens = np.minimum(drawn, bins - 1) - round(LEAD * self.model.pulse.sigma)
+        opens = np.maximum(np.minimum(drawn, bins - 1) - round(LEAD * self.model.pulse.sigma), 0)
+        if self.sensor is not None and isinstance(self.sensor.gates, Suffixes):
+            starts = self.sensor.gates.starts(bins)
+            opens = starts[np.searchsorted(starts, opens, side="right") - 1]
         state.gate = np.arange(bins) >= opens[:, np.newaxis]
 
 

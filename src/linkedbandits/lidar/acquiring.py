@@ -1,0 +1,129 @@
+"""Pixels acquired: a policy chooses gates, the sensor answers in time, and what was seen is told to the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkedbandits.lidar.acquisitions import Acquisition, Task
+from linkedbandits.lidar.borrowing import Prior
+from linkedbandits.lidar.exposure import Exposure
+from linkedbandits.lidar.gate_policy import AnyGatePolicy, GateState
+from linkedbandits.linkage import find_linkage
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.simulation import Outcomes, simulate_lanes
+
+MEMORY = 32 * 2**20
+"""Bytes for the arrays of the pixels that run side by side in a process."""
+
+
+@dataclass(frozen=True)
+class Acquired:
+    """What came of some pixels: a row each.
+
+    ``bin`` is the one that the policy itself names. ``stopped`` says where the policy ended by its own rule, and
+    ``proved`` where that is with a guarantee. ``level`` is that of the background in the policy's model; the last two
+    are of policies that open gates by a model.
+    """
+
+    samples: IntArray
+    successes: IntArray
+    cycles: FloatArray
+    seconds: FloatArray
+    bin: IntArray
+    stopped: BoolArray
+    proved: BoolArray
+    level: IntArray
+    log_prior: FloatArray
+
+
+def acquire(
+    made: Acquisition, task: Task, rates: FloatArray, first: int, seed: np.random.SeedSequence, prior: Prior | None
+) -> Acquired:
+    """Acquire pixels with these photon rates, (pixels, bins); ``first`` is the number of the first of them."""
+    if made.gates is not None:
+        return _acquire_gate_by_gate(made, made.gates, task, rates, np.random.default_rng(seed), prior)
+    chances = -np.expm1(-rates)
+    outcomes = simulate_lanes(
+        chances,
+        made.policy,
+        linkage=made.linkage,
+        first=first,
+        seed=seed,
+        max_plays=task.cycles,
+        memory_limit=MEMORY,
+    )
+    nothing = np.zeros(len(rates), dtype=np.int64)
+    return Acquired(
+        samples=outcomes.samples,
+        successes=outcomes.successes,
+        cycles=outcomes.plays * np.float64(made.cost),
+        seconds=_seconds(made, task, outcomes, chances),
+        bin=outcomes.top[:, 0],
+        stopped=outcomes.confident,
+        proved=outcomes.confident,
+        level=nothing,
+        log_prior=np.zeros((len(rates), 0)),
+    )
+
+
+def _acquire_gate_by_gate(
+    made: Acquisition,
+    policy: AnyGatePolicy,
+    task: Task,
+    rates: FloatArray,
+    generator: np.random.Generator,
+    prior: Prior | None,
+) -> Acquired:
+    lanes, bins = rates.shape
+    exposure = Exposure(task.sensor, rates, generator)
+    state: GateState = policy.start(lanes, bins, generator.integers(2**63, size=lanes, dtype=np.uint64))
+    if prior is not None:
+        policy.expect(state, prior.log_weight, prior.signal, prior.background)
+    ended = Acquired(
+        samples=np.zeros((lanes, bins), dtype=np.int64),
+        successes=np.zeros((lanes, bins), dtype=np.int64),
+        cycles=np.zeros(lanes),
+        seconds=np.zeros(lanes),
+        bin=np.zeros(lanes, dtype=np.int64),
+        stopped=np.zeros(lanes, dtype=np.bool_),
+        proved=np.zeros(lanes, dtype=np.bool_),
+        level=np.zeros(lanes, dtype=np.int64),
+        log_prior=np.zeros((lanes, bins)),
+    )
+    running = np.arange(lanes)
+    while running.size:
+        times = np.minimum(policy.next_cycles(state), task.cycles - state.cycles)
+        if made.mode == "free-running":
+            counts = exposure.free_running(times)
+        else:
+            counts = exposure.expose(state.gate, times)
+        policy.observe_in_time(state, counts, times)
+        out = state.stopped | (state.cycles >= task.cycles)
+        if not out.any():
+            continue
+        rows, done = running[out], np.flatnonzero(out)
+        ended.samples[rows] = state.samples[done]
+        ended.successes[rows] = state.successes[done]
+        ended.cycles[rows] = state.cycles[done]
+        ended.seconds[rows] = exposure.seconds[done]
+        ended.bin[rows] = state.arm[done]
+        ended.stopped[rows] = state.stopped[done]
+        ended.proved[rows] = policy.proved(state)[done]
+        ended.level[rows] = state.level[done]
+        ended.log_prior[rows] = state.log_prior[done]
+        going_on = np.flatnonzero(~out)
+        running = running[going_on]
+        state.keep(going_on)
+        exposure.keep(going_on)
+    return ended
+
+
+def _seconds(made: Acquisition, task: Task, outcomes: Outcomes, chances: FloatArray) -> FloatArray:
+    """The time that the plays took; nan for plays in an order in which no time runs."""
+    if made.shifts is not None:
+        return task.sensor.elapsed_shifted(outcomes.plays, made.shifts, made.cost, chances)
+    if not find_linkage(made.linkage).in_order:
+        return np.full(outcomes.plays.size, np.nan)
+    return task.sensor.elapsed(outcomes.plays.astype(np.float64), outcomes.successes)  # a play in order is a cycle

@@ -1,0 +1,143 @@
+"""What a pixel may expect from the pixels around it that were measured before: where to look first.
+
+Neighbouring pixels mostly lie on one surface. So a coarse subgrid of the frame is measured first, then the pixels
+between, in passes of half the spacing each; and a pixel of a later pass begins with a prior from those of the passes
+before.
+
+The proof of :mod:`linkedbandits.lidar.certificate` holds for any weights that were fixed before the pixel's own photons.
+That is so here: a pixel's prior is made from pixels of earlier passes alone, and theirs from earlier passes still. No
+pixel is measured twice, and no counts are pooled, so no prior descends from the pixel's own photons. Given the scene,
+photons of different pixels are independent, and the martingale of the proof is one given all that came before.
+
+At an edge, what lies around may be far from the pixel's own depth. Part of the weight is therefore spread evenly over
+all depths, so a wrong prior costs ``log(1 / ANYWHERE)`` nats of evidence at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot
+
+import numpy as np
+
+from linkedbandits.model import FloatArray, IntArray
+
+COARSEST = 4
+"""The first pass takes every fourth pixel of every fourth row."""
+ANYWHERE = 0.2
+"""This share of a prior's weight is spread evenly over all depths."""
+NEAR, FAR = 1.5, 10.0
+"""A surface goes on within a bin or two, mostly; or within some ten, where it is slanted or rough:"""
+SHARE_FAR = 0.4
+"""so much of the trust in a neighbour is that it is not farther than the second."""
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Pixels that are measured side by side: their numbers in the image, row by row, and the spacing of the pass."""
+
+    spacing: int
+    pixels: IntArray
+
+
+def passes(shape: tuple[int, int], coarsest: int = COARSEST) -> list[Pass]:
+    """All pixels of an image, each in one pass.
+
+    >>> [each.pixels.tolist() for each in passes((2, 3), coarsest=2)]
+    [[0, 2], [1, 3, 4, 5]]
+    """
+    row, column = np.indices(shape)
+    left = np.ones(shape, dtype=np.bool_)
+    found = []
+    spacing = coarsest
+    while spacing >= 1:
+        now = left & (row % spacing == 0) & (column % spacing == 0)
+        left &= ~now
+        if now.any():
+            found.append(Pass(spacing, np.flatnonzero(now)))
+        spacing //= 2
+    return found
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was found of every pixel of an image so far, row by row; ``sure`` is 0 where nothing was."""
+
+    shape: tuple[int, int]
+    depth: FloatArray
+    sure: FloatArray
+    signal: FloatArray
+    background: FloatArray
+
+    @classmethod
+    def nothing(cls, shape: tuple[int, int]) -> Known:
+        """Of no pixel anything."""
+        rows, columns = shape
+        return cls(shape, *(np.zeros(rows * columns) for _ in range(4)))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is expected of some pixels: the logarithms of the weights of bins, (pixels, bins); signal and background."""
+
+    log_weight: FloatArray
+    signal: FloatArray
+    background: FloatArray
+
+    def take(self, rows: slice) -> Prior:
+        """Of some of them."""
+        return Prior(self.log_weight[rows], self.signal[rows], self.background[rows])
+
+
+def prior_from_around(known: Known, some: Pass, bins: int, signal: float, background: float) -> Prior:
+    """Of the pixels of a pass, by those measured before; as given, and all depths alike, where there are none."""
+    count = some.pixels.size
+    weight, trusted = np.zeros((count, bins)), np.zeros(count)
+    logarithms, trusted_alone = np.zeros((2, count)), np.zeros(count)
+    for down, right in _around(some.spacing):
+        nearness = (some.spacing / hypot(down, right)) ** 2
+        one, sure = _at(known, some.pixels, down, right)
+        trust = sure**2 * nearness
+        _add_around(weight, known.depth[one], trust)
+        logarithms += trust * np.log([known.signal[one] + _TINY, known.background[one] + _TINY])
+        trusted_alone += trust
+        trusted += trust
+        if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
+            other, other_sure = _at(known, some.pixels, -down, -right)
+            both = 2 * sure * other_sure * nearness
+            _add_around(weight, (known.depth[one] + known.depth[other]) / 2, both)
+            trusted += both
+    found = trusted_alone > 0
+    weight /= np.where(found, trusted, 1.0)[:, np.newaxis]
+    weight = ANYWHERE / bins + (1 - ANYWHERE) * np.where(found[:, np.newaxis], weight, 1 / bins)
+    weight /= weight.sum(axis=1, keepdims=True)
+    around = np.exp(logarithms / np.where(found, trusted_alone, 1.0))
+    return Prior(
+        log_weight=np.log(weight),
+        signal=np.where(found, around[0], signal),
+        background=np.where(found, around[1], background),
+    )
+
+
+def _around(spacing: int) -> list[tuple[int, int]]:
+    steps = (-spacing, 0, spacing)
+    return [(down, right) for down in steps for right in steps if (down, right) != (0, 0)]
+
+
+def _at(known: Known, pixels: IntArray, down: int, right: int) -> tuple[IntArray, FloatArray]:
+    """The pixels that are so far from these, and how sure each is; not at all, where there is none."""
+    rows, columns = known.shape
+    row, column = pixels // columns + down, pixels % columns + right
+    inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+    there = np.where(inside, row * columns + column, 0)
+    return there, np.where(inside, known.sure[there], 0.0)
+
+
+def _add_around(weight: FloatArray, depth: FloatArray, trust: FloatArray) -> None:
+    """Add to each row the trust in a depth, spread over the bins around it."""
+    rows = np.flatnonzero(trust > 0)
+    middle = np.arange(weight.shape[1]) + 0.5
+    away = np.abs(middle - depth[rows, np.newaxis])
+    spread = (1 - SHARE_FAR) * np.exp(-away / NEAR) / (2 * NEAR) + SHARE_FAR * np.exp(-away / FAR) / (2 * FAR)
+    weight[rows] += trust[rows, np.newaxis] * spread
