@@ -108,9 +108,20 @@ class Certificate:
         self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
     ) -> BoolArray:
         """In which lanes is the depth within the tolerance of ``centre``, but for a probability of exp(-needed)?"""
+        held, _ = self.attempt(samples, successes, centre, needed, expected)
+        return held
+
+    def attempt(
+        self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
+    ) -> tuple[BoolArray, FloatArray]:
+        """Where it holds; and elsewhere, about how many times the samples it may take until it does."""
         counts = _Counts(self.pulse, samples, successes, expected)
-        level = counts.mean(centre, self.tolerance) - needed
-        held = np.asarray(level >= counts.none)
+        best, mean = counts.mean(centre, self.tolerance)
+        level = mean - needed
+        rival = np.maximum(counts.none, self._at_edges(counts, centre))
+        # Evidence grows with the samples, and what it has to reach hardly does.
+        times = 1 + np.maximum(rival - level, 0.0) / np.maximum(best - rival, 1e-3)
+        held = np.asarray(level >= rival)
         suspects = self._first_suspects(counts, level, np.flatnonzero(held))
         for per_bin in CELLS:
             away = np.abs(suspects.depth - centre[suspects.lane])
@@ -123,7 +134,20 @@ class Certificate:
                 held[suspects.lane] = False
             else:
                 suspects = suspects.divided(per_bin)
-        return held
+        return held, times
+
+    def _at_edges(self, counts: _Counts, centre: FloatArray) -> FloatArray:
+        """The log-likelihood just outside of the window, on the side that is likelier: where most proofs fail."""
+        lanes, bins = counts.fired.shape
+        finest = CELLS[-1]
+        outside = np.stack([centre - self.tolerance, centre + self.tolerance])
+        middle = (np.floor(outside * finest) + np.array([[-0.5], [1.5]])) / finest
+        exists = (middle > 0) & (middle < bins)
+        lane = np.tile(np.arange(lanes), 2)[exists.reshape(-1)]
+        cells = counts.cells(lane, middle[exists], finest)
+        value = np.full((2, lanes), -np.inf)
+        value[exists] = cells.value(*counts.fit(cells))
+        return np.asarray(value.max(axis=0))
 
     def interval(
         self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
@@ -134,7 +158,8 @@ class Certificate:
         """
         lanes, bins = samples.shape
         counts = _Counts(self.pulse, samples, successes, expected)
-        level = counts.mean(centre, self.tolerance) - needed
+        _, mean = counts.mean(centre, self.tolerance)
+        level = mean - needed
         seen = level >= counts.none
         low, high = np.zeros(lanes), np.full(lanes, float(bins))
         low[seen], high[seen] = np.inf, -np.inf
@@ -399,8 +424,11 @@ class _Counts:
         alone = -np.expm1(-background)
         return firing, cells.fired * (1 / firing - 1), alone, cells.fired_elsewhere * (1 / alone - 1)
 
-    def mean(self, centre: FloatArray, reach: float) -> FloatArray:
-        """A lower bound of log M, from its depths within ``reach`` of the centre, or of a bin if that is more."""
+    def mean(self, centre: FloatArray, reach: float) -> tuple[FloatArray, FloatArray]:
+        """The best log-likelihood around the centre, and a lower bound of log M.
+
+        Of M, these are the depths within ``reach`` of the centre, or of a bin if that is more.
+        """
         lanes, bins = self.fired.shape
         span = ceil(NODES * max(reach, 1.0))
         node = np.floor(centre * NODES).astype(np.int64)[:, np.newaxis] + np.arange(-span, span + 1)
@@ -423,9 +451,10 @@ class _Counts:
             mean = corners / 4 + weight[:, np.newaxis] + other
         prior = self.expected.log_prior[lane, node // NODES] - log(NODES)
         terms = logsumexp(mean, axis=tuple(range(mean.ndim - 1))) + prior
-        total = np.full(lanes, -np.inf)
+        best, total = np.full((2, lanes), -np.inf)
+        np.maximum.at(best, lane, value[(1,) * (value.ndim - 1)])
         np.logaddexp.at(total, lane, terms)
-        return total
+        return best, total
 
     def _box(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far the boxes of M reach from what fits best."""

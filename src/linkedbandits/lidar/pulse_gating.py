@@ -23,8 +23,8 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
 
-_NEXT_TRY = 1.1
-"""A proof that failed is tried again when there are this many times the cycles."""
+_SOONEST, _LATEST = 1.05, 1.5
+"""A proof that failed is tried again when there are at least, and at most, this many times the cycles."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     signal_limit: float = inf
 
     name: ClassVar[str] = "pulse-gating"
-    growth: ClassVar[float] = 0.1
+    growth: ClassVar[float] = 0.12
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,26 +135,29 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     def _decide(self, state: PulseState, best: Floats, needed: float) -> None:
         """Stop where it can be proved; ``best`` is the largest log-weight of every phase and bin."""
         lanes, _, bins = best.shape
-        top = best.max(axis=(1, 2))
-        state.still_in = best.max(axis=1) >= (top - needed)[:, np.newaxis]
+        of_bin = best.max(axis=1)
+        top = of_bin.max(axis=1)
+        state.still_in = of_bin >= (top - needed)[:, np.newaxis]
         # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near.
+        due = np.flatnonzero(state.cycles >= state.next_try)
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
-        found = middle.reshape(-1)[best.reshape(lanes, -1).argmax(axis=1)]
+        found = middle.reshape(-1)[best[due].reshape(due.size, -1).argmax(axis=1)]
         step = 1 / self.model.phases.size
         away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
-        rival = np.where(away, best, -np.inf).max(axis=(1, 2))
-        ahead = top - rival >= needed + _PRICE
-        promising = np.flatnonzero(ahead & (state.cycles >= state.next_try))
+        rival = np.where(away, best[due], -np.inf).max(axis=(1, 2))
+        promising = due[top[due] - rival >= needed + _PRICE]
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
             level, log_prior = state.level[promising], state.log_prior[promising]
             depth = self.model.estimate(samples, successes, level, log_prior)
             state.arm[promising] = np.clip(np.floor(depth), 0, bins - 1)
             expected = self.expected(state).take(promising)
-            state.certain[promising] = self.certificate.holds(samples, successes, depth, needed, expected)
+            certain, times = self.certificate.attempt(samples, successes, depth, needed, expected)
+            state.certain[promising] = certain
             state.stopped |= state.certain
-            state.next_try[promising] = np.ceil(_NEXT_TRY * state.cycles[promising]).astype(np.int64)
+            wait = np.clip(times, _SOONEST, _LATEST)
+            state.next_try[promising] = np.ceil(wait * state.cycles[promising]).astype(np.int64)
 
 
-_PRICE = 4.0
+_PRICE = 5.0
 """What M, a mean, is below the best by, in nats, at least: less is not worth trying."""

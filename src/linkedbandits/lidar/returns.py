@@ -32,7 +32,7 @@ from linkedbandits.lidar.pulse import PulseShape
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
 
-SIGNAL_RATIO = 2.0
+SIGNAL_RATIO = 2.5
 """Neighbouring signals of the grid differ by at most this factor,"""
 LEVEL_RATIO = 1.15
 """neighbouring backgrounds by this one,"""
@@ -97,10 +97,9 @@ class ReturnModel:
         ``rough`` numbers have single precision: enough to choose a gate, and twice as fast.
         """
         lanes, bins = samples.shape
-        half = self.pulse.half
         tables = self.in_single_precision if rough else self
-        likelihood = tables.fire[level] @ surroundings(successes, half, tables.fire.dtype)
-        likelihood -= tables.miss @ surroundings(samples - successes, half, tables.fire.dtype)
+        around = surroundings_of_both(successes, samples - successes, self.pulse.half, tables.fire.dtype)
+        likelihood: Floats = tables.fire_and_miss[level] @ around
         return likelihood.reshape(lanes, self.signals.size, self.phases.size, bins)
 
     @cached_property
@@ -108,6 +107,12 @@ class ReturnModel:
         """The same tables, rounded."""
         names = ("miss", "fire", "chance", "entropy")
         return replace(self, **{name: getattr(self, name).astype(np.float32) for name in names})
+
+    @cached_property
+    def fire_and_miss(self) -> Floats:
+        """By level, what photons and samples without one add to the log-likelihood, side by side."""
+        miss = np.broadcast_to(self.miss, self.fire.shape)
+        return np.ascontiguousarray(np.concatenate([self.fire, -miss], axis=2))
 
     @cached_property
     def sums(self) -> Floats:
@@ -122,13 +127,13 @@ class ReturnModel:
             return np.full(depth.shape, self.backgrounds[0])
         place = np.floor(depth).astype(np.int64)[:, np.newaxis]
         reach, bins = self.pulse.half, samples.shape[1]
-        first, last = np.clip(place - reach, 0, bins), np.clip(place + reach + 1, 0, bins)
-        found = []
-        for counts in (successes, samples):
-            upto = np.zeros((counts.shape[0], counts.shape[1] + 1))
-            np.cumsum(counts, axis=1, out=upto[:, 1:])
-            near = np.take_along_axis(upto, last, axis=1) - np.take_along_axis(upto, first, axis=1)
-            found.append(upto[:, -1] - near[:, 0])
+        near = place + np.arange(-reach, reach + 1)
+        inside = (near >= 0) & (near < bins)
+        near = np.where(inside, near, 0)
+        found = [
+            counts.sum(axis=1) - (np.take_along_axis(counts, near, axis=1) * inside).sum(axis=1)
+            for counts in (successes, samples)
+        ]
         share = (found[0] + _PHOTONS_BEFORE) / (found[1] + _PHOTONS_BEFORE / -np.expm1(-expected))
         return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
 
@@ -208,6 +213,16 @@ def surroundings(counts: npt.NDArray[Any], half: int, dtype: npt.DTypeLike = np.
     padded = np.zeros((lanes, bins + 2 * half), dtype=dtype)
     padded[:, half : half + bins] = counts
     return np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, bins, axis=1))
+
+
+def surroundings_of_both(one: IntArray, other: IntArray, half: int, dtype: npt.DTypeLike) -> Floats:
+    """The surroundings of two kinds of counts, one below the other."""
+    lanes, bins = one.shape
+    padded = np.zeros((lanes, 2, bins + 2 * half), dtype=dtype)
+    padded[:, 0, half : half + bins] = one
+    padded[:, 1, half : half + bins] = other
+    windows = np.lib.stride_tricks.sliding_window_view(padded, bins, axis=2)
+    return np.ascontiguousarray(windows).reshape(lanes, -1, bins)
 
 
 def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatArray:
