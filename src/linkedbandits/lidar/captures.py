@@ -68,6 +68,12 @@ class Settings:
     channel: int | None = None
 
 
+def count_as_told(stamps: TimeStamps, told: Settings, mode: Mode) -> Photons:
+    """The photons of time stamps, with the caller's settings."""
+    zero = told.zero_seconds - told.opens * stamps.tick_seconds
+    return stamps.opened(told.opens).count(mode=mode, dead_time=told.dead_time, merge=told.merge, zero_seconds=zero)
+
+
 def check_kind(kind: str | None) -> None:
     """Refuse a capture that there is not."""
     if kind is not None and kind not in CAPTURES:
@@ -113,11 +119,10 @@ def _wisc_mode(folder: Path) -> Mode:
 
 def read_wisc(path: Path, told: Settings) -> Photons:
     """A scan of that capture: the folder, or the file of one pixel."""
-    merge = told.merge
-    check_whole("merge", merge)
     folder = path if path.is_dir() else path.parent
     mode = told.mode or _wisc_mode(folder)
-    dead_time = WISC_DEAD_TIME if told.dead_time is None else told.dead_time
+    if told.dead_time is None:
+        told = replace(told, dead_time=WISC_DEAD_TIME)
     tick = told.bin_seconds or WISC_TICK
     period = told.period or WISC_PERIOD
     ticks = told.bins or round(period / tick)
@@ -139,7 +144,7 @@ def read_wisc(path: Path, told: Settings) -> Photons:
             period=period,
             source=str(file),
         )
-        pixels.append(stamps.count(mode=mode, dead_time=dead_time, merge=merge, zero_seconds=told.zero_seconds))
+        pixels.append(count_as_told(stamps, told, mode))
     order = turned.reshape(-1)
     return Photons(
         detections=np.concatenate([pixels[number].detections for number in order]).reshape(*shape, -1),
@@ -148,7 +153,7 @@ def read_wisc(path: Path, told: Settings) -> Photons:
         cycles=np.array([int(pixels[number].cycles[0, 0]) for number in order]).reshape(shape),
         source=str(path),
         mode=mode,
-        zero_seconds=told.zero_seconds,
+        zero_seconds=pixels[0].zero_seconds,
     ).noting("Cycles of a pixel are counted up to its last photon, as the files do not say how many there were.")
 
 

@@ -15,6 +15,7 @@ from linkedbandits.lidar.captures import (
     STB_SHAPE,
     Settings,
     check_kind,
+    count_as_told,
     is_wisc_histogram,
     read_cells,
     read_stb_raw,
@@ -200,9 +201,7 @@ def _from_ptu(path: Path, told: Settings) -> Photons:
             f"{path} says that a bin is {1e12 * stamps.tick_seconds:g} ps wide, not {1e12 * told.bin_seconds:g} ps; "
             "leave --bin-width out, and merge bins with --merge"
         )
-    return stamps.count(
-        mode=told.mode or "synchronous", dead_time=told.dead_time, merge=told.merge, zero_seconds=told.zero_seconds
-    )
+    return count_as_told(stamps, told, told.mode or "synchronous")
 
 
 def _times(contents: FileContents) -> AnyArray | None:
@@ -242,9 +241,7 @@ def _from_list(contents: FileContents, told: Settings) -> Photons:
         period=told.period or bins * width,
         source=source,
     )
-    return stamps.count(
-        mode=told.mode or "synchronous", dead_time=told.dead_time, merge=told.merge, zero_seconds=told.zero_seconds
-    )
+    return count_as_told(stamps, told, told.mode or "synchronous")
 
 
 def _ticks(contents: FileContents, width: float) -> IntArray:

@@ -11,7 +11,7 @@ depends on what happened before it alone, so given the past it fires with the pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +69,13 @@ class TimeStamps:
     ticks: int
     period: float
     source: str
+
+    def opened(self, opens: int) -> TimeStamps:
+        """Counted from where the detector's window opens: what is before that is of the window before."""
+        if isinstance(opens, bool) or not isinstance(opens, int) or not 0 <= opens < self.ticks:
+            raise InvalidParameter(f"{self.source}: opens={opens!r} is no bin from 0 to {self.ticks - 1}; give one")
+        before = self.tick < opens
+        return replace(self, cycle=self.cycle - before, tick=self.tick - opens + before * self.ticks)
 
     def count(
         self, *, mode: Mode, dead_time: float | None = None, merge: int = 1, zero_seconds: float = 0.0
