@@ -41,4 +41,5 @@ def _range(image: FloatArray) -> dict[str, Any]:
     if not values.size:
         return {"vmin": 0.0, "vmax": 1.0}
     low, high = np.percentile(values, _TAILS)
-    return {"vmin": low, "vmax": high if high > low else low + max(abs(low), 1e-6) * 1e-3}
+    least = max(1e-3 * abs(low), 1e-9)  # or rounding would have all the colours
+    return {"vmin": low, "vmax": max(high, low + least)}

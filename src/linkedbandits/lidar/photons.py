@@ -79,7 +79,7 @@ def as_counts(array: npt.NDArray[Any], source: str) -> IntArray:
         )
     if most > COUNT_LIMIT:
         raise InvalidParameter(f"{source}: a count of {most:g} is too large; counters end at 2**62")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,8 @@ class Photons:
         _check_room(array.dtype, counts, per_pixel, source)
         if isinstance(opens, bool) or not isinstance(opens, int) or not 0 <= opens < bins:
             raise InvalidParameter(f"{source}: opens={opens!r} is no bin from 0 to {bins - 1}; give one")
-        counts = np.roll(counts, -opens, axis=2)
+        if opens:
+            counts = np.roll(counts, -opens, axis=2)
         notes: tuple[str, ...] = ()
         if mode == "synchronous":
             samples = _reached(counts, per_pixel, source)
