@@ -116,9 +116,8 @@ def lidar(
 
     Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
 
-    With --photons it reads what a real sensor has counted, and finds the depth of every pixel. There --cycles is how
-    many laser cycles the file holds, --bins how many bins of a cycle time stamps are in, and --delta is 0.05 unless
-    given.
+    With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
+    --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
     """
     given = frozenset(name for name in context.params if _was_given(context, name))
     if photons is not None:

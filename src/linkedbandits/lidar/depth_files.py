@@ -62,7 +62,7 @@ def read_depth(path: str | Path) -> DepthMap:
     """A depth map that was written as ``.npz``."""
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = [name for name in ARRAYS if name not in arrays.files]
             if missing:
                 raise CannotRead(f"{path} has no array {missing[0]}; give an .npz that write_depth has written")

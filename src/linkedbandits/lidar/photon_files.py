@@ -7,7 +7,9 @@ Formats: ``.npy``, ``.npz``, ``.mat`` (version 5, and 7.3, which is HDF5), ``.h5
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -97,14 +99,15 @@ def need(module: str, for_what: str) -> Any:
 
 
 def _read_npy(path: Path) -> FileContents:
-    array: AnyArray = np.load(path, allow_pickle=False)
+    with path.open("rb") as file:
+        array: AnyArray = np.load(file, allow_pickle=False)
     if array.dtype.names:
         return FileContents(str(path), {name: array[name] for name in array.dtype.names})
     return FileContents(str(path), {"": array})
 
 
 def _read_npz(path: Path) -> FileContents:
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         return FileContents(str(path), {name: arrays[name] for name in arrays.files})
 
 
@@ -114,7 +117,8 @@ def _read_mat(path: Path) -> FileContents:
             return _read_hdf5(path, reverse=True)
     from scipy.io import loadmat  # slow to import
 
-    loaded: dict[str, Any] = loadmat(path)
+    with path.open("rb") as file:
+        loaded: dict[str, Any] = loadmat(file)
     arrays, cells = {}, {}
     for name, value in loaded.items():
         if name.startswith("__") or not isinstance(value, np.ndarray):
@@ -164,14 +168,42 @@ def _turned(array: Any, reverse: bool) -> AnyArray:
 
 def _read_tiff(path: Path) -> FileContents:
     tifffile = need("tifffile", f"reading {path}")
-    with tifffile.TiffFile(path) as tiff:
+    complaints = _Complaints()
+    with complaints.of("tifffile"), tifffile.TiffFile(path) as tiff:
         if not tiff.series:
             raise CannotRead(f"{path} has no image in it; export it again")
         series = tiff.series[0]
         array, names = series.asarray(), series.axes
+    if complaints.said:  # it goes on with the pages that are whole
+        raise ValueError(complaints.said[0])
     if "S" in names:
         raise CannotRead(f"{path} is a colour picture; give counts, a grey page for each bin")
     return FileContents(str(path), {"": np.asarray(array)}, ("bins", "rows", "columns") if array.ndim == 3 else None)
+
+
+class _Complaints(logging.Handler):
+    """What a library says is wrong, and goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.said.append(record.getMessage())
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Listen to the library of that name, instead of all others."""
+        logger = logging.getLogger(name)
+        passed_on = logger.propagate
+        logger.addHandler(self)
+        logger.propagate = False
+        try:
+            yield
+        finally:
+            logger.removeHandler(self)
+            logger.propagate = passed_on
 
 
 def _read_csv(path: Path) -> FileContents:
