@@ -168,7 +168,7 @@ def _turned(array: Any, reverse: bool) -> AnyArray:
 
 def _read_tiff(path: Path) -> FileContents:
     tifffile = need("tifffile", f"reading {path}")
-    complaints = _Complaints()
+    complaints = Complaints()
     with complaints.of("tifffile"), tifffile.TiffFile(path) as tiff:
         if not tiff.series:
             raise CannotRead(f"{path} has no image in it; export it again")
@@ -181,7 +181,7 @@ def _read_tiff(path: Path) -> FileContents:
     return FileContents(str(path), {"": np.asarray(array)}, ("bins", "rows", "columns") if array.ndim == 3 else None)
 
 
-class _Complaints(logging.Handler):
+class Complaints(logging.Handler):
     """What a library says is wrong, and goes on."""
 
     def __init__(self) -> None:

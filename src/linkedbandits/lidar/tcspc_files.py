@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.errors import CannotRead, InvalidParameter, LinkedBanditError
-from linkedbandits.lidar.photon_files import AnyArray, need
+from linkedbandits.lidar.photon_files import AnyArray, Complaints, need
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps
 from linkedbandits.model import IntArray
 
@@ -51,14 +51,18 @@ def read_records(path: Path) -> tuple[IntArray, IntArray]:
 def read_ptu(path: Path, channel: int | None, cycles: int | None, shape: tuple[int, int] | None) -> TimeStamps:
     """The stamps of a PTU file in T3 mode: of a point, or of an image whose lines have markers."""
     ptufile = need("ptufile", f"reading {path}")
+    complaints = Complaints()
     try:
-        with ptufile.PtuFile(path) as ptu:
-            return _stamps(path, ptu, channel, cycles, shape)
+        with complaints.of("ptufile"), ptufile.PtuFile(path) as ptu:
+            stamps = _stamps(path, ptu, channel, cycles, shape)
+        if complaints.said:  # it goes on with the records that are there
+            raise ValueError(complaints.said[0])
     except LinkedBanditError:
         raise
     except Exception as error:  # what it raises at broken files has no common type
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CannotRead(f"{path} cannot be read ({said}); it may be cut short: export or copy it again") from error
+    return stamps
 
 
 def _stamps(path: Path, ptu: Any, channel: int | None, cycles: int | None, shape: tuple[int, int] | None) -> TimeStamps:
