@@ -14,7 +14,7 @@ COUNTS, _ = histogram(rows=2, columns=3, bins=128, cycles=40)
 
 @pytest.fixture
 def scan(tmp_path):
-    """A scan of 2 x 3 positions: pixel n has a photon at 40 ns + n times 80 ps in each of 20 cycles, and cycle 29 one."""
+    """A scan of 2 x 3 positions: pixel n has a photon at 40 ns + n times 80 ps in 20 cycles and one more."""
     folder = tmp_path / "free"
     folder.mkdir()
     for number in range(6):
@@ -84,8 +84,8 @@ def test_a_histogram_of_wisc_says_its_settings_in_its_name(tmp_path):
     assert (found.cycles == 40).all()
     free = folder.rename(tmp_path / "free") / path.name
     assert read_photons(free, dead_time=80e-12, cycles=100).mode == "free-running"
+    np.save(tmp_path / "a.npy", COUNTS)
     with pytest.raises(lb.CannotRead, match="is no raw-hist-img"):
-        np.save(tmp_path / "a.npy", COUNTS)
         read_photons(tmp_path / "a.npy", kind="wisc")
 
 

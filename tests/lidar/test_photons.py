@@ -170,5 +170,5 @@ def test_samples_and_detections_given_apart_have_to_fit():
         Photons(COUNTS, COUNTS[..., :2], 1e-10, 10)
     with pytest.raises(lb.InvalidParameter, match="fired 3 times but was looked at 2 times"):
         Photons(COUNTS, 0 * COUNTS + 2, 1e-10, 10)
-    with pytest.raises(lb.InvalidParameter, match="are not .rows, columns, bins."):
+    with pytest.raises(lb.InvalidParameter, match=r"are not \(rows, columns, bins\)"):
         Photons(COUNTS[0], COUNTS[0], 1e-10, 10)

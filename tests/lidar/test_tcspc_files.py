@@ -35,7 +35,7 @@ def test_records_that_are_cut_short_or_not_there_are_refused(tmp_path):
     (tmp_path / "a.out").write_bytes(b"12345")
     with pytest.raises(lb.CannotRead, match=r"a.out has 5 bytes, which are no records of 4"):
         read_records(tmp_path / "a.out")
-    with pytest.raises(lb.CannotRead, match="absent.out cannot be read"):
+    with pytest.raises(lb.CannotRead, match=r"absent\.out cannot be read"):
         read_records(tmp_path / "absent.out")
 
 
@@ -90,7 +90,9 @@ def test_what_a_scan_contradicts_is_refused(told, said, scan):
     assert "scan.ptu" in str(refused.value)
 
 
-@pytest.mark.parametrize(("name", "value", "said"), [("is_t3", False, "T2 mode"), ("is_bidirectional", True, "to and fro")])
+@pytest.mark.parametrize(
+    ("name", "value", "said"), [("is_t3", False, "T2 mode"), ("is_bidirectional", True, "to and fro")]
+)
 def test_measurements_without_cycles_or_with_other_scans_are_refused(name, value, said, scan, monkeypatch):
     monkeypatch.setattr(ptufile.PtuFile, name, value)
     with pytest.raises(lb.CannotRead, match=said):

@@ -61,9 +61,7 @@ def test_free_running_samples_are_those_of_a_detector_run_by_hand(arrivals, dead
     if not detections.any():
         return
     cycle, tick = zip(*seen, strict=True)
-    found = stamps(cycle, tick, period=(8 + gap) * TICK).count(
-        mode="free-running", dead_time=dead * TICK, merge=merge
-    )
+    found = stamps(cycle, tick, period=(8 + gap) * TICK).count(mode="free-running", dead_time=dead * TICK, merge=merge)
     assert found.samples[0, 0].tolist() == samples.tolist()
     assert found.detections[0, 0].tolist() == detections.tolist()
     assert found.exact

@@ -62,14 +62,17 @@ def read_depth(path: str | Path) -> DepthMap:
     """A depth map that was written as ``.npz``."""
     path = Path(path)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            if isinstance(arrays, np.ndarray):
+                raise CannotRead(f"{path} has one array, without a name; give an .npz that write_depth has written")
             missing = [name for name in ARRAYS if name not in arrays.files]
             if missing:
                 raise CannotRead(f"{path} has no array {missing[0]}; give an .npz that write_depth has written")
             return DepthMap(**{name: arrays[name] for name in ARRAYS}, source=str(path))
     except InvalidParameter as error:
         raise CannotRead(f"{path} is no depth map: {error}") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, LinkedBanditError):
             raise
         raise CannotRead(f"{path} cannot be read ({error}); give an .npz that write_depth has written") from error

@@ -117,8 +117,7 @@ def _read_mat(path: Path) -> FileContents:
             return _read_hdf5(path, reverse=True)
     from scipy.io import loadmat  # slow to import
 
-    with path.open("rb") as file:
-        loaded: dict[str, Any] = loadmat(file)
+    loaded: dict[str, Any] = loadmat(str(path))
     arrays, cells = {}, {}
     for name, value in loaded.items():
         if name.startswith("__") or not isinstance(value, np.ndarray):
