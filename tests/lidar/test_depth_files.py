@@ -106,6 +106,15 @@ def test_a_file_that_was_there_stays_until_the_new_one_is_whole(ending, tmp_path
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
+def test_whoever_has_the_old_file_open_goes_on_reading_it(tmp_path):
+    write_depth(tmp_path / "d.npz", MAP)
+    before = (tmp_path / "d.npz").read_bytes()
+    with (tmp_path / "d.npz").open("rb") as open_file:
+        write_depth(tmp_path / "d.npz", DepthMap(*(getattr(MAP, name) * 1 for name in ARRAYS[:-1]), MAP.cycles + 1))
+        assert open_file.read() == before
+    assert (read_depth(tmp_path / "d.npz").cycles == 1001).all()
+
+
 def test_what_is_no_depth_file_is_refused_before_the_work(tmp_path):
     for name in ("d.txt", "d", "folder.npz"):
         (tmp_path / "folder.npz").mkdir(exist_ok=True)
