@@ -98,6 +98,21 @@ def test_times_with_a_unit_become_bins_and_numbered_pixels_need_a_shape(tmp_path
         read_photons(path, cycles=5, bin_seconds=1e-10)
 
 
+def test_a_list_may_be_columns_of_matlab_and_say_its_cycles(tmp_path):
+    columns = {name: values[:, np.newaxis] for name, values in LIST.items()}
+    write_mat5(tmp_path / "list.mat", **columns, cycles=np.array([[5, 6], [7, 8]]))
+    found = read_photons(tmp_path / "list.mat", bin_seconds=1e-10, bins=10)
+    assert found.cycles.tolist() == [[5, 6], [7, 8]]
+    assert found.detections.sum() == 4
+
+
+def test_a_time_of_exposure_makes_no_list_of_a_histogram(tmp_path):
+    np.savez(tmp_path / "a.npz", counts=COUNTS, time=[0.5, 1.5])
+    assert np.array_equal(read_photons(tmp_path / "a.npz", **TOLD).detections, COUNTS)
+    np.savez(tmp_path / "a.npz", counts=COUNTS[0, 0], time=0.5)
+    assert read_photons(tmp_path / "a.npz", **TOLD).shape == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("change", "told", "said"),
     [

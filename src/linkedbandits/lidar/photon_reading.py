@@ -32,12 +32,17 @@ from linkedbandits.lidar.photon_files import (
     width_in,
     width_without_unit,
 )
-from linkedbandits.lidar.photons import Mode, Photons, check_mode
+from linkedbandits.lidar.photons import Mode, Photons, check_mode, cycles_of
 from linkedbandits.lidar.tcspc_files import read_ptu
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
 from linkedbandits.model import IntArray
 
+TIME_NAMES = ("time", "timebins", "tick", "dtime")
+"""What a photon's time in whole bins is called;"""
+CYCLE_NAMES = ("cycle", "sync", "nsync")
+"""its laser cycle;"""
 TIME_UNITS = {"times": 1.0, "timeseconds": 1.0, "timeus": 1e-6, "timens": 1e-9, "timeps": 1e-12}
+"""and its time in seconds, or parts of them."""
 
 
 def read_photons(
@@ -130,7 +135,7 @@ def _read(path: Path, told: Settings, kind: str | None) -> Photons:
         told = settings_of_stb(told)
     if kind == "shin-2016" or (contents.cells and (told.array in contents.cells or not _has_histogram(contents))):
         return read_cells(contents, told, kind)
-    if told.array is None and _times(contents) is not None:
+    if told.array is None and _is_list(contents) and not _has_histogram(contents):
         return _from_list(contents, told)
     return _from_histogram(contents, told, kind)
 
@@ -204,10 +209,10 @@ def _from_ptu(path: Path, told: Settings) -> Photons:
     return count_as_told(stamps, told, told.mode or "synchronous")
 
 
-def _times(contents: FileContents) -> AnyArray | None:
-    """The times of a list of photons, if that is what the file has."""
-    found = contents.named("time", "timebins", "tick", "dtime", *TIME_UNITS)
-    return found if found is not None and found.size == found.shape[-1] * (found.size > 0) else None
+def _is_list(contents: FileContents) -> bool:
+    """Are these photons one by one? A file may also say a time of exposure, which is one number."""
+    times = contents.named(*TIME_NAMES, *TIME_UNITS)
+    return times is not None and (times.size > 1 or contents.named(*CYCLE_NAMES) is not None)
 
 
 def _from_list(contents: FileContents, told: Settings) -> Photons:
@@ -215,7 +220,7 @@ def _from_list(contents: FileContents, told: Settings) -> Photons:
     source = contents.source
     width = _width(contents, told)
     tick = _ticks(contents, width)
-    cycle = contents.named("cycle", "cycles", "sync", "nsync")
+    cycle = contents.named(*CYCLE_NAMES)
     if cycle is None or cycle.size != tick.size:
         raise CannotRead(f"{source} has times without the laser cycle of each; give an array named cycle beside time")
     place, shape = _places(contents, told, tick.size)
@@ -223,12 +228,13 @@ def _from_list(contents: FileContents, told: Settings) -> Photons:
     if bins is None:
         raise CannotRead(f"{source} does not say how many bins a cycle has; give bins=1000 (--bins 1000)")
     cycle = _whole(cycle, "cycles", source)
-    if told.cycles is None:
+    cycles = cycles_in(contents) if told.cycles is None else np.asarray(told.cycles)
+    if cycles is None:
         raise CannotRead(
             f"{source} does not say how many laser cycles each pixel had, also those without a photon; say it with "
             "cycles=1000 (--cycles 1000)"
         )
-    per_pixel = np.broadcast_to(np.asarray(told.cycles, dtype=np.int64), shape).reshape(-1)
+    per_pixel = cycles_of(cycles, shape, source).reshape(-1)
     check_stamps(cycle, tick, bins, per_pixel[place], source)
     schedule = Schedule.one_after_another(per_pixel)
     stamps = TimeStamps(
@@ -250,13 +256,14 @@ def _ticks(contents: FileContents, width: float) -> IntArray:
         if found is not None:
             seconds = _finite(found, contents.source) * unit
             return np.floor(seconds / width + 1e-9).astype(np.int64)
-    bare = contents.named("time", "timebins", "tick", "dtime")
+    bare = contents.named(*TIME_NAMES)
     assert bare is not None
-    if (_finite(bare, contents.source) != np.rint(bare)).any():
+    bare = _finite(bare, contents.source)
+    if (bare != np.rint(bare)).any():
         raise CannotRead(
             f"{contents.source}: times with fractions have no unit; call them time_ps or time_ns, or give whole bins"
         )
-    return np.ravel(bare).astype(np.int64)
+    return bare.astype(np.int64)
 
 
 def _finite(array: AnyArray, source: str) -> AnyArray:

@@ -127,7 +127,7 @@ class Photons:
             )
         if shape[2] < 2:
             raise InvalidParameter(f"{self.source}: one bin a pixel has no depth in it; give at least 2 bins")
-        object.__setattr__(self, "cycles", _cycles_of(self.cycles, shape[:2], self.source))
+        object.__setattr__(self, "cycles", cycles_of(self.cycles, shape[:2], self.source))
         if (self.detections > self.samples).any():
             where = _first(self.detections > self.samples)
             raise InvalidParameter(
@@ -170,7 +170,7 @@ class Photons:
             )
         counts = as_counts(array, source)
         bins = counts.shape[2]
-        per_pixel = _cycles_of(cycles, counts.shape[:2], source)
+        per_pixel = cycles_of(cycles, counts.shape[:2], source)
         _check_room(array.dtype, counts, per_pixel, source)
         if isinstance(opens, bool) or not isinstance(opens, int) or not 0 <= opens < bins:
             raise InvalidParameter(f"{source}: opens={opens!r} is no bin from 0 to {bins - 1}; give one")
@@ -307,7 +307,7 @@ class Photons:
         return replace(self, notes=(*self.notes, *notes))
 
 
-def _cycles_of(cycles: npt.ArrayLike, shape: Sequence[int], source: str) -> IntArray:
+def cycles_of(cycles: npt.ArrayLike, shape: Sequence[int], source: str) -> IntArray:
     """Cycles for every pixel, from one number or an image of them."""
     array = np.asarray(cycles)
     remedy = "give a whole number of laser cycles, or one for each pixel: --cycles 1000"
