@@ -119,3 +119,27 @@ def test_what_is_darker_than_soot_counts_as_soot():
     depth = np.full((1, 3), 2.0)
     signals = Scene("dark", depth, np.array([[0.0, 0.02, 1.0]])).signals(1.0)
     assert signals[0, 0] == signals[0, 1] == pytest.approx(signals[0, 2] / 50)
+
+
+@pytest.mark.parametrize(("unit", "metres"), [("m", 1.0), ("cm", 0.01), ("mm", 0.001)])
+def test_depths_may_be_in_other_units(unit, metres, tmp_path):
+    np.save(tmp_path / "own.npy", DEPTH / metres)
+    assert np.allclose(read_scene(tmp_path / "own.npy", unit).depth[0, :2], DEPTH[0, :2])
+
+
+def test_millimetres_do_not_run_as_kilometres(tmp_path):
+    np.save(tmp_path / "own.npy", 1000 * DEPTH)
+    with pytest.raises(lb.CannotRead, match=r"most depths of .*own.npy are beyond 100 m, up to 4000.*--unit mm"):
+        read_scene(tmp_path / "own.npy")
+    assert read_scene(tmp_path / "own.npy", unit="m").depth[1, 0] == 4000
+    far = np.full((3, 3), 5.0)
+    far[0, 0] = 900.0
+    np.save(tmp_path / "far.npy", far)
+    assert read_scene(tmp_path / "far.npy").depth.max() == 900
+
+
+def test_a_picture_is_in_millimetres_unless_something_else_is_said(tmp_path):
+    Image.fromarray(np.array([[150, 0]], dtype=np.uint16)).save(tmp_path / "own.png")
+    assert read_scene(tmp_path / "own.png", "cm").depth[0, 0] == pytest.approx(1.5)
+    with pytest.raises(lb.UnknownName, match="unknown unit 'inch'; choose one of m, cm, mm"):
+        read_scene(tmp_path / "own.png", "inch")

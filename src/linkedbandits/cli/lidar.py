@@ -1,4 +1,6 @@
-"""``linkedbandits lidar``: a scene through a single-photon sensor, one acquisition beside the other."""
+"""``linkedbandits lidar``: a scene through a single-photon sensor, one acquisition beside the other; or photons of a
+real sensor, which :mod:`linkedbandits.cli.lidar_photons` makes a depth map of.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from rich.table import Table
 
 from linkedbandits.checks import check_not_negative
 from linkedbandits.cli import formatting
+from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import fits
@@ -36,7 +39,9 @@ from linkedbandits.lidar import (
     find_scene,
     read_scene,
 )
+from linkedbandits.lidar.depth_files import FIELD_OF_VIEW
 from linkedbandits.lidar.picture import check_picture, draw_frames
+from linkedbandits.lidar.scene import UNITS
 
 DEFAULT_METHODS = ("synchronous", "even", "pulse")
 PICTURE = Path("lidar.png")
@@ -45,11 +50,15 @@ MOST_CYCLES = 20_000
 
 
 def lidar(
+    context: typer.Context,
     scene: Annotated[
         str | None, typer.Option(help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.")
     ] = None,
     file: Annotated[
         Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help=f"What the depths of --file are in, if not that: {', '.join(UNITS)}.")
     ] = None,
     size: Annotated[int, typer.Option(help="Thin the scene to at most this many pixels a side.")] = 64,
     bins: Annotated[int, typer.Option(help="Time bins of the sensor.")] = 200,
@@ -83,12 +92,39 @@ def lidar(
     workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
     as_json: opt.Json = False,
+    photons: photon_options.PhotonFile = None,
+    out: photon_options.Out = None,
+    bin_width: photon_options.BinWidth = None,
+    pulse: photon_options.PulseFile = None,
+    mode: photon_options.ModeOfSensor = None,
+    background: photon_options.Background = None,
+    background_cycles: photon_options.BackgroundCycles = None,
+    capture_kind: photon_options.Capture = None,
+    array: photon_options.ArrayName = None,
+    axes: photon_options.Axes = None,
+    shape: photon_options.Shape = None,
+    merge: photon_options.Merge = 1,
+    first_bin: photon_options.FirstBin = None,
+    last_bin: photon_options.LastBin = None,
+    period: photon_options.Period = None,
+    opens: photon_options.Opens = 0,
+    zero: photon_options.Zero = None,
+    channel: photon_options.Channel = None,
+    field_of_view: photon_options.FieldOfView = FIELD_OF_VIEW,
 ) -> None:
     """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
 
     Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
+
+    With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
+    --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
     """
-    shown = _read_scene(scene, file).shrunk(size)
+    given = frozenset(name for name in context.params if _was_given(context, name))
+    if photons is not None:
+        photon_options.run(photons, context.params, given)
+        return
+    photon_options.refuse_without_photons(given)
+    shown = _read_scene(scene, file, unit).shrunk(size)
     check_not_negative("--dead-time", dead_time)
     sensor = Sensor(
         bins=bins,
@@ -120,6 +156,11 @@ def lidar(
             _show(frames, seed, picture, as_json)
 
 
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _show(frames: list[Frame], seed: int, picture: Path, as_json: bool) -> None:
     draw_frames(picture, frames)
     if as_json:
@@ -128,12 +169,14 @@ def _show(frames: list[Frame], seed: int, picture: Path, as_json: bool) -> None:
         _print(frames, picture)
 
 
-def _read_scene(scene: str | None, file: Path | None) -> Scene:
+def _read_scene(scene: str | None, file: Path | None, unit: str | None) -> Scene:
     if file is None:
+        if unit is not None:
+            raise InvalidParameter(f"--unit {unit} is that of a --file; give one, or leave it out")
         return find_scene(scene or "motorcycle")
     if scene is not None:
         raise InvalidParameter(f"both --scene {scene} and --file {file} were given; leave one out")
-    return read_scene(file)
+    return read_scene(file, unit)
 
 
 def _default_reach(scene: Scene) -> float:

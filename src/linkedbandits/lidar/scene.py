@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
-from linkedbandits.errors import CannotRead, InvalidParameter, MissingExtra, UnknownName
+from linkedbandits.errors import CannotRead, InvalidParameter, LinkedBanditError, MissingExtra, UnknownName
 from linkedbandits.lidar.sensor import MOST_REACH
 from linkedbandits.model import FloatArray
 
@@ -24,6 +24,10 @@ LEAST_DEPTH = 1e-6
 """Metres: what is nearer touches the sensor."""
 LEAST_REFLECTIVITY = 0.02
 """Nothing is darker than soot."""
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+"""Metres in what depths of a file may be counted in."""
+_FAR = 100.0
+"""Metres: where most of a file without a unit is farther, it is taken to be in another one."""
 
 
 @dataclass(frozen=True)
@@ -143,20 +147,34 @@ def find_scene(name: str) -> Scene:
     return make()
 
 
-def read_scene(path: Path) -> Scene:
+def read_scene(path: Path, unit: str | None = None) -> Scene:
     """Read a depth map of your own.
 
-    ``.npy`` has metres; ``.npz`` has metres as ``depth`` and may have ``reflectivity``; ``.png`` has 16 bits a
-    pixel, millimetres, and 0 where depth is missing.
+    ``.npy`` has depths; ``.npz`` has them as ``depth`` and may have ``reflectivity``; ``.png`` has 16 bits a pixel, and
+    0 where depth is missing. ``unit`` is m, cm or mm: unless given, a ``.png`` is in millimetres and the others are in
+    metres. Where most of such a map is farther than 100 it is refused, as it is hardly in metres; say that it is with
+    ``unit="m"``.
     """
     readers = {".npy": _read_numpy, ".npz": _read_numpy, ".png": _read_png}
     ending = path.suffix.lower()
     if ending not in readers:
         raise CannotRead(f"{path} is no depth map that can be read; give a file in {', '.join(readers)}")
+    if unit is not None and unit not in UNITS:
+        raise UnknownName(f"unknown unit {unit!r}; choose one of {', '.join(UNITS)}")
     try:
         depth, reflectivity = readers[ending](path)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, LinkedBanditError):
+            raise
         raise CannotRead(f"the depth map {path} cannot be read: {error}; give .npy, .npz or 16-bit .png") from error
+    depth = depth * UNITS[unit or ("mm" if ending == ".png" else "m")]
+    far = depth[np.isfinite(depth)] > _FAR
+    if unit is None and far.sum() > far.size / 2:
+        raise CannotRead(
+            f"most depths of {path} are beyond {_FAR:g} m, up to "
+            f"{np.nanmax(np.where(np.isfinite(depth), depth, 0)):g}; say what they are in: --unit mm, --unit cm, or "
+            "--unit m if they are so far"
+        )
     return Scene(path.stem, depth, np.ones(depth.shape) if reflectivity is None else reflectivity)
 
 
@@ -183,5 +201,5 @@ def _read_png(path: Path) -> tuple[FloatArray, None]:
     with Image.open(path) as image:
         if not image.mode.startswith("I"):
             raise ValueError(f"it has mode {image.mode}, not 16 bits of grey")
-        millimetres = np.array(image, dtype=np.float64)
-    return np.where(millimetres > 0, millimetres / 1000, np.nan), None
+        depth = np.array(image, dtype=np.float64)
+    return np.where(depth > 0, depth, np.nan), None

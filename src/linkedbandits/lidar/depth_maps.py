@@ -1,0 +1,176 @@
+"""From photons to a depth map: a depth, its interval, signal and background of every pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar import pulse as pulses
+from linkedbandits.lidar.estimators import SIGNAL_SPREAD
+from linkedbandits.lidar.locating import locate
+from linkedbandits.lidar.photons import Photons
+from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.model import BoolArray, FloatArray, IntArray
+
+WIDE = 5.0
+"""A pulse of more bins than this is a wide one: its depth is right to half its width, of others to a bin."""
+_APART = 2.0
+"""A background that is this many times what was calibrated is worth a word."""
+_FEW = 0.05
+"""Less than this share of pixels is not worth one."""
+
+
+@dataclass(frozen=True, eq=False)
+class DepthMap:
+    """Images of rows and columns, from a sensor's photons.
+
+    ``depth`` is in metres, nan where nothing speaks for a return; ``interval`` (rows, columns, 2) is from the least to
+    the largest depth that is possible, but for a probability ``delta``; ``signal`` is the likeliest photons a cycle
+    that come back, ``background`` the likeliest photons a bin and cycle that are no return. ``confident`` says where
+    the interval is as narrow as was asked for. ``cycles`` are laser cycles.
+    """
+
+    depth: FloatArray
+    interval: FloatArray
+    signal: FloatArray
+    background: FloatArray
+    confident: BoolArray
+    cycles: IntArray
+    source: str = ""
+    delta: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "interval", "signal", "background"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        object.__setattr__(self, "confident", np.asarray(self.confident, dtype=np.bool_))
+        object.__setattr__(self, "cycles", np.asarray(self.cycles, dtype=np.int64))
+        if self.depth.ndim != 2:
+            raise InvalidParameter(f"a depth map of shape {self.depth.shape} is no image; give rows and columns")
+        shapes = dict.fromkeys(("signal", "background", "confident", "cycles"), self.depth.shape)
+        shapes["interval"] = (*self.depth.shape, 2)
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise InvalidParameter(
+                    f"{name} of shape {getattr(self, name).shape} does not fit depth of shape {self.depth.shape}; give "
+                    f"one of shape {shape}"
+                )
+
+    @property
+    def found(self) -> BoolArray:
+        """Where there is a depth."""
+        return np.isfinite(self.depth)
+
+
+def find_depths(
+    photons: Photons,
+    *,
+    fwhm: float | None = None,
+    pulse: str | Path | None = None,
+    signal: float = 0.5,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> DepthMap:
+    """The depth of every pixel, from its photons alone.
+
+    The pulse as the detector sees it is a Gaussian of full width ``fwhm``, in bins, or it is measured, in the file
+    ``pulse``. ``signal`` says about how many photons a cycle come back, to a factor of ten, ``delta`` how often an
+    interval may be wrong, ``tolerance`` how many bins a sure depth may be off: one unless given, or half of a pulse
+    wider than five bins. ``progress`` is called with the number of pixels that have just finished.
+
+    >>> import numpy as np
+    >>> counts = np.zeros((1, 1, 60), dtype=int)
+    >>> counts[0, 0, 29:32] = 30, 60, 30
+    >>> photons = Photons.from_histogram(counts, cycles=1000, bin_seconds=1e-9)
+    >>> find_depths(photons, fwhm=2.0, signal=0.1).depth.round(1)
+    array([[4.6]])
+    """
+    check_delta(delta)
+    check_positive("signal", signal)
+    if tolerance is not None:
+        check_positive("tolerance", tolerance)
+    sensor = sensor_of(photons, fwhm, pulse)
+    if tolerance is None:
+        tolerance = sensor.fwhm / 2 if sensor.fwhm > WIDE else 1.0
+    found = locate(
+        photons.samples.reshape(-1, photons.bins),
+        photons.detections.reshape(-1, photons.bins),
+        sensor,
+        signal=signal,
+        delta=delta,
+        tolerance=tolerance,
+        progress=progress,
+    )
+    shape = photons.shape
+    located = DepthMap(
+        depth=photons.depth(found.depth).reshape(shape),
+        interval=photons.depth(np.stack([found.low, found.high], axis=-1)).reshape(*shape, 2),
+        signal=found.signal.reshape(shape),
+        background=found.background.reshape(shape),
+        confident=(found.confident & photons.exact).reshape(shape),
+        cycles=photons.cycles,
+        source=photons.source,
+        delta=delta,
+    )
+    return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
+
+
+def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
+    """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
+    if (fwhm is None) == (pulse is None):
+        raise InvalidParameter(
+            "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
+            "a file in which it was measured (--pulse FILE)"
+        )
+    if pulse is not None:
+        fwhm = pulses.read_pulse(Path(pulse), photons.bin_seconds)  # type: ignore[attr-defined]
+    assert fwhm is not None
+    if isinstance(fwhm, int | float) and not 0 < fwhm < photons.bins / 2:
+        raise InvalidParameter(
+            f"fwhm={fwhm!r} is no pulse within the {photons.bins} bins of {photons.source}; give its width in bins of "
+            f"{1e12 * photons.bin_seconds:g} ps"
+        )
+    if photons.background is None:
+        rate = np.median(photons.detections.sum(axis=(0, 1)) / np.maximum(photons.samples.sum(axis=(0, 1)), 1))
+    else:
+        rate = photons.background.mean()
+    return Sensor(
+        bins=photons.bins, fwhm=fwhm, ambient=float(rate) * photons.bins, reach=photons.bins * photons.bin_depth
+    )
+
+
+def _notes(found: DepthMap, photons: Photons, signal: float) -> list[str]:
+    """What people should know of these depths, in plain words."""
+    notes = []
+    if not found.found.any():
+        notes.append("No pixel has a depth: look at the bin width, the pulse and the mode, and where the laser points.")
+        return notes
+    low, high = signal / SIGNAL_SPREAD, signal * SIGNAL_SPREAD
+    seen = found.signal[found.found]
+    outside = np.mean((seen < low) | (seen > high))
+    if outside > _FEW:
+        notes.append(
+            f"{100 * outside:.0f} % of the pixels that were found send back less than {low:g} or more than {high:g} "
+            f"photons a cycle, which --signal {signal:g} does not expect; about {np.median(seen):.2g} would fit."
+        )
+    if photons.background is not None:
+        ratio = found.background[found.found] / np.maximum(photons.background[found.found], 1e-12)
+        apart = np.mean((ratio > _APART) | (ratio < 1 / _APART))
+        if apart > _FEW:
+            notes.append(
+                f"In {100 * apart:.0f} % of the pixels that were found the background is not within a factor of "
+                f"{_APART:g} of the calibrated one: the light has changed, or the calibration is of another setting."
+            )
+    behind = int((found.depth[found.found] < 0).sum())
+    if behind:
+        notes.append(f"{behind:,} depths are below 0: light of depth 0 comes earlier than --zero says.")
+    lost = int((photons.samples == photons.detections).all(axis=2).sum())
+    if lost:
+        notes.append(f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them.")
+    return notes

@@ -1,0 +1,113 @@
+"""``linkedbandits lidar --photons``, from its entry point on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkedbandits.lidar import read_depth
+from tests.support.command_line import refusal, run, run_json
+from tests.support.photon_files import histogram
+
+COUNTS, DEPTH = histogram()
+TOLD = ("--cycles", "200", "--bin-width", "1ns", "--fwhm", "2")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("slope.npy", COUNTS)
+    return "slope.npy"
+
+
+@pytest.mark.slow
+def test_it_prints_what_was_found_and_writes_every_file(file, tmp_path):
+    outs = [part for name in ("d.npz", "d.ply", "d.tif", "d.png") for part in ("--out", name)]
+    result = run("lidar", "--photons", file, *TOLD, *outs, "--picture", "maps.png")
+    assert (result.returncode, result.stderr) == (0, "")
+    text = " ".join(result.stdout.split())
+    for words in (
+        "slope.npy: 4 x 3 pixels, 20 bins of 1000 ps (15 cm), synchronous",
+        "pixels 12",
+        "with a depth 12 (100 %)",
+        "with a sure depth",
+        "laser cycles a pixel 200",
+        "photons a pixel",
+        "a pixel has one return at most",
+        "Written: d.npz Written: d.ply Written: d.tif Written: d.png Written: maps.png",
+    ):
+        assert words in text
+    assert (tmp_path / "maps.png").read_bytes().startswith(b"\x89PNG")
+    assert np.abs(read_depth(tmp_path / "d.npz").depth - DEPTH * 0.149896229).max() < 0.08
+
+
+def test_json_has_the_figures_and_the_notes(file):
+    data = run_json("lidar", "--photons", file, *TOLD, "--signal", "0.001", "--delta", "0.1")
+    assert (data["shape"], data["bins"], data["bin_ps"], data["mode"]) == ([3, 4], 20, 1000, "synchronous")
+    assert (data["cycles"], data["photons"], data["found"], data["delta"]) == ([200, 200], int(COUNTS.sum()), 12, 0.1)
+    least, middle, most = data["depth_m"]
+    assert 0.5 < least < middle < most < 3
+    assert any("--signal 0.001" in note for note in data["notes"])
+    assert data["written"] == []
+
+
+def test_settings_of_the_file_are_handed_on(file):
+    np.save("turned.npy", np.moveaxis(COUNTS, 2, 0).reshape(20, 12))
+    np.save("dark.npy", np.minimum(COUNTS, 1))
+    data = run_json(
+        *(
+            "lidar",
+            "--photons",
+            "turned.npy",
+            *TOLD,
+            "--axes",
+            "bins,pixels",
+            "--shape",
+            "3x4",
+            "--mode",
+            "free-running",
+        ),
+        *("--dead-time", "2", "--period", "25ns", "--zero", "0.5 ns", "--first-bin", "1", "--last-bin", "18"),
+    )
+    assert (data["shape"], data["bins"], data["mode"], data["sure"]) == ([3, 4], 18, "free-running", 0)
+    merged = run_json("lidar", "--photons", file, *TOLD, "--merge", "2", "--background", "dark.npy")
+    assert (merged["bins"], merged["bin_ps"]) == (10, 2000)
+
+
+def test_without_a_file_to_write_it_says_how(file):
+    assert "name a file with --out depth.npz" in run("lidar", "--photons", file, *TOLD).stdout
+
+
+def test_where_nothing_is_found_there_is_no_number(file):
+    np.save("noise.npy", np.full((2, 2, 20), 3))
+    result = run("lidar", "--photons", "noise.npy", *TOLD)
+    assert "with a depth 0 (0 %)" in " ".join(result.stdout.split())
+    assert "nan" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--photons", "absent.npy", *TOLD), "absent.npy is not there"),
+        (("--photons", "slope.npy", "--fwhm", "2", "--bin-width", "1ns"), "--cycles 1000"),
+        (("--photons", "slope.npy", "--fwhm", "2", "--cycles", "200"), "--bin-width 55ps"),
+        (("--photons", "slope.npy", "--bin-width", "1ns", "--cycles", "200"), "--fwhm 3"),
+        (("--photons", "slope.npy", "--bin-width", "55"), "--bin-width '55' is no time with its unit"),
+        (("--photons", "slope.npy", "--bin-width", "5 parsecs"), "is no time with its unit"),
+        (("--photons", "slope.npy", *TOLD, "--bin-width", "1s"), "no bin width from 1 ps to 1 us"),
+        (("--photons", "slope.npy", *TOLD, "--shape", "many"), "--shape 'many' is not rows and columns"),
+        (("--photons", "slope.npy", *TOLD, "--out", "d.txt"), "'d.txt' cannot be written"),
+        (("--photons", "slope.npy", *TOLD, "--out", "absent/d.npz"), "--out absent/d.npz cannot be written"),
+        (("--photons", "slope.npy", *TOLD, "--picture", "d.txt"), "'d.txt' cannot be written"),
+        (("--photons", "slope.npy", *TOLD, "--mode", "free-running"), "--dead-time"),
+        (("--photons", "slope.npy", *TOLD, "--mode", "magic"), "unknown mode 'magic'"),
+        (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time=-1"),
+        (("--photons", "slope.npy", *TOLD, "--scene", "ramp"), "both --photons slope.npy and --scene were given"),
+        (("--photons", "slope.npy", *TOLD, "--ambient", "5"), "both --photons slope.npy and --ambient were given"),
+        (("--scene", "ramp", "--out", "d.npz"), "--out goes with --photons FILE"),
+        (("--scene", "ramp", "--capture", "wisc"), "--capture goes with --photons FILE"),
+        (("--scene", "ramp", "--unit", "mm"), "--unit mm is that of a --file"),
+    ],
+)
+def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said, file):
+    assert said in refusal("lidar", *arguments)

@@ -1,0 +1,99 @@
+"""From photons to a depth map."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.lidar import DepthMap, Photons, depth_maps, find_depths
+from linkedbandits.lidar.locating import Located
+from tests.support.photon_files import histogram
+
+COUNTS, DEPTH = histogram()
+PHOTONS = Photons.from_histogram(COUNTS, cycles=200, bin_seconds=1e-9)
+
+
+def sure(samples, detections, sensor, *, signal, delta, tolerance, progress):
+    """Sure of the bin with the most photons."""
+    depth = detections.argmax(axis=1) + 0.5
+    ones = np.ones(len(depth))
+    return Located(depth, depth - 1, depth + 1, 0.5 * ones, 0.001 * ones, ones > 0)
+
+
+def test_depths_are_in_metres_from_where_light_of_depth_0_comes():
+    found = find_depths(PHOTONS, fwhm=2.0)
+    assert found.depth.shape == (3, 4)
+    assert np.abs(found.depth - PHOTONS.depth(DEPTH)).max() < 0.08
+    assert ((found.interval[..., 0] < found.depth) & (found.depth < found.interval[..., 1])).all()
+    assert np.array_equal(found.cycles, PHOTONS.cycles)
+    assert (found.source, found.delta, found.notes) == ("histogram", 0.05, ())
+    moved = find_depths(replace(PHOTONS, zero_seconds=2e-9), fwhm=2.0)
+    assert np.allclose(found.depth - moved.depth, 0.299792458)
+
+
+def test_nothing_is_sure_where_samples_are_not_exact(monkeypatch):
+    monkeypatch.setattr(depth_maps, "locate", sure)
+    assert find_depths(PHOTONS, fwhm=2.0).confident.all()
+    assert not find_depths(replace(PHOTONS, exact=False), fwhm=2.0).confident.any()
+
+
+@pytest.mark.parametrize(
+    ("photons", "signal", "said"),
+    [
+        (PHOTONS, 50.0, r"100 % .* less than 5 or more than 500 photons a cycle.*about 0.5 would fit"),
+        (replace(PHOTONS, background=np.full((3, 4), 1e-2)), 0.5, "not within a factor of 2 of the calibrated one"),
+        (replace(PHOTONS, zero_seconds=1e-6), 0.5, r"12 depths are below 0.*--zero"),
+        (PHOTONS.noting("Mind the gap."), 0.5, "Mind the gap"),
+    ],
+)
+def test_it_says_in_words_what_does_not_fit(photons, signal, said, monkeypatch):
+    monkeypatch.setattr(depth_maps, "locate", sure)
+    (note,) = find_depths(photons, fwhm=2.0, signal=signal).notes
+    assert re.search(said, note)
+
+
+def test_a_calibrated_background_that_fits_needs_no_words(monkeypatch):
+    monkeypatch.setattr(depth_maps, "locate", sure)
+    assert find_depths(replace(PHOTONS, background=np.full((3, 4), 1e-3)), fwhm=2.0).notes == ()
+
+
+def test_where_nothing_is_found_it_says_what_to_look_at():
+    counts = np.full((1, 2, 20), 3)
+    (note,) = find_depths(Photons.from_histogram(counts, cycles=1000, bin_seconds=1e-9), fwhm=2.0).notes
+    assert "No pixel has a depth: look at the bin width, the pulse" in note
+
+
+def test_a_pixel_that_always_fires_is_spoken_of(monkeypatch):
+    monkeypatch.setattr(depth_maps, "locate", sure)
+    counts = COUNTS.copy()
+    counts[0, 0], counts[0, 0, 0] = 0, 200
+    found = find_depths(Photons.from_histogram(counts, cycles=200, bin_seconds=1e-9), fwhm=2.0)
+    assert "1 pixels fire whenever they are looked at" in found.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({}, r"either fwhm=3.0.*--fwhm 3.*--pulse FILE"),
+        ({"fwhm": 2.0, "pulse": "p.csv"}, "either fwhm"),
+        ({"fwhm": 30.0}, r"fwhm=30.0 is no pulse within the 20 bins of histogram.*1000 ps"),
+        ({"fwhm": 2.0, "delta": 1.5}, "delta=1.5"),
+        ({"fwhm": 2.0, "signal": 0.0}, "signal=0.0"),
+        ({"fwhm": 2.0, "tolerance": -1.0}, "tolerance=-1.0"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(told, said):
+    with pytest.raises(lb.InvalidParameter, match=said):
+        find_depths(PHOTONS, **told)
+
+
+def test_images_of_a_map_have_the_same_pixels():
+    image = np.ones((2, 3))
+    with pytest.raises(lb.InvalidParameter, match="is no image"):
+        DepthMap(np.ones(3), np.ones((3, 2)), np.ones(3), np.ones(3), np.ones(3), np.ones(3))
+    with pytest.raises(lb.InvalidParameter, match=r"interval of shape \(2, 3\).*give one of shape \(2, 3, 2\)"):
+        DepthMap(image, image, image, image, image, image)

@@ -1,0 +1,154 @@
+"""Every format gives the same array, and what cannot be meant is refused with what to say."""
+
+from __future__ import annotations
+
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+
+import linkedbandits as lb
+from linkedbandits.lidar.photon_files import cycles_in, find_histogram, read_contents, width_in, width_without_unit
+from tests.support.photon_files import histogram, write_mat5, write_mat73
+
+COUNTS, _ = histogram()
+
+
+def write(path, counts=COUNTS):
+    """The counts in the format of the ending, as a sensor would export them."""
+    kind = path.name.partition(".")[2]
+    if kind == "npy":
+        np.save(path, counts.astype(np.uint16))
+    elif kind == "npz":
+        np.savez(path, histogram=counts, exposure=np.ones((2, 2)))
+    elif kind == "v5.mat":
+        write_mat5(path, hist=counts.astype(float), exposure=np.ones((2, 2)))
+    elif kind == "v73.mat":
+        write_mat73(path, {"hist": counts, "exposure": np.ones((2, 2))})
+    elif kind in {"h5", "hdf5"}:
+        with h5py.File(path, "w") as file:
+            file["camera/histogram"] = counts
+    elif kind == "csv":
+        rows, columns, bins = counts.shape
+        lines = [",".join(["row", "column", *(f"bin {i}" for i in range(bins))])]
+        places = [(r, c) for r in range(rows) for c in range(columns)]
+        lines += [",".join(map(str, [r, c, *counts[r, c]])) for r, c in reversed(places)]
+        path.write_text("\n".join(lines))
+    else:
+        tifffile.imwrite(path, np.moveaxis(counts, 2, 0).astype(np.uint16), photometric="minisblack")
+    return path
+
+
+FORMATS = ("a.npy", "a.npz", "a.v5.mat", "a.v73.mat", "a.h5", "a.hdf5", "a.csv", "a.tif", "a.tiff", "A.NPY")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_the_same_counts(name, tmp_path):
+    contents = read_contents(write(tmp_path / name.lower()).rename(tmp_path / name))
+    assert np.array_equal(find_histogram(contents, None, None, None), COUNTS)
+
+
+@pytest.mark.parametrize("name", FORMATS[:-1])
+def test_every_format_is_refused_by_name_if_it_is_cut_short_empty_or_absent(name, tmp_path):
+    path = tmp_path / name
+    with pytest.raises(OSError, match=name):  # what is absent is refused by the caller too
+        read_contents(path)
+    whole = write(path).read_bytes()
+    path.write_bytes(b"")
+    with pytest.raises(lb.CannotRead, match=f"{name} is empty; export"):
+        read_contents(path)
+    path.write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(lb.CannotRead, match=name) as refused:
+        find_histogram(read_contents(path), None, None, None)
+    assert any(remedy in str(refused.value) for remedy in ("copy it again", "export it again", "each pixel one line"))
+
+
+def test_a_list_of_pixels_needs_its_shape(tmp_path):
+    path = tmp_path / "plain.csv"
+    np.savetxt(path, COUNTS.reshape(12, -1), fmt="%d", delimiter=";")
+    contents = read_contents(path)
+    assert np.array_equal(find_histogram(contents, None, None, (3, 4)), COUNTS)
+    assert np.array_equal(find_histogram(contents, None, "pixels,bins", (3, 4)), COUNTS)
+    with pytest.raises(lb.CannotRead, match="12 pixels; say how many rows and columns they are: --shape"):
+        find_histogram(contents, None, None, None)
+    with pytest.raises(lb.CannotRead, match="not 5 rows of 4"):
+        find_histogram(contents, None, None, (5, 4))
+
+
+def test_axes_can_be_said_and_are_guessed_only_where_it_is_clear(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.moveaxis(COUNTS, 2, 0))
+    contents = read_contents(path)
+    assert np.array_equal(find_histogram(contents, None, "bins, rows, columns", None), COUNTS)
+    with pytest.raises(lb.CannotRead, match=r"which axis of \(20, 3, 4\) has the bins is not clear.*--axes"):
+        find_histogram(contents, None, None, None)
+    for axes, said in [("bins,rows", "are 2, but"), ("rows,columns,time", "no axes"), ("rows,rows,bins", "no axes")]:
+        with pytest.raises(lb.InvalidParameter, match=said):
+            find_histogram(contents, None, axes, None)
+    np.save(path, COUNTS[0])
+    assert find_histogram(read_contents(path), None, "columns,bins", None).shape == (1, 4, 20)
+    np.save(path, COUNTS[0, 0])
+    assert find_histogram(read_contents(path), None, None, None).shape == (1, 1, 20)
+
+
+def test_which_array_is_meant_is_asked_where_it_is_not_clear(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, first=COUNTS, second=2 * COUNTS, cycles=np.full((3, 4), 100))
+    contents = read_contents(path)
+    assert np.array_equal(find_histogram(contents, "second", None, None), 2 * COUNTS)
+    with pytest.raises(lb.CannotRead, match=r"first \(3, 4, 20\), second \(3, 4, 20\).*--array NAME"):
+        find_histogram(contents, None, None, None)
+    with pytest.raises(lb.CannotRead, match="no array 'third'"):
+        find_histogram(contents, "third", None, None)
+    assert cycles_in(contents).shape == (3, 4)
+    np.savez(path, other=COUNTS, scale=np.ones(7))
+    assert np.array_equal(find_histogram(read_contents(path), None, None, None), COUNTS)
+
+
+def test_a_file_may_say_its_bin_width_with_its_unit(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["counts"] = COUNTS
+        file["counts"].attrs["bin_width_ps"] = 55.0
+        file.attrs["cycles"] = 200
+    contents = read_contents(tmp_path / "a.h5")
+    assert (width_in(contents), int(cycles_in(contents))) == (pytest.approx(55e-12), 200)
+    np.savez(tmp_path / "a.npz", counts=COUNTS, bin_width=55)
+    bare = read_contents(tmp_path / "a.npz")
+    assert (width_in(bare), width_without_unit(bare)) == (None, 55.0)
+
+
+def test_tables_with_pixels_missing_twice_or_without_rows_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    for text, said in [
+        ("row,column,a,b\n0,0,1,2\n0,1,1,2\n1,0,1,2\n", "not one for each of the 2 x 2 pixels"),
+        ("row,column,a,b\n0,0,1,2\n0,0,1,2\n", "not one for each"),
+        ("row,column,a,b\n-1,0,1,2\n", "whole numbers from 0 on"),
+        ("row,column,a,b\n", "a heading and no rows|cannot be read"),
+        ("\n\n", "is empty"),
+        ("a,b\n1,two\n", "cannot be read"),
+        ("1,2,3\n1,2\n", "cannot be read"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(lb.CannotRead, match=said):
+            read_contents(path)
+
+
+def test_a_colour_picture_is_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8, 3), dtype=np.uint8), photometric="rgb")
+    with pytest.raises(lb.CannotRead, match="colour picture"):
+        read_contents(tmp_path / "a.tif")
+
+
+def test_a_format_that_is_not_read_is_refused_with_those_that_are(tmp_path):
+    with pytest.raises(lb.CannotRead, match=r"a.exr is no file of photons.*\.npy.*\.ptu"):
+        read_contents(tmp_path / "a.exr")
+
+
+@pytest.mark.parametrize(("name", "module"), [("a.h5", "h5py"), ("a.tif", "tifffile"), ("a.v73.mat", "h5py")])
+def test_without_the_extra_it_is_named(name, module, tmp_path, monkeypatch):
+    path = write(tmp_path / name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(lb.MissingExtra, match=rf"{name} needs {module}.*linkedbandits\[lidar\]"):
+        read_contents(path)
