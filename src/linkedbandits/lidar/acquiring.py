@@ -78,7 +78,8 @@ def _acquire_gate_by_gate(
 ) -> Acquired:
     lanes, bins = rates.shape
     exposure = Exposure(task.sensor, rates, generator)
-    state: GateState = policy.start(lanes, bins, generator.integers(2**63, size=lanes, dtype=np.uint64))
+    seeds = np.asarray(generator.integers(2**63, size=lanes, dtype=np.uint64))
+    state: GateState = policy.start(lanes, bins, seeds)
     if prior is not None:
         policy.expect(state, prior.log_weight, prior.signal, prior.background)
     ended = Acquired(
@@ -95,10 +96,8 @@ def _acquire_gate_by_gate(
     running = np.arange(lanes)
     while running.size:
         times = np.minimum(policy.next_cycles(state), task.cycles - state.cycles)
-        if made.mode == "free-running":
-            counts = exposure.free_running(times)
-        else:
-            counts = exposure.expose(state.gate, times)
+        free_running = made.mode == "free-running"
+        counts = exposure.free_running(times) if free_running else exposure.expose(state.gate, times)
         policy.observe_in_time(state, counts, times)
         out = state.stopped | (state.cycles >= task.cycles)
         if not out.any():

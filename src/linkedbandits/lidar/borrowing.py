@@ -4,10 +4,11 @@ Neighbouring pixels mostly lie on one surface. So a coarse subgrid of the frame 
 between, in passes of half the spacing each; and a pixel of a later pass begins with a prior from those of the passes
 before.
 
-The proof of :mod:`linkedbandits.lidar.certificate` holds for any weights that were fixed before the pixel's own photons.
-That is so here: a pixel's prior is made from pixels of earlier passes alone, and theirs from earlier passes still. No
-pixel is measured twice, and no counts are pooled, so no prior descends from the pixel's own photons. Given the scene,
-photons of different pixels are independent, and the martingale of the proof is one given all that came before.
+The proof of :mod:`linkedbandits.lidar.certificate` holds for any weights that were fixed before the pixel's own
+photons. That is so here: a pixel's prior is made from pixels of earlier passes alone, and theirs from earlier passes
+still. No pixel is measured twice, and no counts are pooled, so no prior descends from the pixel's own photons. Given
+the scene, photons of different pixels are independent, and the martingale of the proof is one given all that came
+before.
 
 At an edge, what lies around may be far from the pixel's own depth. Part of the weight is therefore spread evenly over
 all depths, so a wrong prior costs ``log(1 / ANYWHERE)`` nats of evidence at most.
@@ -16,7 +17,7 @@ all depths, so a wrong prior costs ``log(1 / ANYWHERE)`` nats of evidence at mos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, log
 
 import numpy as np
 
@@ -84,6 +85,11 @@ class Prior:
     log_weight: FloatArray
     signal: FloatArray
     background: FloatArray
+
+    @classmethod
+    def alike(cls, pixels: int, bins: int, signal: float, background: float) -> Prior:
+        """The same of all pixels, and no depth likelier than another."""
+        return cls(np.full((pixels, bins), -log(bins)), np.full(pixels, signal), np.full(pixels, background))
 
     def take(self, rows: slice) -> Prior:
         """Of some of them."""

@@ -15,10 +15,10 @@ the true depth is outside of that window with probability at most delta, at all 
 back, s is 0, and the left side is the same for every depth; so log M has to reach that too, should the window leave no
 depth outside.
 
-**Below M.** Its depths are a fixed fine grid; its signals and backgrounds have the densities of :class:`Expected`. Terms
-away from the answer are left out, which only makes M smaller. For one depth, log L is concave in (s, b): so over a box
-it is at least what its corners say by interpolation, and by Jensen's inequality the mean of L over the box is at least
-exp of the mean of log L at the four corners.
+**Below M.** Its depths are a fixed fine grid; its signals and backgrounds have the densities of :class:`Expected`.
+Terms away from the answer are left out, which only makes M smaller. For one depth, log L is concave in (s, b): so over
+a box it is at least what its corners say by interpolation, and by Jensen's inequality the mean of L over the box is at
+least exp of the mean of log L at the four corners.
 
 **Above the others.** Depths are covered by cells of width h with middles d0. As a function of the rates log L is
 concave, and lies below its tangent at any (d0, s0, b0):
@@ -38,7 +38,7 @@ and where C <= 0 in the whole cell at s0 = 0, no signal at all fits best.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf, log
 from typing import NamedTuple
@@ -75,10 +75,10 @@ SPREADS = (0.3, 1.2)
 class Expected:
     """What is expected of every pixel before its own photons: the weights of M.
 
-    ``log_prior`` is the logarithm of the weight of every bin, (lanes, bins). How many times the true signal is
-    ``signal`` has, on a logarithmic scale, a density of exp(-\\|t\\| / c) / (2 c), averaged over the two c of ``SPREADS``;
-    and likewise the background. So both may be anything: what was not expected costs a few nats, and no guarantee.
-    ``told`` says that the background is known.
+    ``log_prior`` is the logarithm of the weight of every bin, (lanes, bins). How many times the true signal is ``signal``
+    has, on a logarithmic scale, a density of exp(-\\|t\\| / c) / (2 c), averaged over the two c of ``SPREADS``; and
+    likewise the background. So both may be anything: what was not expected costs a few nats, and no guarantee. ``told``
+    says that the background is known.
     """
 
     log_prior: FloatArray
@@ -296,9 +296,6 @@ class _Cells:
     slope: FloatArray
     curve: FloatArray
     width: float
-
-    def take(self, some: IntArray) -> _Cells:
-        return _Cells(*(getattr(self, field.name)[some] for field in fields(self) if field.name != "width"), self.width)
 
     def value(self, signal: FloatArray, background: FloatArray) -> FloatArray:
         """The log-likelihood in the middle of each cell; more axes may stand in front of the cells."""

@@ -1,4 +1,4 @@
-"""Which way to run a sensor is faster: free-running, or with gates? That depends on its dead time more than on anything.
+"""Which way to run a sensor is faster: free-running, or with gates? That depends on its dead time, most of all.
 
 Free-running wastes nothing where the detector is soon on again; where it is blind for periods after each ambient
 photon, a gate that lets few of those in is worth more. Both are tried on made-up pixels, in time.
@@ -26,7 +26,7 @@ _SEED = 1
 
 @lru_cache(maxsize=64)
 def faster(task: Task) -> str:
-    """``pulse`` or ``free-running``: what ends sooner, on average over made-up pixels, with depths that are likely right."""
+    """``pulse`` or ``free-running``: what takes made-up pixels less time until depths are likely right."""
     choices = [name for name in ("pulse", "free-running") if ACQUISITIONS[name](task).mode in task.sensor.modes]
     if not choices:
         raise InvalidParameter(f"auto is pulse or free-running, and this sensor has {', '.join(task.sensor.modes)}")

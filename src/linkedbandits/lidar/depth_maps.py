@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar import pulse as pulses
+from linkedbandits.lidar.borrowing import Known, Pass, passes, prior_from_around
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
-from linkedbandits.lidar.locating import locate
+from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.photons import Photons
-from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.pulse import read_pulse
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 WIDE = 5.0
@@ -75,14 +77,17 @@ def find_depths(
     signal: float = 0.5,
     delta: float = 0.05,
     tolerance: float | None = None,
+    borrow: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> DepthMap:
-    """The depth of every pixel, from its photons alone.
+    """The depth of every pixel, from its photons and from what was found around it.
 
     The pulse as the detector sees it is a Gaussian of full width ``fwhm``, in bins, or it is measured, in the file
     ``pulse``. ``signal`` says about how many photons a cycle come back, to a factor of ten, ``delta`` how often an
     interval may be wrong, ``tolerance`` how many bins a sure depth may be off: one unless given, or half of a pulse
-    wider than five bins. ``progress`` is called with the number of pixels that have just finished.
+    wider than five bins. ``borrow`` has pixels begin with what was found around them, from pixels that were looked at
+    before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called with the number of pixels that have just
+    finished.
 
     >>> import numpy as np
     >>> counts = np.zeros((1, 1, 60), dtype=int)
@@ -97,16 +102,9 @@ def find_depths(
         check_positive("tolerance", tolerance)
     sensor = sensor_of(photons, fwhm, pulse)
     if tolerance is None:
-        tolerance = sensor.fwhm / 2 if sensor.fwhm > WIDE else 1.0
-    found = locate(
-        photons.samples.reshape(-1, photons.bins),
-        photons.detections.reshape(-1, photons.bins),
-        sensor,
-        signal=signal,
-        delta=delta,
-        tolerance=tolerance,
-        progress=progress,
-    )
+        tolerance = sensor.pulse.fwhm / 2 if sensor.pulse.fwhm > WIDE else 1.0
+    find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
+    found = _pass_by_pass(photons, find, signal, sensor.background, borrow)
     shape = photons.shape
     located = DepthMap(
         depth=photons.depth(found.depth).reshape(shape),
@@ -121,6 +119,28 @@ def find_depths(
     return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
 
 
+def _pass_by_pass(
+    photons: Photons, find: Callable[..., Located], signal: float, background: float, borrow: bool
+) -> Located:
+    """Every pixel located, each with a prior from the passes before its own."""
+    samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
+    pixels = len(samples)
+    calibrated = None if photons.background is None else photons.background.reshape(-1)
+    columns = len(fields(Located))
+    found = np.zeros((columns, pixels))
+    known = Known.nothing(photons.shape)
+    for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
+        prior = prior_from_around(known, some, photons.bins, signal, background)
+        if calibrated is not None:
+            prior = replace(prior, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
+        located = find(samples[some.pixels], detections[some.pixels], prior=prior)
+        found[:, some.pixels] = [getattr(located, field.name) for field in fields(located)]
+        now = Located(*found)
+        known = Known(photons.shape, np.nan_to_num(now.depth), now.probable, now.signal, now.background)
+    whole = Located(*found)
+    return replace(whole, confident=whole.confident > 0)
+
+
 def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
     """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
     if (fwhm is None) == (pulse is None):
@@ -128,12 +148,12 @@ def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) ->
             "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
             "a file in which it was measured (--pulse FILE)"
         )
-    if pulse is not None:
-        fwhm = pulses.read_pulse(Path(pulse), photons.bin_seconds)  # type: ignore[attr-defined]
-    assert fwhm is not None
-    if isinstance(fwhm, int | float) and not 0 < fwhm < photons.bins / 2:
+    response = None if pulse is None else read_pulse(Path(pulse), photons.bin_seconds)
+    width = response.fwhm if response is not None else fwhm
+    assert width is not None
+    if not 0 < width < photons.bins / 2:
         raise InvalidParameter(
-            f"fwhm={fwhm!r} is no pulse within the {photons.bins} bins of {photons.source}; give its width in bins of "
+            f"fwhm={width!r} is no pulse within the {photons.bins} bins of {photons.source}; give its width in bins of "
             f"{1e12 * photons.bin_seconds:g} ps"
         )
     if photons.background is None:
@@ -141,7 +161,11 @@ def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) ->
     else:
         rate = photons.background.mean()
     return Sensor(
-        bins=photons.bins, fwhm=fwhm, ambient=float(rate) * photons.bins, reach=photons.bins * photons.bin_depth
+        bins=photons.bins,
+        fwhm=width,
+        ambient=float(rate) * photons.bins,
+        reach=photons.bins * photons.bin_depth,
+        response=response,
     )
 
 

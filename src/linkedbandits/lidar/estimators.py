@@ -84,19 +84,18 @@ def centroid(samples: IntArray, successes: IntArray, answer: IntArray, model: Re
     """
     bins = np.arange(samples.shape[1])
     near = np.abs(bins - answer[:, np.newaxis]) <= np.ceil(model.pulse.fwhm)
-    background = background_around(samples, successes, answer + 0.5, model)[:, np.newaxis]
+    background = background_around(samples, successes, answer.astype(np.float64) + 0.5, model)[:, np.newaxis]
     above = np.maximum(corrected_rates(samples, successes) - background, 0.0) * (near & (samples > 0))
     total = above.sum(axis=1)
     middle = (above * (bins + 0.5)).sum(axis=1) / np.maximum(total, np.finfo(np.float64).tiny)
     return _where_seen(successes, np.where(total > 0, middle, answer + 0.5))
 
 
-def background_around(
-    samples: IntArray, successes: IntArray, depth: FloatArray, model: ReturnModel
-) -> FloatArray:
+def background_around(samples: IntArray, successes: IntArray, depth: FloatArray, model: ReturnModel) -> FloatArray:
     """Photons a bin away from a depth; away from the first bin where there is none."""
     expected = np.full(samples.shape[0], model.expected_background)
-    return model.background_elsewhere(samples, successes, np.nan_to_num(depth), expected)
+    somewhere: FloatArray = np.nan_to_num(depth)
+    return model.background_elsewhere(samples, successes, somewhere, expected)
 
 
 def _where_seen(successes: IntArray, depth: FloatArray) -> FloatArray:

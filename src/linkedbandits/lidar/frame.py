@@ -105,10 +105,11 @@ class Frame:
 class FrameSummary:
     """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
 
-    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_mm`` and ``mae_mm``, the root
-    of the mean square and the mean of the absolute error, are over the pixels that were found. ``false_depth`` is the share of depths among the ``missing`` pixels, which have none. ``too_bright``
-    pixels send back more than the task's strongest signal. ``confident`` is a share of all pixels, and nan where the
-    method guarantees nothing of the estimator's depth; ``proved`` is that of the pixels whose bin is guaranteed.
+    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_mm`` and ``mae_mm``, the root of
+    the mean square and the mean of the absolute error, are over the pixels that were found. ``false_depth`` is the
+    share of depths among the ``missing`` pixels, which have none. ``too_bright`` pixels send back more than the task's
+    strongest signal. ``confident`` is a share of all pixels, and nan where the method guarantees nothing of the
+    estimator's depth; ``proved`` is that of the pixels whose bin is guaranteed.
     """
 
     acquisition: str
@@ -184,20 +185,20 @@ def capture(
                 pixels[:, part.pixels] = found
                 if progress is not None:
                     progress(part.pixels.size)
-    found = _Found(*pixels.reshape(-1, *scene.depth.shape))
+    whole = _Found(*pixels.reshape(-1, *scene.depth.shape))
     return Frame(
         scene=scene,
         task=task,
         acquisition=acquisition,
         estimator=estimator,
-        depth=found.depth * task.sensor.bin_depth,
-        cycles=found.cycles,
-        seconds=found.seconds,
-        confident=found.confident > 0,
-        proved=found.proved > 0,
-        bin=found.bin.astype(np.int64),
-        signal=found.signal,
-        background=found.background * task.sensor.bins,
+        depth=whole.depth * task.sensor.bin_depth,
+        cycles=whole.cycles,
+        seconds=whole.seconds,
+        confident=whole.confident > 0,
+        proved=whole.proved > 0,
+        bin=whole.bin.astype(np.int64),
+        signal=whole.signal,
+        background=whole.background * task.sensor.bins,
     )
 
 
@@ -255,8 +256,9 @@ def _parts(
     for first in range(0, pixels.size, size):
         rows = slice(first, first + size)
         here = pixels[rows]
+        depth, signal, background = (each[here] for each in truth)
         of_these = None if prior is None else prior.take(rows)
-        parts.append(_Part(task, acquisition, estimator, here, *(each[here] for each in truth), of_these, first, seed))
+        parts.append(_Part(task, acquisition, estimator, here, depth, signal, background, of_these, first, seed))
     return parts
 
 
@@ -316,7 +318,9 @@ def _pixels(part: _Part) -> FloatArray:
             none = model.none_better(samples, successes, level[some])
             sure[some] = share_near(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
         seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
-        some_expected = Expected.alike(len(samples), task.sensor.bins, task.signal, model.expected_background, task.told)
+        some_expected = Expected.alike(
+            len(samples), task.sensor.bins, task.signal, model.expected_background, task.told
+        )
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], some_expected)
     if part.estimator == "map":  # the others have no model that could speak against a return
         found = np.where((seen > 0) & acquired.successes.any(axis=1), depth, np.nan)

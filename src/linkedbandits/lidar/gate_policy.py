@@ -96,7 +96,9 @@ class GatePolicy(Policy[GateStateT]):
     def nothing_known(self, lanes: int, arms: int) -> dict[str, npt.NDArray[Any]]:
         """The arrays of a state in which nothing was seen: every bin is open, and as likely as the others."""
         if self.sensor is not None and arms != self.sensor.bins:
-            raise InvalidParameter(f"the sensor has {self.sensor.bins} bins, and there are {arms} arms; make them equal")
+            raise InvalidParameter(
+                f"the sensor has {self.sensor.bins} bins, and there are {arms} arms; make them equal"
+            )
         counts = np.zeros((lanes, arms), dtype=np.int64)
         background = np.full(lanes, max(self.background, LEAST_BACKGROUND))
         return {
@@ -111,9 +113,7 @@ class GatePolicy(Policy[GateStateT]):
             "expected_background": background,
         }
 
-    def expect(
-        self, state: GateStateT, log_prior: FloatArray, signal: FloatArray, background: FloatArray
-    ) -> None:
+    def expect(self, state: GateStateT, log_prior: FloatArray, signal: FloatArray, background: FloatArray) -> None:
         """Begin with what is known beforehand: the weights of bins, (lanes, bins), signals and backgrounds."""
         state.log_prior = log_prior
         state.expected_signal = signal
@@ -138,11 +138,10 @@ class GatePolicy(Policy[GateStateT]):
         """Where did it stop with a guarantee? Nowhere, unless a policy says so."""
         return np.zeros(state.stopped.shape, dtype=np.bool_)
 
-    def find_level(self, state: GateStateT, depth: FloatArray) -> None:
-        """Take the background from the bins that a return at ``depth`` does not reach."""
-        background = self.model.background_elsewhere(
-            state.samples, state.successes, depth, state.expected_background
-        )
+    def find_level(self, state: GateStateT) -> None:
+        """Take the background from the bins that a return from the likeliest one does not reach."""
+        depth = state.arm.astype(np.float64) + 0.5
+        background = self.model.background_elsewhere(state.samples, state.successes, depth, state.expected_background)
         state.level = self.model.level_of(background)
 
     def next_cycles(self, state: GateStateT) -> IntArray:

@@ -144,7 +144,9 @@ class Suffixes:
     def check_sensor(self, sensor: Timing) -> None:
         """Refuse a sensor with fewer bins than positions."""
         if self.positions is not None and self.positions > sensor.bins:
-            raise InvalidParameter(f"{self.positions} positions of a gate in {sensor.bins} bins; give no more than bins")
+            raise InvalidParameter(
+                f"{self.positions} positions of a gate in {sensor.bins} bins; give no more than bins"
+            )
 
     def check(self, gate: BoolArray, sensor: Timing) -> None:
         """Refuse gates that shut again, or open elsewhere."""
@@ -492,9 +494,7 @@ def _window_pass(value: FloatArray, survive: FloatArray, window: _Pieces, block:
     return _Found(first, shut, stays, block, gap)
 
 
-def _search(
-    worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int, shortest: int, gap: int
-) -> BoolArray:
+def _search(worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int, shortest: int, gap: int) -> BoolArray:
     """The gate of every lane with the most worth per time, as the module's text says."""
     lanes, bins = worth.shape
     lost = _lost(sensor)

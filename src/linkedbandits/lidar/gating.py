@@ -29,9 +29,7 @@ between two depths of the grid would otherwise seem to be known."""
 _LEAST_WORTH = 1e-12
 
 
-def outlook(
-    model: ReturnModel, log_likelihood: Floats, best: Floats, level: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: IntArray) -> tuple[FloatArray, FloatArray]:
     """The worth of a sample of each bin, and its chance to fire, from the log-likelihood of signals and depths.
 
     ``best`` is the largest of every depth, (lanes, phases, bins), ``level`` that of each lane's background.

@@ -9,9 +9,10 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.lidar.borrowing import Prior
 from linkedbandits.lidar.certificate import Certificate, Expected
 from linkedbandits.lidar.estimators import model_of
-from linkedbandits.lidar.returns import few_at_a_time
+from linkedbandits.lidar.returns import few_at_a_time, share_near
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
@@ -34,6 +35,12 @@ class Located:
     signal: FloatArray
     background: FloatArray
     confident: BoolArray
+    probable: FloatArray
+    """How probable the depth is to within the tolerance, by the model's own reckoning; no guarantee rests on it."""
+
+
+_OF_A_RETURN = np.array([0, 3, 5])
+"""What there is of a depth, a signal and its probability where nothing speaks for a return: nothing."""
 
 
 def locate(
@@ -45,31 +52,37 @@ def locate(
     strongest: float | None = None,
     delta: float = 0.05,
     tolerance: float = 1.0,
+    prior: Prior | None = None,
     progress: Progress | None = None,
 ) -> Located:
     """The depth of every pixel whose bins were sampled and fired so often, (pixels, bins) each.
 
-    ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. Neither has to
-    be right: they are where the search begins, and the guarantee does not rest on them. It rests on the pulse, on one
-    return at most, and on bins that fire independently of each other.
+    ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. ``prior`` says
+    more of every pixel, and must not have been made from its own counts. None of them has to be right: they are where
+    the search begins, and the guarantee does not rest on them. It rests on the pulse, on one return at most, and on
+    bins that fire independently of each other.
     """
     check_delta(delta)
     check_positive("tolerance", tolerance)
     pixels, bins = samples.shape
     model = model_of(sensor, signal, strongest)
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
-    found = np.full((5, pixels), np.nan)
+    if prior is None:
+        prior = Prior.alike(pixels, bins, signal, model.expected_background)
+    found = np.full((6, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
-        tried, fired = samples[some], detections[some]
-        lanes = len(tried)
-        expected = Expected.alike(lanes, bins, signal, model.expected_background)
-        depth, level = model.fitted(tried, fired, expected.background)
-        seen = model.evidence(tried, fired, level) > 0
+        tried, fired, of_these = samples[some], detections[some], prior.take(some)
+        expected = Expected(of_these.log_weight, of_these.signal, of_these.background)
+        depth, level = model.fitted(tried, fired, expected.background, expected.log_prior)
+        seen = model.evidence(tried, fired, level, expected.log_prior) > 0
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), expected)
         strength, background = certificate.fit_at(tried, fired, depth, expected)
-        found[:, some] = np.where(seen, depth, np.nan), low, high, np.where(seen, strength, 0.0), background
+        weight = model.log_likelihood(tried, fired, level, rough=True) + expected.log_prior[:, np.newaxis, np.newaxis]
+        probable = share_near(weight, model.none_better(tried, fired, level), tolerance)
+        found[:, some] = depth, low, high, strength, background, probable
+        found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:
-            progress(lanes)
-    depth, low, high, strength, background = found
+            progress(len(tried))
+    depth, low, high, strength, background, probable = found
     confident = (low >= depth - tolerance) & (high <= depth + tolerance)
-    return Located(depth, low, high, strength, background, confident)
+    return Located(depth, low, high, strength, background, confident, probable)

@@ -88,9 +88,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> PulseState:
         """Nothing is known: every bin is open."""
         next_try = np.zeros(lanes, dtype=np.int64)
-        return PulseState(
-            **self.nothing_known(lanes, arms), next_try=next_try, certain=np.zeros(lanes, dtype=np.bool_)
-        )
+        return PulseState(**self.nothing_known(lanes, arms), next_try=next_try, certain=np.zeros(lanes, dtype=np.bool_))
 
     def choose(self, state: PulseState) -> None:
         """Find the likeliest depth, stop where it is certain, and choose the next gate elsewhere."""
@@ -109,7 +107,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             worth[some], chance[some] = outlook(self.model, likelihood, best[some], level)
         state.gate = self._best_gate(worth, chance)
         state.arm = best.max(axis=1).argmax(axis=1)
-        self.find_level(state, state.arm + 0.5)
+        self.find_level(state)
         if self.delta is not None:
             self._decide(state, best, log(1 / self.delta))
         if self.likely is not None:
@@ -134,7 +132,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
 
     def _decide(self, state: PulseState, best: Floats, needed: float) -> None:
         """Stop where it can be proved; ``best`` is the largest log-weight of every phase and bin."""
-        lanes, _, bins = best.shape
+        bins = best.shape[2]
         of_bin = best.max(axis=1)
         top = of_bin.max(axis=1)
         state.still_in = of_bin >= (top - needed)[:, np.newaxis]

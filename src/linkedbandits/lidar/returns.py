@@ -82,14 +82,14 @@ class ReturnModel:
     @property
     def cells_per_bin(self) -> int:
         """Numbers that the log-likelihood of one bin consists of."""
-        return self.miss.shape[0]
+        return int(self.miss.shape[0])
 
     def level_of(self, background: FloatArray) -> IntArray:
         """The level nearest to each of these backgrounds."""
         if self.told:
             return np.zeros(background.shape, dtype=np.int64)
         step = np.log(background / self.backgrounds[0]) / log(LEVEL_RATIO)
-        return np.clip(np.rint(step).astype(np.int64), 0, self.backgrounds.size - 1)
+        return np.asarray(np.clip(np.rint(step).astype(np.int64), 0, self.backgrounds.size - 1))
 
     def log_likelihood(self, samples: IntArray, successes: IntArray, level: IntArray, rough: bool = False) -> Floats:
         """Of every signal, phase and bin, against no return: (lanes, signals, phases, bins).
@@ -116,7 +116,7 @@ class ReturnModel:
 
     @cached_property
     def sums(self) -> Floats:
-        """By level, what makes of the weights of signals and phases those of every bin of a window: chance and entropy."""
+        """By level, what makes chance and entropy of every bin of a window from the weights of signals and phases."""
         return np.ascontiguousarray(np.concatenate([self.chance, self.entropy], axis=2).swapaxes(1, 2))
 
     def background_elsewhere(
@@ -260,7 +260,8 @@ def return_model(
     """The model of a pulse over a background of about that, with signals from ``weakest`` to ``strongest``."""
     background = max(background, LEAST_BACKGROUND)
     reach = ceil(log(LEVEL_SPAN) / log(LEVEL_RATIO))
-    backgrounds = background * (np.ones(1) if told else LEVEL_RATIO ** np.arange(-reach, reach + 1))
+    levels: FloatArray = np.zeros(1) if told else np.arange(-reach, reach + 1, dtype=np.float64)
+    backgrounds = background * LEVEL_RATIO**levels
     count = 1 + max(1, ceil(log(strongest / weakest) / log(SIGNAL_RATIO)))
     signals = np.geomspace(weakest, strongest, count)
     per_bin = max(1, round(3 / pulse.sigma))  # two or three depths a standard deviation

@@ -147,9 +147,7 @@ class Sensor:
         """Does what a gate sees depend on nothing but the gate? It does not where afterpulses outlast the dead time."""
         return self.afterpulsing == 0 or self.dead_time >= AFTERPULSES_END * self.afterpulse_time
 
-    def rates(
-        self, depth: npt.ArrayLike, signal: npt.ArrayLike, background: npt.ArrayLike | None = None
-    ) -> FloatArray:
+    def rates(self, depth: npt.ArrayLike, signal: npt.ArrayLike, background: npt.ArrayLike | None = None) -> FloatArray:
         """Photons in every bin of a cycle: one row for each depth (in bins) and signal, or just one.
 
         A depth that is not finite has no return. ``background`` has the photons a bin that are none, dark counts

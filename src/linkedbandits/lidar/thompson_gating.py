@@ -46,9 +46,7 @@ class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> ThompsonState:
         """Nothing is known: the gate opens anywhere."""
-        state = ThompsonState(
-            **self.nothing_known(lanes, arms), seed=seeds, step=np.zeros(lanes, dtype=np.int64)
-        )
+        state = ThompsonState(**self.nothing_known(lanes, arms), seed=seeds, step=np.zeros(lanes, dtype=np.int64))
         self._draw_gate(state, np.full((lanes, arms), 1.0 / arms))
         return state
 
@@ -64,7 +62,7 @@ class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
             likelihood -= likelihood.max(axis=(1, 2, 3), keepdims=True)
             posterior[some] = np.exp(likelihood, out=likelihood).sum(axis=(1, 2))
         state.arm = posterior.argmax(axis=1)
-        self.find_level(state, state.arm + 0.5)
+        self.find_level(state)
         self._draw_gate(state, posterior)
 
     def _draw_gate(self, state: ThompsonState, posterior: FloatArray) -> None:
