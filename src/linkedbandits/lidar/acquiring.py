@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.lidar.acquisitions import Acquisition, Task
-from linkedbandits.lidar.borrowing import Prior
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gate_policy import AnyGatePolicy, GateState
 from linkedbandits.linkage import find_linkage
@@ -39,11 +39,16 @@ class Acquired:
 
 
 def acquire(
-    made: Acquisition, task: Task, rates: FloatArray, first: int, seed: np.random.SeedSequence, prior: Prior | None
+    made: Acquisition,
+    task: Task,
+    rates: FloatArray,
+    first: int,
+    seed: np.random.SeedSequence,
+    expected: Expected | None,
 ) -> Acquired:
     """Acquire pixels with these photon rates, (pixels, bins); ``first`` is the number of the first of them."""
     if made.gates is not None:
-        return _acquire_gate_by_gate(made, made.gates, task, rates, np.random.default_rng(seed), prior)
+        return _acquire_gate_by_gate(made, made.gates, task, rates, np.random.default_rng(seed), expected)
     chances = -np.expm1(-rates)
     outcomes = simulate_lanes(
         chances,
@@ -74,14 +79,14 @@ def _acquire_gate_by_gate(
     task: Task,
     rates: FloatArray,
     generator: np.random.Generator,
-    prior: Prior | None,
+    expected: Expected | None,
 ) -> Acquired:
     lanes, bins = rates.shape
     exposure = Exposure(task.sensor, rates, generator)
     seeds = np.asarray(generator.integers(2**63, size=lanes, dtype=np.uint64))
     state: GateState = policy.start(lanes, bins, seeds)
-    if prior is not None:
-        policy.expect(state, prior.log_weight, prior.signal, prior.background)
+    if expected is not None:
+        policy.expect(state, expected)
     ended = Acquired(
         samples=np.zeros((lanes, bins), dtype=np.int64),
         successes=np.zeros((lanes, bins), dtype=np.int64),

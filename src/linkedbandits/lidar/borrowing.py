@@ -17,10 +17,11 @@ all depths, so a wrong prior costs ``log(1 / ANYWHERE)`` nats of evidence at mos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot, log
+from math import hypot
 
 import numpy as np
 
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.model import FloatArray, IntArray
 
 COARSEST = 4
@@ -78,25 +79,7 @@ class Known:
         return cls(shape, *(np.zeros(rows * columns) for _ in range(4)))
 
 
-@dataclass(frozen=True)
-class Prior:
-    """What is expected of some pixels: the logarithms of the weights of bins, (pixels, bins); signal and background."""
-
-    log_weight: FloatArray
-    signal: FloatArray
-    background: FloatArray
-
-    @classmethod
-    def alike(cls, pixels: int, bins: int, signal: float, background: float) -> Prior:
-        """The same of all pixels, and no depth likelier than another."""
-        return cls(np.full((pixels, bins), -log(bins)), np.full(pixels, signal), np.full(pixels, background))
-
-    def take(self, rows: slice) -> Prior:
-        """Of some of them."""
-        return Prior(self.log_weight[rows], self.signal[rows], self.background[rows])
-
-
-def prior_from_around(known: Known, some: Pass, bins: int, signal: float, background: float) -> Prior:
+def expected_from_around(known: Known, some: Pass, bins: int, signal: float, background: float) -> Expected:
     """Of the pixels of a pass, by those measured before; as given, and all depths alike, where there are none."""
     count = some.pixels.size
     weight, trusted = np.zeros((count, bins)), np.zeros(count)
@@ -119,8 +102,8 @@ def prior_from_around(known: Known, some: Pass, bins: int, signal: float, backgr
     weight = ANYWHERE / bins + (1 - ANYWHERE) * np.where(found[:, np.newaxis], weight, 1 / bins)
     weight /= weight.sum(axis=1, keepdims=True)
     around = np.exp(logarithms / np.where(found, trusted_alone, 1.0))
-    return Prior(
-        log_weight=np.log(weight),
+    return Expected(
+        log_prior=np.log(weight),
         signal=np.where(found, around[0], signal),
         background=np.where(found, around[1], background),
     )

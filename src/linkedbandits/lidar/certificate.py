@@ -15,10 +15,10 @@ the true depth is outside of that window with probability at most delta, at all 
 back, s is 0, and the left side is the same for every depth; so log M has to reach that too, should the window leave no
 depth outside.
 
-**Below M.** Its depths are a fixed fine grid; its signals and backgrounds have the densities of :class:`Expected`.
-Terms away from the answer are left out, which only makes M smaller. For one depth, log L is concave in (s, b): so over
-a box it is at least what its corners say by interpolation, and by Jensen's inequality the mean of L over the box is at
-least exp of the mean of log L at the four corners.
+**Below M.** Its depths are a fixed fine grid; its signals and backgrounds have densities around what is expected
+(``SPREADS``). Terms away from the answer are left out, which only makes M smaller. For one depth, log L is concave in
+(s, b): so over a box it is at least what its corners say by interpolation, and by Jensen's inequality the mean of L
+over the box is at least exp of the mean of log L at the four corners.
 
 **Above the others.** Depths are covered by cells of width h with middles d0. As a function of the rates log L is
 concave, and lies below its tangent at any (d0, s0, b0):
@@ -46,6 +46,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import PulseShape
 from linkedbandits.lidar.returns import surroundings
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
@@ -68,41 +69,21 @@ _CELLS_AT_ONCE = 2**11
 
 
 SPREADS = (0.3, 1.2)
-"""The law of :class:`Expected` is half a narrow one and half a wide one: in logarithms, of these mean distances."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What is expected of every pixel before its own photons: the weights of M.
-
-    ``log_prior`` is the logarithm of the weight of every bin, (lanes, bins). How many times the true signal is ``signal``
-    has, on a logarithmic scale, a density of exp(-\\|t\\| / c) / (2 c), averaged over the two c of ``SPREADS``; and
-    likewise the background. So both may be anything: what was not expected costs a few nats, and no guarantee. ``told``
-    says that the background is known.
-    """
-
-    log_prior: FloatArray
-    signal: FloatArray
-    background: FloatArray
-    told: bool = False
-
-    @classmethod
-    def alike(cls, lanes: int, bins: int, signal: float, background: float, told: bool = False) -> Expected:
-        """The same of all lanes, and no depth likelier than another."""
-        return cls(np.full((lanes, bins), -log(bins)), np.full(lanes, signal), np.full(lanes, background), told)
-
-    def take(self, lanes: IntArray) -> Expected:
-        """Of these lanes alone."""
-        return Expected(self.log_prior[lanes], self.signal[lanes], self.background[lanes], self.told)
+"""How many times what is expected the true signal is has, on a logarithmic scale, a density of exp(-|t| / c) / (2 c) in
+M, averaged over these two c, a narrow and a wide one; and likewise the background. So both may be anything."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proof for one pulse, and answers that may be ``tolerance`` bins off; no signal is above ``strongest``."""
+    """The proof for one pulse, and answers that may be ``tolerance`` bins off; no signal is above ``strongest``.
+
+    With ``told`` the background is known, and just what is expected.
+    """
 
     pulse: PulseShape
     tolerance: float
     strongest: float = inf
+    told: bool = False
 
     def holds(
         self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
@@ -115,7 +96,7 @@ class Certificate:
         self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
     ) -> tuple[BoolArray, FloatArray]:
         """Where it holds; and elsewhere, about how many times the samples it may take until it does."""
-        counts = _Counts(self.pulse, samples, successes, expected)
+        counts = _Counts(self.pulse, samples, successes, expected, self.told)
         best, mean = counts.mean(centre, self.tolerance)
         level = mean - needed
         rival = np.maximum(counts.none, self._at_edges(counts, centre))
@@ -157,7 +138,7 @@ class Certificate:
         All depths are where the counts are compatible with no return at all.
         """
         lanes, bins = samples.shape
-        counts = _Counts(self.pulse, samples, successes, expected)
+        counts = _Counts(self.pulse, samples, successes, expected, self.told)
         _, mean = counts.mean(centre, self.tolerance)
         level = mean - needed
         seen = level >= counts.none
@@ -186,7 +167,7 @@ class Certificate:
         self, samples: IntArray, successes: IntArray, depth: FloatArray, expected: Expected
     ) -> tuple[FloatArray, FloatArray]:
         """The signal and the background that fit best with a depth, in every lane."""
-        counts = _Counts(self.pulse, samples, successes, expected)
+        counts = _Counts(self.pulse, samples, successes, expected, self.told)
         finest = CELLS[-1]
         middle = (np.floor(np.clip(depth, 0, samples.shape[1] - 1e-6) * finest) + 0.5) / finest
         return counts.fit(counts.cells(np.arange(depth.size), middle, finest))
@@ -308,10 +289,12 @@ class _Cells:
 class _Counts:
     """The counts of some lanes, and what of them every cell of a lane shares."""
 
-    def __init__(self, pulse: PulseShape, samples: IntArray, successes: IntArray, expected: Expected) -> None:
+    def __init__(
+        self, pulse: PulseShape, samples: IntArray, successes: IntArray, expected: Expected, told: bool
+    ) -> None:
         self.pulse = pulse
         self.expected = expected
-        self.told = expected.told
+        self.told = told
         self.fired = successes.astype(np.float64)
         self.missed = (samples - successes).astype(np.float64)
         self.total_fired, self.total_missed = self.fired.sum(axis=1), self.missed.sum(axis=1)
@@ -477,7 +460,7 @@ def _sum(one: FloatArray, *others: FloatArray) -> FloatArray:
 
 
 def _box_weight(ends: FloatArray, expected: FloatArray) -> FloatArray:
-    """The logarithm of at least what the law of :class:`Expected` gives to each interval between neighbouring ends.
+    """The logarithm of at least what the law of ``SPREADS`` gives to each interval between neighbouring ends.
 
     Each of the two densities rises up to what is expected, or not at all, and falls from there on: so it is least at
     one of the two ends.

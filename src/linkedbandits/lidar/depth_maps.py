@@ -11,7 +11,7 @@ import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.borrowing import Known, Pass, passes, prior_from_around
+from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.photons import Photons
@@ -130,10 +130,10 @@ def _pass_by_pass(
     found = np.zeros((columns, pixels))
     known = Known.nothing(photons.shape)
     for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
-        prior = prior_from_around(known, some, photons.bins, signal, background)
+        expected = expected_from_around(known, some, photons.bins, signal, background)
         if calibrated is not None:
-            prior = replace(prior, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
-        located = find(samples[some.pixels], detections[some.pixels], prior=prior)
+            expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
+        located = find(samples[some.pixels], detections[some.pixels], expected=expected)
         found[:, some.pixels] = [getattr(located, field.name) for field in fields(located)]
         now = Located(*found)
         known = Known(photons.shape, np.nan_to_num(now.depth), now.probable, now.signal, now.background)

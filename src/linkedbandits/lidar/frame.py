@@ -14,10 +14,11 @@ from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.acquiring import acquire
 from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
-from linkedbandits.lidar.borrowing import Known, Pass, Prior, passes, prior_from_around
-from linkedbandits.lidar.certificate import Certificate, Expected
+from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
+from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.estimators import find_estimator, model_of
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import few_at_a_time, share_near
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.model import BoolArray, FloatArray, IntArray
@@ -105,8 +106,8 @@ class Frame:
 class FrameSummary:
     """The figures of a frame. Shares are of the pixels that have a depth; one that was not found is not within.
 
-    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_mm`` and ``mae_mm``, the root of
-    the mean square and the mean of the absolute error, are over the pixels that were found. ``false_depth`` is the
+    ``within_tolerance`` is one bin, and half the pulse's width where that is more. ``rmse_mm`` and ``mae_mm``, the root
+    of the mean square and the mean of the absolute error, are over the pixels that were found. ``false_depth`` is the
     share of depths among the ``missing`` pixels, which have none. ``too_bright`` pixels send back more than the task's
     strongest signal. ``confident`` is a share of all pixels, and nan where the method guarantees nothing of the
     estimator's depth; ``proved`` is that of the pixels whose bin is guaranteed.
@@ -178,8 +179,8 @@ def capture(
     borrows = task.borrow and made.gates is not None
     order = passes(scene.depth.shape) if borrows else [Pass(1, np.arange(depth.size))]
     for number, some in enumerate(order):
-        prior = _prior(pixels, scene.depth.shape, some, task) if number else None
-        parts = _parts(task, acquisition, estimator, (depth, signal, background), some.pixels, prior, (seed, number))
+        expected = _expected(pixels, scene.depth.shape, some, task) if number else None
+        parts = _parts(task, acquisition, estimator, (depth, signal, background), some.pixels, expected, (seed, number))
         with closing(_finished(parts, workers)) as finished:
             for part, found in finished:
                 pixels[:, part.pixels] = found
@@ -227,17 +228,17 @@ class _Part(NamedTuple):
     depth: FloatArray
     signal: FloatArray
     background: FloatArray
-    prior: Prior | None
+    expected: Expected | None
     first: int
     seed: tuple[int, int]
     """That of the frame, and the number of the pass."""
 
 
-def _prior(pixels: FloatArray, shape: tuple[int, int], some: Pass, task: Task) -> Prior:
+def _expected(pixels: FloatArray, shape: tuple[int, int], some: Pass, task: Task) -> Expected:
     found = _Found(*pixels)
     sure = np.where(np.isfinite(found.depth), np.nan_to_num(found.sure), 0.0)
     known = Known(shape, *(np.nan_to_num(each) for each in (found.depth, sure, found.signal, found.background)))
-    return prior_from_around(known, some, task.sensor.bins, task.signal, task.sensor.background)
+    return expected_from_around(known, some, task.sensor.bins, task.signal, task.sensor.background)
 
 
 def _parts(
@@ -246,7 +247,7 @@ def _parts(
     estimator: str,
     truth: tuple[FloatArray, FloatArray, FloatArray],
     pixels: IntArray,
-    prior: Prior | None,
+    expected: Expected | None,
     seed: tuple[int, int],
 ) -> list[_Part]:
     """Runs of pixels that begin where a block of lanes does, however many workers there are."""
@@ -257,8 +258,8 @@ def _parts(
         rows = slice(first, first + size)
         here = pixels[rows]
         depth, signal, background = (each[here] for each in truth)
-        of_these = None if prior is None else prior.take(rows)
-        parts.append(_Part(task, acquisition, estimator, here, depth, signal, background, of_these, first, seed))
+        these = None if expected is None else expected.take(rows)
+        parts.append(_Part(task, acquisition, estimator, here, depth, signal, background, these, first, seed))
     return parts
 
 
@@ -301,27 +302,24 @@ def _pixels(part: _Part) -> FloatArray:
     frame, number = part.seed
     key = (number, part.first) if made.gates is not None else ()  # the others have streams by blocks of pixels
     seed = np.random.SeedSequence(frame, spawn_key=key)
-    acquired = acquire(made, task, rates, part.first, seed, part.prior)
+    acquired = acquire(made, task, rates, part.first, seed, part.expected)
     model = model_of(task.sensor, task.signal, task.strongest, task.told)
     depth, level = np.empty(part.depth.size), acquired.level
     signal, background, sure, seen = np.zeros((4, part.depth.size))
-    expected = np.full(part.depth.size, model.expected_background)
-    certificate = Certificate(task.sensor.pulse, task.tolerance)
+    alike = Expected.alike(part.depth.size, task.sensor.bins, task.signal, model.expected_background)
+    certificate = Certificate(task.sensor.pulse, task.tolerance, told=task.told)
     for some in few_at_a_time(part.depth.size, model.cells_per_bin * task.sensor.bins):
         samples, successes = acquired.samples[some], acquired.successes[some]
         log_prior = None if made.gates is None else acquired.log_prior[some]
         if log_prior is None:
-            depth[some], level[some] = model.fitted(samples, successes, expected[some])
+            depth[some], level[some] = model.fitted(samples, successes, alike.background[some])
         else:
             depth[some] = model.estimate(samples, successes, level[some], log_prior)
             likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
             none = model.none_better(samples, successes, level[some])
             sure[some] = share_near(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
         seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
-        some_expected = Expected.alike(
-            len(samples), task.sensor.bins, task.signal, model.expected_background, task.told
-        )
-        signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], some_expected)
+        signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
     if part.estimator == "map":  # the others have no model that could speak against a return
         found = np.where((seen > 0) & acquired.successes.any(axis=1), depth, np.nan)
     else:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_positive
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import Pulse, PulseShape
 from linkedbandits.lidar.returns import ReturnModel, return_model
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
@@ -113,11 +114,11 @@ class GatePolicy(Policy[GateStateT]):
             "expected_background": background,
         }
 
-    def expect(self, state: GateStateT, log_prior: FloatArray, signal: FloatArray, background: FloatArray) -> None:
-        """Begin with what is known beforehand: the weights of bins, (lanes, bins), signals and backgrounds."""
-        state.log_prior = log_prior
-        state.expected_signal = signal
-        state.expected_background = np.maximum(background, LEAST_BACKGROUND)
+    def expect(self, state: GateStateT, expected: Expected) -> None:
+        """Begin with what is known beforehand."""
+        state.log_prior = expected.log_prior
+        state.expected_signal = expected.signal
+        state.expected_background = np.maximum(expected.background, LEAST_BACKGROUND)
         state.level = self.model.level_of(state.expected_background)
         self.choose(state)
 

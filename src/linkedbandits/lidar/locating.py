@@ -9,9 +9,9 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
-from linkedbandits.lidar.borrowing import Prior
-from linkedbandits.lidar.certificate import Certificate, Expected
+from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import few_at_a_time, share_near
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
@@ -52,14 +52,14 @@ def locate(
     strongest: float | None = None,
     delta: float = 0.05,
     tolerance: float = 1.0,
-    prior: Prior | None = None,
+    expected: Expected | None = None,
     progress: Progress | None = None,
 ) -> Located:
     """The depth of every pixel whose bins were sampled and fired so often, (pixels, bins) each.
 
-    ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. ``prior`` says
-    more of every pixel, and must not have been made from its own counts. None of them has to be right: they are where
-    the search begins, and the guarantee does not rest on them. It rests on the pulse, on one return at most, and on
+    ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. ``expected`` says
+    more of every pixel, and must not come from its own counts. None of them has to be right: they are where the search
+    begins, and the guarantee does not rest on them. It rests on the pulse, on one return at most, and on
     bins that fire independently of each other.
     """
     check_delta(delta)
@@ -67,17 +67,17 @@ def locate(
     pixels, bins = samples.shape
     model = model_of(sensor, signal, strongest)
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
-    if prior is None:
-        prior = Prior.alike(pixels, bins, signal, model.expected_background)
+    if expected is None:
+        expected = Expected.alike(pixels, bins, signal, model.expected_background)
     found = np.full((6, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
-        tried, fired, of_these = samples[some], detections[some], prior.take(some)
-        expected = Expected(of_these.log_weight, of_these.signal, of_these.background)
-        depth, level = model.fitted(tried, fired, expected.background, expected.log_prior)
-        seen = model.evidence(tried, fired, level, expected.log_prior) > 0
-        low, high = certificate.interval(tried, fired, depth, log(1 / delta), expected)
-        strength, background = certificate.fit_at(tried, fired, depth, expected)
-        weight = model.log_likelihood(tried, fired, level, rough=True) + expected.log_prior[:, np.newaxis, np.newaxis]
+        tried, fired, these = samples[some], detections[some], expected.take(some)
+        depth, level = model.fitted(tried, fired, these.background, these.log_prior)
+        seen = model.evidence(tried, fired, level, these.log_prior) > 0
+        low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
+        strength, background = certificate.fit_at(tried, fired, depth, these)
+        weight = model.log_likelihood(tried, fired, level, rough=True)
+        weight += these.log_prior[:, np.newaxis, np.newaxis]
         probable = share_near(weight, model.none_better(tried, fired, level), tolerance)
         found[:, some] = depth, low, high, strength, background, probable
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]

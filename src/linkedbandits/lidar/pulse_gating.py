@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.checks import check_positive, check_probability
-from linkedbandits.lidar.certificate import Certificate, Expected
+from linkedbandits.lidar.certificate import Certificate
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.gates import best_gate
 from linkedbandits.lidar.gating import outlook
@@ -83,7 +84,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     @property
     def certificate(self) -> Certificate:
         """The proof that ends a run."""
-        return Certificate(self.pulse, self.tolerance, self.signal_limit)
+        return Certificate(self.pulse, self.tolerance, self.signal_limit, self.told)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> PulseState:
         """Nothing is known: every bin is open."""
@@ -123,7 +124,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
 
     def expected(self, state: PulseState) -> Expected:
         """What was expected before the first photon."""
-        return Expected(state.log_prior, state.expected_signal, state.expected_background, told=self.told)
+        return Expected(state.log_prior, state.expected_signal, state.expected_background)
 
     def _best_gate(self, worth: FloatArray, chance: FloatArray) -> BoolArray:
         if self.sensor is None:

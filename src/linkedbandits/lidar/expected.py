@@ -1,0 +1,33 @@
+"""What is expected of pixels before their own photons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from linkedbandits.model import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The weights of bins, and about what signal and background: a row for each pixel.
+
+    ``log_prior`` has the logarithms of the weights, (pixels, bins), which add up to one; ``signal`` is in photons a
+    cycle, ``background`` in photons a bin and cycle. None of it has to be right: what was not expected costs some more
+    photons, and no guarantee. But it must not come from the pixel's own photons.
+    """
+
+    log_prior: FloatArray
+    signal: FloatArray
+    background: FloatArray
+
+    @classmethod
+    def alike(cls, pixels: int, bins: int, signal: float, background: float) -> Expected:
+        """The same of all pixels, and no depth likelier than another."""
+        return cls(np.full((pixels, bins), -log(bins)), np.full(pixels, signal), np.full(pixels, background))
+
+    def take(self, pixels: IntArray | slice) -> Expected:
+        """Of these pixels alone."""
+        return Expected(self.log_prior[pixels], self.signal[pixels], self.background[pixels])
