@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import ceil, isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -39,14 +39,22 @@ from linkedbandits.lidar import (
     find_scene,
     read_scene,
 )
-from linkedbandits.lidar.depth_files import FIELD_OF_VIEW
+from linkedbandits.lidar.choosing import faster
+from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, check_depth_file, write_depth
+from linkedbandits.lidar.gates import parse_gates
 from linkedbandits.lidar.picture import check_picture, draw_frames
+from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.scene import UNITS
 
-DEFAULT_METHODS = ("synchronous", "even", "pulse")
+DEFAULT_METHODS = ("synchronous", "free-running", "pulse")
+LIGHTS = ("sun", "even")
 PICTURE = Path("lidar.png")
 MOST_CYCLES = 20_000
 """Where a pixel ends that was given delta alone: there may be nothing to be seen."""
+
+
+def _of_sensor(help_: str) -> Any:
+    return typer.Option(help=help_, rich_help_panel="The sensor")
 
 
 def lidar(
@@ -66,16 +74,20 @@ def lidar(
     reach: Annotated[
         float | None, typer.Option(help="Depth in metres that the last bin ends at; the scene's unless given.")
     ] = None,
-    ambient: Annotated[float, typer.Option(help="Background photons per cycle.")] = 5.0,
+    ambient: Annotated[float, typer.Option(help="Background photons per cycle, on average over pixels.")] = 5.0,
+    light: Annotated[
+        str, typer.Option(help="The background of pixels: sun (in proportion to their reflectivity) or even.")
+    ] = "sun",
     signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
     strongest: Annotated[
-        float | None, typer.Option(help="The largest signal to be prepared for; ten times the mean unless given.")
+        float | None,
+        typer.Option(help="No signal is larger, on your word; helps where pulses make their bins fire always."),
     ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"How to spend cycles: {', '.join(ACQUISITIONS)}. Repeat it to compare; "
-            f"without it, {', '.join(DEFAULT_METHODS)}."
+            help=f"How to spend cycles: {', '.join(ACQUISITIONS)}, or auto, what is faster of pulse and free-running. "
+            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}."
         ),
     ] = None,
     estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
@@ -83,11 +95,32 @@ def lidar(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Stop a pixel when its depth (pulse) or its bin (elimination) is wrong with at most this probability."
+            help="Stop a pixel when its depth (pulse, free-running) or its bin (elimination) is wrong with at most "
+            "this probability."
         ),
     ] = None,
-    dark: Annotated[float, typer.Option(help="Photons that the detector makes by itself, per bin and cycle.")] = 0.0,
-    dead_time: Annotated[float, typer.Option(help="Nanoseconds that the detector is blind after a photon.")] = 100.0,
+    likely: Annotated[
+        float | None,
+        typer.Option(help="Stop a pixel when its depth is right with this probability by the model: no guarantee."),
+    ] = None,
+    told: Annotated[
+        bool, typer.Option("--told", help="All pixels have just the background of --ambient, and the model knows it.")
+    ] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Pixels do not begin with what was found around them.")
+    ] = False,
+    gates: Annotated[
+        str,
+        _of_sensor(
+            "What a gate may be: suffix, suffix:20 (positions), windows:2 or windows:2:1 (ns, and of gaps), any."
+        ),
+    ] = "suffix",
+    dead_time: Annotated[float, _of_sensor("Nanoseconds that the detector is blind after a photon.")] = 100.0,
+    dark: Annotated[float, _of_sensor("Photons that the detector makes by itself, per bin and cycle.")] = 0.0,
+    jitter: Annotated[float, _of_sensor("Picoseconds of the detector's error in time, a standard deviation.")] = 0.0,
+    rise: Annotated[float, _of_sensor("Nanoseconds that a gate takes to open.")] = 0.0,
+    afterpulsing: Annotated[float, _of_sensor("Chance that a detection leaves an afterpulse.")] = 0.0,
+    afterpulse_time: Annotated[float, _of_sensor("Nanoseconds until it comes, on average.")] = 20.0,
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
@@ -125,21 +158,40 @@ def lidar(
         return
     photon_options.refuse_without_photons(given)
     shown = _read_scene(scene, file, unit).shrunk(size)
-    check_not_negative("--dead-time", dead_time)
+    if light not in LIGHTS:
+        raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
+    if light == "sun" and not told:
+        shown = shown.sunlit()
+    times = {"--dead-time": dead_time, "--jitter": jitter, "--rise": rise, "--afterpulse-time": afterpulse_time}
+    for name, time in times.items():
+        check_not_negative(name, time)
+    far = _default_reach(shown) if reach is None else reach
     sensor = Sensor(
         bins=bins,
         fwhm=fwhm,
         ambient=ambient,
         dark=dark,
-        reach=_default_reach(shown) if reach is None else reach,
+        reach=far,
         dead_time=1e-9 * dead_time,
+        jitter=1e-12 * jitter,
+        rise=1e-9 * rise,
+        afterpulsing=afterpulsing,
+        afterpulse_time=1e-9 * afterpulse_time,
+        response=None if pulse is None else read_pulse(pulse, Sensor(bins=bins, reach=far).bin_seconds),
+        gates=parse_gates(gates),
     )
     if cycles is None:
-        cycles, delta = (MOST_CYCLES, delta) if delta is not None else (1000, 0.05)
-    task = Task(sensor, signal, cycles, delta, strongest)
+        ends = delta is not None or likely is not None
+        cycles, delta = (MOST_CYCLES, delta) if ends else (1000, 0.05)
+    task = Task(sensor, signal, cycles, delta, strongest, likely=likely, told=told, borrow=not alone)
     methods = method or list(DEFAULT_METHODS)
     for name in methods:
-        find_acquisition(name, task)
+        find_acquisition(faster(task) if name == "auto" else name, task)
+    if out and len(methods) > 1:
+        raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")
+    for file_out in out or []:
+        check_depth_file(file_out)
+        opt.check_writable("--out", file_out)
     find_estimator(estimator, sensor, signal)
     check_picture(picture)
     opt.check_writable("--picture", picture)
@@ -153,6 +205,8 @@ def lidar(
     finally:
         # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
         if frames and not isinstance(sys.exception(), KeyboardInterrupt):
+            for file_out in out or []:
+                write_depth(file_out, frames[0].depth_map(), field_of_view=field_of_view)
             _show(frames, seed, picture, as_json)
 
 
@@ -194,13 +248,17 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "shape": list(first.depth.shape),
         "bins": sensor.bins,
         "bin_cm": 100 * sensor.bin_depth,
-        "fwhm": sensor.fwhm,
+        "fwhm": round(sensor.pulse.fwhm, 6),
+        "gates": sensor.gates.words,
         "ambient": sensor.ambient,
         "dark": sensor.dark,
         "reach": sensor.reach,
         "dead_time_ns": round(1e9 * sensor.dead_time, 6),
         "signal": first.task.signal,
-        "strongest": first.task.signals[1],
+        "strongest": first.task.strongest,
+        "likely": first.task.likely,
+        "told": first.task.told,
+        "borrow": first.task.borrow,
         "cycles": first.task.cycles,
         "delta": first.task.delta,
         "tolerance_bins": first.task.tolerance,
@@ -218,7 +276,7 @@ def _print(frames: list[Frame], picture: Path) -> None:
     console.print(
         f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {_centimetres(sensor.bin_depth)}, "
         f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle{_dark(sensor)}; "
-        f"estimator {first.estimator}",
+        f"gates: {sensor.gates.words}; estimator {first.estimator}",
         style="bold",
     )
     lines = _figures(frames)
@@ -227,10 +285,10 @@ def _print(frames: list[Frame], picture: Path) -> None:
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
     console.print(table)
     console.print(
-        "Shares: depth within 1 bin (or the ± of its column) of the truth, off by more than 5 cm, found at all, and "
-        "(of all pixels) sure; blank where nothing guarantees this depth. RMSE is over the pixels that were found. "
-        "Cycles and time are of a pixel: mean, 90 %, and mean, "
-        f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon."
+        "Time and cycles are of a pixel, mean and 90 %, "
+        f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are over the pixels that were "
+        "found. Shares: depth within 1 bin (or the ± of its column) of the truth, found at all, and (of all pixels) "
+        "sure; blank where nothing guarantees this depth."
     )
     _print_notes(console, frames)
     console.print(f"Depth, error and cycles of every pixel: {picture}")
@@ -248,26 +306,27 @@ def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
     """Headings, and a line for each method; blank where there is no number."""
     tolerance = frames[0].task.tolerance
     within = [f"±{tolerance:g} bins"] if tolerance != 1 else []
-    lines = [("method", "RMSE cm", "±1 bin", *within, "> 5 cm", "found", "cycles", "90 %", "time µs", "sure")]
+    lines = [("method", "time µs", "90 %", "cycles", "90 % ", "RMSE mm", "MAE mm", "±1 bin", *within, "found", "sure")]
     for frame in frames:
         summary = frame.summary()
-        shares = [
-            summary.within_one_bin,
-            *([summary.within_tolerance] if within else []),
-            summary.worse_than_5_cm,
-            summary.found,
-        ]
+        shares = [summary.within_one_bin, *([summary.within_tolerance] if within else []), summary.found]
         line = (
             frame.acquisition,
-            "" if isnan(summary.rmse_cm) else f"{summary.rmse_cm:.1f}",
-            *("" if isnan(share) else formatting.percent(share) for share in shares),
+            _number(summary.microseconds_mean, 1),
+            _number(summary.microseconds_90, 1),
             formatting.count(summary.cycles_mean),
             formatting.count(summary.cycles_90),
-            "" if isnan(summary.milliseconds_mean) else f"{1000 * summary.milliseconds_mean:,.0f}",
+            _number(summary.rmse_mm, 0),
+            _number(summary.mae_mm, 1),
+            *("" if isnan(share) else formatting.percent(share) for share in shares),
             "" if isnan(summary.confident) else formatting.percent(summary.confident),
         )
         lines.append(line)
     return lines
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if isnan(value) else f"{value:,.{digits}f}"
 
 
 def _table(lines: Sequence[tuple[str, ...]]) -> Table:
@@ -298,8 +357,13 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
                 f"{frame.task.neighbours} from that."
             )
     if summary.too_bright:
-        _, strongest = frames[0].task.signals
         console.print(
-            f"{summary.too_bright:,} pixels send back more than {strongest:g} photons a cycle: their depths may be "
-            "sure and wrong; raise --strongest."
+            f"{summary.too_bright:,} pixels send back more than {frames[0].task.strongest:g} photons a cycle, which "
+            "--strongest rules out: their depths may be sure and wrong; raise it."
+        )
+    sensor = frames[0].task.sensor
+    if not sensor.certifiable:
+        console.print(
+            "No depth is sure: afterpulses outlast the dead time, so what a gate sees depends on more than the gate. A "
+            f"dead time of {1e9 * 5 * sensor.afterpulse_time:g} ns would leave none."
         )

@@ -68,11 +68,12 @@ FieldOfView = Annotated[float, _option("Degrees from the first column to the las
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
+    | {"out", "pulse", "field_of_view", "alone"}
 )
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
-    {"out", "bin_width", "pulse", "mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape"}
-    | {"merge", "first_bin", "last_bin", "period", "opens", "zero", "channel", "field_of_view"}
+    {"bin_width", "mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
+    | {"first_bin", "last_bin", "period", "opens", "zero", "channel"}
 )
 """Parameters that have none without them."""
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
@@ -160,6 +161,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             pulse=told["pulse"],
             signal=told["signal"],
             delta=0.05 if told["delta"] is None else told["delta"],
+            borrow=not told["alone"],
             progress=partial(advance, file.name),
         )
     for out in outs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass
-from math import isnan
+from math import inf, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquis
 from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.choosing import faster
+from linkedbandits.lidar.depth_maps import DepthMap
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import few_at_a_time, share_near
@@ -70,11 +71,30 @@ class Frame:
         """The estimated depth less the true one, in metres; nan where one of them is."""
         return self.depth - self.truth
 
+    def depth_map(self) -> DepthMap:
+        """What was found, without the truth: as a sensor's own file would have it.
+
+        Of a depth that is sure the interval is what was proved; of the others it is all that the sensor reaches.
+        """
+        within = self.task.tolerance * self.task.sensor.bin_depth
+        low = np.where(self.confident, self.depth - within, 0.0)
+        high = np.where(self.confident, self.depth + within, self.task.sensor.reach)
+        return DepthMap(
+            depth=self.depth,
+            interval=np.clip(np.stack([low, high], axis=-1), 0.0, self.task.sensor.reach),
+            signal=self.signal,
+            background=self.background / self.task.sensor.bins,
+            confident=self.confident,
+            cycles=np.rint(self.cycles).astype(np.int64),
+            source=f"{self.scene.name}, simulated, {self.acquisition}",
+            delta=self.task.delta,
+        )
+
     def summary(self) -> FrameSummary:
         """The figures people ask of a frame."""
         real = np.isfinite(self.truth)
         sure_of = find_acquisition(self.acquisition, self.task).sure_of
-        _, strongest = self.task.signals
+        strongest = inf if self.task.strongest is None else self.task.strongest
         error = np.abs(self.error[real])
         found = np.isfinite(error)
         within = self.task.tolerance * self.task.sensor.bin_depth

@@ -135,7 +135,50 @@ def ramp() -> Scene:
     return Scene("ramp", depth, np.tile(shade[:, np.newaxis], (1, columns)))
 
 
-SCENES: dict[str, Callable[[], Scene]] = {"motorcycle": motorcycle, "ramp": ramp}
+def room() -> Scene:
+    """A room with a tiled floor, a striped wall, a dark box and a bright ball, seen from above eye level."""
+    rows, columns = 96, 128
+    down, right = np.meshgrid(np.linspace(-0.45, 0.45, rows), np.linspace(-0.6, 0.6, columns), indexing="ij")
+    # Rays from the eye go through (right, down, 1); depth is counted along the axis that the eye looks along.
+    depth = np.full((rows, columns), 5.2)
+    shade = np.where((right * depth * 4).astype(np.int64) % 2 == 0, 0.55, 0.35)  # the wall behind
+    for closer, albedo in (
+        (np.where(down > 0, 1.1 / np.maximum(down, 1e-9), np.inf), None),  # the floor, 1.1 m below
+        (np.where(right < 0, 2.1 / np.maximum(-right, 1e-9), np.inf), 0.75),  # the wall to the left
+    ):
+        tiles = ((right * closer * 2).round() + (closer * 2).round()) % 2 == 0 if albedo is None else None
+        nearer = closer < depth
+        shade = np.where(nearer, albedo if tiles is None else np.where(tiles, 0.85, 0.25), shade)
+        depth = np.where(nearer, closer, depth)
+    box = (np.abs(right * 2.4 - 0.5) < 0.45) & (down * 2.4 > 0.2) & (down * 2.4 < 1.0)
+    shade, depth = np.where(box, 0.12, shade), np.where(box, 2.4, depth)
+    # The ball: the nearer root of |t * ray - centre| = radius.
+    centre, radius = np.array([-0.45, 0.35, 3.0]), 0.5
+    length = right**2 + down**2 + 1
+    along = (right * centre[0] + down * centre[1] + centre[2]) / length
+    under = along**2 - ((centre**2).sum() - radius**2) / length
+    ball = np.where(under >= 0, along - np.sqrt(np.maximum(under, 0.0)), np.inf)
+    shade, depth = np.where(ball < depth, 0.9, shade), np.minimum(ball, depth)
+    return Scene("room", depth, shade)
+
+
+def leaves() -> Scene:
+    """Three hundred discs of all shades in front of a wall, at all depths: edges everywhere."""
+    rows, columns = 96, 128
+    generator = np.random.default_rng(20)
+    down, right = np.indices((rows, columns))
+    depth, shade = np.full((rows, columns), 5.6), np.full((rows, columns), 0.5)
+    for away in np.sort(generator.uniform(1.2, 5.3, 300))[::-1]:
+        middle = generator.uniform(0, (rows, columns))
+        inside = (down - middle[0]) ** 2 + (right - middle[1]) ** 2 < generator.uniform(3, 9) ** 2
+        tilt = generator.uniform(-0.02, 0.02)
+        depth = np.where(inside, away + tilt * (right - middle[1]), depth)
+        shade = np.where(inside, generator.uniform(0.05, 0.95), shade)
+    return Scene("leaves", depth, shade)
+
+
+SCENES: dict[str, Callable[[], Scene]] = {"motorcycle": motorcycle, "ramp": ramp, "room": room, "leaves": leaves}
+
 
 
 def find_scene(name: str) -> Scene:
