@@ -7,16 +7,17 @@ whenever they pass a budget. So every pixel of a cell has one history, and a bud
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS, Task, find_acquisition, find_estimator
+from linkedbandits.lidar import ESTIMATORS, find_acquisition, find_estimator
 from linkedbandits.linkage import find_linkage, fulfil, ordered_plays
 from linkedbandits.model import Counts, Repeats
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.streams import LaneStreams
 from linkedbandits.world import CoinFlips
-from tools.lidar_grid import MOST_CYCLES, Cell
+from tools.lidar_grid import METHODS, MOST_CYCLES, Cell
 
 LEVEL = 0.95
 PATIENCE = 10
@@ -103,7 +104,7 @@ def budget_by_budget(cell: Cell, acquisition: str) -> Iterator[Look]:
 
 def with_budget(cell: Cell, acquisition: str, budget: int) -> tuple[Look, bool]:
     """One run, and whether every pixel ended by itself."""
-    made = find_acquisition(acquisition, Task(cell.task.sensor, cell.signal, budget))
+    made = find_acquisition(acquisition, replace(cell.task, cycles=budget))
     ended = simulate_lanes(
         cell.chances(), made.policy, linkage=made.linkage, seed=cell.seed, max_plays=budget, memory_limit=2**25
     )
@@ -143,7 +144,7 @@ def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
 
 def share_right(cell: Cell, estimator: str, look: Look) -> float:
     _, counts, answers = look
-    found = find_estimator(estimator, cell.task.sensor, cell.signal)(counts.samples, counts.successes, answers)
+    found = find_estimator(estimator, cell.task.sensor, cell.signal, told=True)(counts.samples, counts.successes, answers)
     return float((np.abs(found - cell.depths()) <= cell.task.tolerance).mean())
 
 
@@ -167,4 +168,4 @@ def crossing(before: tuple[float, float], after: tuple[float, float]) -> float:
 
 
 def measure(cell: Cell) -> dict[str, dict[str, float]]:
-    return {acquisition: cycles_to_level(cell, acquisition) for acquisition in ACQUISITIONS}
+    return {acquisition: cycles_to_level(cell, acquisition) for acquisition in METHODS}

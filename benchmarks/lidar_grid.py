@@ -13,7 +13,7 @@ from dataclasses import asdict
 import numpy as np
 
 from benchmarks.lidar_cycles import cycles_to_level
-from linkedbandits.lidar import ACQUISITIONS
+
 from linkedbandits.workers import run_pieces
 from tools import lidar_grid_page
 from tools.lidar_grid import FILE, GRID, Cell, read, whole
@@ -22,7 +22,7 @@ from tools.lidar_grid import FILE, GRID, Cell, read, whole
 def main(workers: int = 2) -> None:
     """Measure what is missing, 500 pixels a cell: hours, if nothing was measured before. Then write the page."""
     done = read()
-    todo = [(cell, name) for cell in GRID for name in ACQUISITIONS if name not in done.get(cell, {})]
+    todo = [(cell, name) for cell in GRID for name in METHODS if name not in done.get(cell, {})]
     # The cheap ones first: then the table has something of everything long before it is complete.
     todo.sort(key=lambda piece: piece[0].bins * piece[0].ambient / piece[0].signal)
     remedy = "what is measured is in the file; the same command goes on from there"

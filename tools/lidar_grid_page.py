@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from linkedbandits.figures.style import SeriesStyle, new_panels, save, series_styles
-from linkedbandits.lidar import ACQUISITIONS, ESTIMATORS
+from linkedbandits.lidar import ESTIMATORS
 from tools.lidar_grid import NON_ADAPTIVE, Cell, Measured
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -42,8 +42,8 @@ def page(done: Measured) -> str:
 
 def heading() -> str:
     """The first lines of the table."""
-    titles = ["bins", "FWHM", "ambient", "signal", "estimator", *ACQUISITIONS]
-    return f"| {' | '.join(titles)} |\n|--:|--:|--:|--:|---|" + "--:|" * len(ACQUISITIONS) + "\n"
+    titles = ["bins", "FWHM", "ambient", "signal", "estimator", *METHODS]
+    return f"| {' | '.join(titles)} |\n|--:|--:|--:|--:|---|" + "--:|" * len(METHODS) + "\n"
 
 
 def rows(cell: Cell, measured: dict[str, dict[str, float]]) -> str:
@@ -51,7 +51,7 @@ def rows(cell: Cell, measured: dict[str, dict[str, float]]) -> str:
     settings = [f"{value:g}" for value in (cell.bins, cell.fwhm, cell.ambient, cell.signal)]
     lines = []
     for estimator in ESTIMATORS:
-        figures = [cycles(measured[name][estimator]) if estimator in measured[name] else "" for name in ACQUISITIONS]
+        figures = [cycles(measured[name][estimator]) if estimator in measured[name] else "" for name in METHODS]
         lines.append("| " + " | ".join([*settings, estimator, *figures]) + " |\n")
     return "".join(lines)
 
@@ -114,7 +114,7 @@ def span(shares: Iterable[float]) -> str:
 def picture(done: Measured) -> object:
     """Cycles against ambient light with the estimator ``map``: a panel for each number of bins and pulse."""
     sizes, widths = sorted({cell.bins for cell in done}), sorted({cell.fwhm for cell in done})
-    adaptive_or_gated = [name for name in ACQUISITIONS if name != "synchronous"]
+    adaptive_or_gated = [name for name in METHODS if name != "synchronous"]
     style_of = {"synchronous": SeriesStyle("#999999", "o", "-"), **series_styles(adaptive_or_gated)}
     with new_panels(len(widths), len(sizes), 3.2 * len(sizes), 2.6 * len(widths)) as (figure, all_axes):
         for axes, (fwhm, bins) in zip(all_axes, [(fwhm, bins) for fwhm in widths for bins in sizes], strict=True):

@@ -142,14 +142,11 @@ def room() -> Scene:
     # Rays from the eye go through (right, down, 1); depth is counted along the axis that the eye looks along.
     depth = np.full((rows, columns), 5.2)
     shade = np.where((right * depth * 4).astype(np.int64) % 2 == 0, 0.55, 0.35)  # the wall behind
-    for closer, albedo in (
-        (np.where(down > 0, 1.1 / np.maximum(down, 1e-9), np.inf), None),  # the floor, 1.1 m below
-        (np.where(right < 0, 2.1 / np.maximum(-right, 1e-9), np.inf), 0.75),  # the wall to the left
-    ):
-        tiles = ((right * closer * 2).round() + (closer * 2).round()) % 2 == 0 if albedo is None else None
-        nearer = closer < depth
-        shade = np.where(nearer, albedo if tiles is None else np.where(tiles, 0.85, 0.25), shade)
-        depth = np.where(nearer, closer, depth)
+    floor = 1.1 / np.maximum(down, 1e-3)  # 1.1 m below the eye
+    tiles = np.where(((right * floor * 2).round() + (floor * 2).round()) % 2 == 0, 0.85, 0.25)
+    shade, depth = np.where(floor < depth, tiles, shade), np.minimum(floor, depth)
+    left = 2.1 / np.maximum(-right, 1e-3)
+    shade, depth = np.where(left < depth, 0.75, shade), np.minimum(left, depth)
     box = (np.abs(right * 2.4 - 0.5) < 0.45) & (down * 2.4 > 0.2) & (down * 2.4 < 1.0)
     shade, depth = np.where(box, 0.12, shade), np.where(box, 2.4, depth)
     # The ball: the nearer root of |t * ray - centre| = radius.

@@ -1,0 +1,225 @@
+"""Depth with sensors that exist: scenes with an unknown background, dead times, and whether sure depths are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkedbandits.intervals import share_interval
+from linkedbandits.lidar import Frame, Scene, Sensor, Task, capture, find_scene
+from linkedbandits.lidar.choosing import faster
+from linkedbandits.lidar.gates import AnySubset, Gates, Suffixes, Windows
+from linkedbandits.lidar.pulse import MeasuredPulse
+from linkedbandits.model import FloatArray
+
+WORKERS = 2
+RIGHT = 0.95
+SPAN = 9.0
+"""Backgrounds of the brightest and the darkest pixels of a scene are this factor apart."""
+SIGNAL, FWHM, BINS = 0.5, 3.0, 200
+LIKELY = (0.8, 0.85, 0.88, 0.91, 0.93, 0.95, 0.97)
+"""Pixels end where their depth is right with these probabilities, by their own reckoning: one run for each."""
+ALLOWED = {10: (160, 125), 20: (450, 350)}
+"""Cycles that a pixel may take, on average, and what is aimed at, by mean background."""
+
+
+def main() -> None:
+    """Cycles and time until 95 % of the pixels of a scene are within a bin, with suffix gates."""
+    print(f"suffix gates, {BINS} bins, pulse {FWHM:g} bins, signal {SIGNAL:g}, backgrounds unknown, {SPAN:g} apart")
+    print("a pixel's mean cycles and time until 95 % are within a bin; and if every pixel has the same cycles\n")
+    print("| scene (pixels) | ambient | what pixels know | cycles | µs | the same for all |\n|---|--:|---|--:|--:|--:|")
+    missed = []
+    for name, step in (("motorcycle", 14), ("room", 2), ("leaves", 2)):
+        scene = spanning(even_signal(thinned(find_scene(name), step)), SPAN)
+        for ambient, (allowed, _) in ALLOWED.items():
+            for borrow in (True, False):
+                task = task_for(scene, ambient, borrow=borrow)
+                cycles, seconds = crossing(stopped_when_likely(scene, task))
+                same, _ = crossing(same_for_all(scene, task, cycles))
+                words = "what is around them" if borrow else "nothing"
+                print(
+                    f"| {name} ({scene.depth.size:,}) | {ambient} | {words} | {cycles:,.0f} | {1e6 * seconds:,.1f} | "
+                    f"{same:,.0f} |",
+                    flush=True,
+                )
+                if borrow and cycles > allowed:
+                    missed.append(f"{name} at ambient {ambient}: {cycles:,.0f} cycles, {allowed} allowed")
+    print("\n" + ("\n".join(missed) or "all within what is allowed"))
+
+
+def thinned(scene: Scene, step: int) -> Scene:
+    """Every so-manieth pixel of every so-manieth row."""
+    return replace(scene, depth=scene.depth[::step, ::step], reflectivity=scene.reflectivity[::step, ::step])
+
+
+def even_signal(scene: Scene) -> Scene:
+    """The same scene with as much coming back from every pixel; its light is that of the true shades."""
+    shades = np.maximum(scene.reflectivity, 0.02)
+    far = np.nanmax(np.where(scene.present, scene.depth, np.nan))
+    return replace(scene, reflectivity=np.where(scene.present, (scene.depth / far) ** 2, 1.0), light=shades)
+
+
+def spanning(scene: Scene, span: float) -> Scene:
+    """The same with backgrounds that are this factor apart, from the darkest to the brightest shade but for some."""
+    assert scene.light is not None
+    low, high = np.log(np.quantile(scene.light, [0.02, 0.98]))
+    return replace(scene, light=span ** np.clip((np.log(scene.light) - low) / (high - low), 0, 1))
+
+
+def task_for(scene: Scene, ambient: float, **more: object) -> Task:
+    far = float(np.nanmax(np.where(scene.present, scene.depth, np.nan)))
+    sensor = Sensor(bins=BINS, fwhm=FWHM, ambient=ambient, reach=np.ceil(2.2 * far) / 2)
+    return Task(sensor, SIGNAL, 20_000, **more)  # type: ignore[arg-type]
+
+
+Look = tuple[float, float, float]
+"""The share of right pixels, and their mean cycles and seconds."""
+
+
+def looked_at(frame: Frame) -> Look:
+    real = np.isfinite(frame.truth)
+    return frame.summary().within_tolerance, float(frame.cycles[real].mean()), float(frame.seconds[real].mean())
+
+
+def stopped_when_likely(scene: Scene, task: Task, acquisition: str = "pulse") -> Iterator[Look]:
+    for likely in LIKELY:
+        yield looked_at(capture(scene, replace(task, likely=likely), acquisition, seed=3, workers=WORKERS))
+
+
+def same_for_all(scene: Scene, task: Task, first: float, acquisition: str = "pulse") -> Iterator[Look]:
+    cycles = max(8.0, 0.7 * first)
+    while cycles < 40 * first:
+        whole = replace(task, cycles=round(cycles), likely=None)
+        yield looked_at(capture(scene, whole, acquisition, seed=3, workers=WORKERS))
+        cycles *= 1.2
+
+
+def crossing(looks: Iterator[Look]) -> tuple[float, float]:
+    """Cycles and seconds where the share of right pixels passes the level, between two looks."""
+    before: Look | None = None
+    for look in looks:
+        if look[0] >= RIGHT:
+            if before is None or look[0] == before[0]:
+                return look[1], look[2]
+            part = (RIGHT - before[0]) / (look[0] - before[0])
+            return before[1] + part * (look[1] - before[1]), before[2] + part * (look[2] - before[2])
+        before = look
+    return np.inf, np.inf
+
+
+DEAD_TIMES = (0, 10, 20, 50, 100)
+
+
+def dead_times() -> None:
+    """Time until 95 % are within a bin, by dead time: free-running, gated, and what the program chooses."""
+    scene = made_up(2000, 10.0)
+    print("µs of a pixel until 95 % are within a bin; 2,000 made-up pixels, backgrounds unknown, 9 apart, mean 10\n")
+    print("| dead time (ns) | free-running | gated (suffix) | auto chooses | auto over the best |\n|--:|--:|--:|---|--:|")
+    for dead_time in DEAD_TIMES:
+        sensor = Sensor(bins=BINS, fwhm=FWHM, ambient=10.0, reach=6.0, dead_time=1e-9 * dead_time)
+        task = Task(sensor, SIGNAL, 20_000, borrow=False)
+        seconds = {
+            name: crossing(stopped_when_likely(scene, task, name))[1] for name in ("free-running", "pulse")
+        }
+        chosen = faster(task)
+        print(
+            f"| {dead_time} | {1e6 * seconds['free-running']:.1f} | {1e6 * seconds['pulse']:.1f} | {chosen} | "
+            f"{seconds[chosen] / min(seconds.values()):.2f} |",
+            flush=True,
+        )
+
+
+def made_up(pixels: int, ambient: float, seed: int = 4) -> Scene:
+    """Pixels at random depths in a row: nothing is to be learnt from those around. Backgrounds are SPAN apart."""
+    generator = np.random.default_rng(seed)
+    depth = generator.uniform(0.09, 5.91, (1, pixels))
+    return Scene("made up", depth, (depth / depth.max()) ** 2, SPAN ** generator.uniform(0, 1, depth.shape))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A sensor and a scene to be sure in."""
+
+    name: str
+    scene: Scene
+    sensor: Sensor
+    signal: float = SIGNAL
+    acquisition: str = "pulse"
+    borrow: bool = False
+    cycles: int = 6000
+
+
+DELTA = 0.05
+
+
+def settings(pixels: int) -> list[Setting]:
+    """Backgrounds nine apart and told none of them; other pulses, gates, modes, and scenes with edges."""
+
+    def sensor(ambient: float = 10.0, gates: Gates | None = None, **more: object) -> Sensor:
+        gates = Suffixes() if gates is None else gates
+        return Sensor(bins=BINS, fwhm=FWHM, ambient=ambient, reach=6.0, gates=gates, **more)  # type: ignore[arg-type]
+
+    plain = made_up(pixels, 10.0)
+    side = round(pixels**0.5)
+    room = spanning(even_signal(thinned(find_scene("leaves"), max(1, 96 // side))), SPAN)
+    far = replace(room, depth=np.minimum(room.depth, 5.9))
+    nothing = replace(plain, depth=np.full(plain.depth.shape, np.nan))
+    bright = replace(plain, reflectivity=np.where(np.arange(pixels) % 20 == 0, plain.reflectivity, 0.02))
+    return [
+        Setting("ambient 10", plain, sensor()),
+        Setting("ambient 20", plain, sensor(20.0), cycles=12_000),
+        Setting("ambient 1", plain, sensor(1.0)),
+        Setting("told ten times too much", plain, sensor(100.0)),
+        Setting("told a tenth", plain, sensor(1.0), signal=5.0),
+        Setting("any subset", plain, sensor(gates=AnySubset())),
+        Setting("suffix at 20 positions", plain, sensor(gates=Suffixes(20))),
+        Setting("windows of 2 ns", plain, sensor(gates=Windows(2e-9, 2e-9))),
+        Setting("gate that rises for 1 ns", plain, sensor(rise=1e-9)),
+        Setting("measured pulse with a tail", plain, sensor(response=with_a_tail())),
+        Setting("free-running, 10 ns", plain, sensor(dead_time=10e-9), acquisition="free-running"),
+        Setting("neighbours across edges", far, sensor(), borrow=True),
+        Setting("neighbours that know nothing", shuffled(far), sensor(), borrow=True),
+        Setting("no return", nothing, sensor(), cycles=1500),
+        Setting("returns brighter than expected", bright, sensor()),
+    ]
+
+
+def with_a_tail() -> MeasuredPulse:
+    """A fast rise and a slow fall, as detectors have."""
+    time = np.arange(0, 12, 0.1)
+    return MeasuredPulse.from_samples(time**2 * np.exp(-1.5 * time) + 0.02 * np.exp(-0.5 * time) * (time > 0), 0.1)
+
+
+def shuffled(scene: Scene) -> Scene:
+    """The same pixels in any order: all that is around them is wrong."""
+    order = np.random.default_rng(5).permutation(scene.depth.size)
+
+    def mixed(image: FloatArray) -> FloatArray:
+        return image.reshape(-1)[order].reshape(image.shape)
+
+    assert scene.light is not None
+    return replace(
+        scene, depth=mixed(scene.depth), reflectivity=mixed(scene.reflectivity), light=mixed(scene.light)
+    )
+
+
+def validity(pixels: int = 2000) -> None:
+    """How often a depth is sure and wrong, in every setting, with the upper 99 % limit."""
+    print(f"sure and wrong at delta {DELTA}, {pixels:,} pixels each, backgrounds unknown and {SPAN:g} apart\n")
+    print("| setting | sure | wrong | limit | cycles | µs | |\n|---|--:|--:|--:|--:|--:|---|")
+    for setting in settings(pixels):
+        task = Task(setting.sensor, setting.signal, setting.cycles, DELTA, borrow=setting.borrow)
+        report(setting.name, capture(setting.scene, task, setting.acquisition, seed=6, workers=WORKERS))
+
+
+def report(name: str, frame: Frame) -> None:
+    within = frame.task.tolerance * frame.task.sensor.bin_depth
+    wrong = int((frame.confident & ~(np.abs(frame.error) <= within)).sum())
+    _, limit = share_interval(wrong, frame.depth.size, confidence=0.98)
+    print(
+        f"| {name} | {frame.confident.mean():.1%} | {wrong} | {limit:.4f} | {frame.cycles.mean():,.0f} | "
+        f"{1e6 * frame.seconds.mean():,.1f} | {'holds' if limit <= DELTA else 'VIOLATED'} |",
+        flush=True,
+    )
