@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkedbandits.lidar.gates import best_gate
 from linkedbandits.lidar.returns import Floats, ReturnModel
-from linkedbandits.model import BoolArray, FloatArray
+from linkedbandits.model import FloatArray
+
+__all__ = ["STEP", "TEMPER", "best_gate", "binary_entropy", "outlook"]
 
 TEMPER = 0.6
 """Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
@@ -62,22 +65,3 @@ def binary_entropy(chance: FloatArray) -> FloatArray:
     """The entropy of a coin that can come up, in nats."""
     never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
     return np.asarray(-chance * np.log(chance) - never * np.log(never))
-
-
-def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:
-    """The bins to open so that a cycle is worth most; see the module's text.
-
-    The first of two bins is left shut if it ends too many of the cycles that the second, worth more, would see.
-
-    >>> best_gate(np.array([[1.0, 9.0], [1.0, 9.0]]), np.array([[0.1, 0.5], [0.2, 0.5]]))
-    array([[ True,  True],
-           [False,  True]])
-    """
-    worth, chance = np.ascontiguousarray(worth.T), np.ascontiguousarray(chance.T)
-    opened = np.empty(worth.shape, dtype=np.bool_)
-    behind = np.zeros(worth.shape[1])
-    for i in range(worth.shape[0] - 1, -1, -1):
-        gain = worth[i] - chance[i] * behind
-        np.greater(gain, 0.0, out=opened[i])
-        behind += np.maximum(gain, 0.0)
-    return np.ascontiguousarray(opened.T)
