@@ -16,7 +16,7 @@ from benchmarks.lidar_cycles import cycles_to_level
 
 from linkedbandits.workers import run_pieces
 from tools import lidar_grid_page
-from tools.lidar_grid import FILE, GRID, Cell, read, whole
+from tools.lidar_grid import FILE, GRID, METHODS, Cell, read, whole
 
 
 def main(workers: int = 2) -> None:

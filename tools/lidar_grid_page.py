@@ -9,7 +9,7 @@ import numpy as np
 
 from linkedbandits.figures.style import SeriesStyle, new_panels, save, series_styles
 from linkedbandits.lidar import ESTIMATORS
-from tools.lidar_grid import NON_ADAPTIVE, Cell, Measured
+from tools.lidar_grid import METHODS, NON_ADAPTIVE, Cell, Measured
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "depth-grid.md"

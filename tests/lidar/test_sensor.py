@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
 
 import linkedbandits as lb
-from linkedbandits.lidar import Sensor
+from linkedbandits.lidar import Pulse, Sensor
+from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from linkedbandits.lidar.pulse import MeasuredPulse
 
 
 def test_a_bin_fires_with_the_chance_of_at_least_one_photon():
@@ -116,6 +123,20 @@ def test_shifted_windows_take_as_long_as_event_by_event(reach, dead_time, ambien
         ("reach", 0.0),
         ("reach", np.inf),
         ("fwhm", 0),
+        ("jitter", -1e-12),
+        ("afterpulsing", 1.0),
+        ("afterpulsing", -0.1),
+        ("afterpulsing", 0.1),  # without a time
+        ("afterpulse_time", np.inf),
+        ("rise", -1e-9),
+        ("rise", 1.0),
+        ("response", [1, 2, 3]),
+        ("response", Pulse(3.0)),
+        ("modes", ()),
+        ("modes", "gated"),
+        ("modes", ("gated", "sometimes")),
+        ("gates", "suffix"),
+        ("gates", Suffixes),
     ],
 )
 def test_what_makes_no_sensor_is_refused_by_name(name, value):
@@ -131,3 +152,75 @@ def test_numbers_of_any_kind_make_a_sensor(number):
 def test_one_depth_has_one_row_of_chances():
     sensor = Sensor(bins=30)
     assert (sensor.chances(12.3, 0.5) == sensor.chances([12.3], [0.5])[0]).all()
+
+
+def test_every_pixel_may_have_a_background_of_its_own():
+    sensor = Sensor(bins=30, ambient=3.0, dark=0.01)
+    depth, signal, background = np.array([5.2, 20.0]), np.array([0.5, 2.0]), np.array([0.01, 0.3])
+    rates = sensor.rates(depth, signal, background)
+    assert rates == pytest.approx(signal[:, np.newaxis] * sensor.pulse.shares(depth, 30) + background[:, np.newaxis])
+    assert sensor.chances(depth, signal, background) == pytest.approx(1 - np.exp(-rates))
+    assert sensor.rates(depth, signal, 0.2) == pytest.approx(rates - background[:, np.newaxis] + 0.2)
+    assert (sensor.rates(depth, signal) == sensor.rates(depth, signal, sensor.background)).all()
+
+
+def test_jitter_widens_the_pulse():
+    sensor = Sensor(bins=200, fwhm=3.0, jitter=100e-12)
+    assert sensor.pulse.sigma == pytest.approx(np.hypot(Pulse(3.0).sigma, 100e-12 / sensor.bin_seconds))
+    response = MeasuredPulse.from_samples([0, 2, 5, 3, 2, 1, 1], 0.7)
+    assert Sensor(response=response).pulse is response
+    wider = Sensor(response=response, jitter=300e-12)
+    assert wider.pulse.fwhm > response.fwhm
+    assert wider.pulse is wider.pulse  # it keys caches
+
+
+def test_a_sensor_keys_caches_and_travels():
+    sensor = Sensor(response=MeasuredPulse.from_samples([0, 2, 1], 1.0), gates=Windows(2e-9, 1e-9), modes=["gated"])
+    again = pickle.loads(pickle.dumps(sensor))
+    assert again == sensor
+    assert hash(again) == hash(sensor)
+    assert sensor != Sensor()
+    assert sensor.modes == ("gated",)
+
+
+@pytest.mark.parametrize("rise", [0.0, 0.3, 1.0, 2.0, 2.6])
+def test_a_gate_rises_evenly(rise):
+    """The mean of min(t / rise, 1) over each bin, t in bins."""
+    unit = Sensor(bins=20).bin_seconds
+    sensor = Sensor(bins=20, rise=rise * unit)
+    assert sensor.rise_bins == int(np.ceil(rise))
+    means = [quad(lambda t: min(t / rise, 1.0), k, k + 1, points=[rise])[0] for k in range(sensor.rise_bins)]
+    assert sensor.rising == pytest.approx(means)
+
+
+def test_bins_are_seconds_too():
+    sensor = Sensor(bins=200, reach=6.0, dead_time=100e-9)
+    assert sensor.bin_seconds * 200 == pytest.approx(sensor.period)
+    assert sensor.dead_bins == pytest.approx(100e-9 / sensor.bin_seconds)
+
+
+def test_afterpulses_are_harmless_where_the_dead_time_covers_them():
+    assert Sensor().certifiable
+    assert Sensor(dead_time=100e-9, afterpulsing=0.05, afterpulse_time=20e-9).certifiable
+    assert not Sensor(dead_time=99e-9, afterpulsing=0.05, afterpulse_time=20e-9).certifiable
+    assert Sensor(dead_time=0.0, afterpulsing=0.0, afterpulse_time=20e-9).certifiable
+
+
+@given(fired=st.integers(0, 9), opens=st.integers(0, 9), blind=st.floats(0, 4))
+def test_the_next_cycle_is_the_first_that_opens_when_the_detector_sees_again(fired, opens, blind):
+    """Period by period, in exact fractions of the floating-point numbers."""
+    sensor = Sensor(bins=10, dead_time=blind * Sensor().period)
+    blind = sensor.dead_time / sensor.period
+    since = (fired + 0.5 - opens) / 10 + blind
+    periods = 1
+    while periods < since:
+        periods += 1
+    assert sensor.lost_periods(fired, opens) == periods - 1
+
+
+def test_what_a_gate_may_be_has_to_fit_the_sensor():
+    with pytest.raises(lb.InvalidParameter, match="30 positions of a gate in 20 bins"):
+        Sensor(bins=20, gates=Suffixes(30))
+    with pytest.raises(lb.InvalidParameter, match="longer than a period"):
+        Sensor(gates=Windows(2.0, 1.0))
+    assert Sensor(bins=20, gates=AnySubset()).gates.words == "any subset"

@@ -11,8 +11,8 @@ opens. The best gate has the most expected worth W per expected time T. Two thou
 bin i brings v_i and loses V_{i+1} with probability p_i: V_i = max(V_{i+1}, v_i + (1 - p_i) V_{i+1}) over any subsets,
 and v_i + (1 - p_i) V_{i+1} where a gate stays open. Windows have two states: shut, and open for long enough to be shut.
 
-*Worth per time.* Let r be what some gate reaches. A gate with W - r T > 0 is better, and where no gate has that, none is
-(Dinkelbach 1967). For given r, W - r (T - 1) is the worth of a cycle in which a sample of bin i is worth
+*Worth per time.* Let r be what some gate reaches. A gate with W - r T > 0 is better, and where no gate has that, none
+is (Dinkelbach 1967). For given r, W - r (T - 1) is the worth of a cycle in which a sample of bin i is worth
 v_i - r p_i lost(i - g): the same search. And as T is at least 1, the most that it comes to is a bound: no gate reaches
 more than max(r, max over gates of W - r (T - 1)).
 
@@ -27,8 +27,8 @@ split it, down to single g, for which t is right. It ends with a gate that is th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from math import ceil, isqrt
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,14 @@ from linkedbandits.checks import check_positive, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-CLOSE = 2e-3
+Floats = npt.NDArray[np.floating[Any]]
+
+CLOSE = 1e-2
 """The best gate of a search reaches this share less than the best of all, or better."""
 _LEAST_SURVIVAL = 1e-250
 """Products of survival chances are divided by each other; below this, that would not be exact."""
+_CELLS_AT_ONCE = 2**15
+"""Lanes times bins: arrays of this size come from memory that the process has, larger ones from the system."""
 
 
 class Timing(Protocol):
@@ -111,7 +115,9 @@ class AnySubset:
     def best(self, worth: FloatArray, chance: FloatArray, sensor: Timing) -> BoolArray:
         """The gate of every lane with the most expected worth per time, but for the share ``CLOSE``."""
         if not sensor.lost_periods(np.arange(sensor.bins)).any():
-            return best_gate(worth, chance)
+            found = best_gate(worth, chance)
+            found[~found.any(axis=1)] = True  # where nothing is worth anything
+            return found
         return _search(worth, chance, sensor, rise=0, shortest=1, gap=1)
 
 
@@ -169,8 +175,11 @@ class Suffixes:
     def best(self, worth: FloatArray, chance: FloatArray, sensor: Timing) -> BoolArray:
         """The gate of every lane with the most expected worth per time."""
         starts = self.starts(sensor.bins)
-        reached = _suffix_rates(worth, chance, sensor, sensor.rise_bins)
-        first = starts[(reached if self.positions is None else reached[:, starts]).argmax(axis=1)]
+        first = np.empty(len(worth), dtype=np.int64)
+        size = max(1, _CELLS_AT_ONCE // sensor.bins)
+        for some in (slice(start, start + size) for start in range(0, len(worth), size)):
+            reached = _suffix_rates(worth[some], chance[some], sensor, sensor.rise_bins)
+            first[some] = starts[(reached if self.positions is None else reached[starts]).argmax(axis=0)]
         return np.asarray(np.arange(sensor.bins) >= first[:, np.newaxis])
 
 
@@ -263,7 +272,7 @@ def parse_gates(text: str) -> Gates:
 def _check_open(gate: BoolArray, sensor: Timing) -> None:
     if gate.ndim != 2 or gate.shape[1] != sensor.bins or gate.dtype != np.bool_:
         raise InvalidParameter(
-            f"a gate of shape {gate.shape} and type {gate.dtype}; give True or False for {sensor.bins} bins of each lane"
+            f"a gate of shape {gate.shape} and type {gate.dtype}; give True or False for {sensor.bins} bins a lane"
         )
     opened = gate.any(axis=1)
     if not opened.all():
@@ -339,106 +348,104 @@ def _lost(sensor: Timing) -> _Lost:
 
 
 def _suffix_rates(worth: FloatArray, chance: FloatArray, sensor: Timing, rise: int) -> FloatArray:
-    """The worth per time of the gates that open at each bin and stay open, (lanes, bins)."""
-    lanes, bins = worth.shape
+    """The worth per time of the gates that open at each bin and stay open, (bins, lanes)."""
+    bins, lanes = worth.T.shape
     base, late = _lost(sensor)
-    rest = _Rest.of(worth, 1.0 - chance)
-    value, end = rest.worth[:, :-1], rest.to_end[:, :-1]
+    survive = np.ascontiguousarray(1.0 - chance.T)
+    value, end = _to_the_end(np.ascontiguousarray(worth.T), survive)
     early = slice(bins - late)  # gates that are open for so long that a detection may come late
-    at_late = rest.survival(late - rise)[:, rise:][:, early] if rise <= late else np.zeros((lanes, 0))
+    at_late = np.zeros((0, lanes))
+    if rise <= late < bins:
+        at_late = _survival(survive, end, late - rise)[rise:][early]
+    value, end = value[rise:], end[rise:]
     if rise:  # a gate rises through some bins, and from there on is what it is without a rise
-        log_survive = np.log(np.maximum(1.0 - chance, np.finfo(np.float64).tiny))
-        grown = np.zeros((lanes, bins))
-        for after in range(min(rise, bins)):
+        log_survive = np.log(np.maximum(survive, np.finfo(np.float64).tiny))
+        grown = np.zeros((bins, lanes))
+        for after in range(rise):
             if after == late:
-                at_late = np.exp(grown[:, early])
-            grown[:, : bins - after] += sensor.rising[after] * log_survive[:, after:]
+                at_late = np.exp(grown[early])
+            grown[: bins - after] += sensor.rising[after] * log_survive[after:]
         risen = np.exp(grown)
-        at_late = at_late if late < rise else at_late * risen[:, early]
-        there = np.minimum(np.arange(bins) + rise, bins)
-        value, end = risen * rest.worth[:, there], risen * rest.to_end[:, there]
+        at_late = at_late if late < rise else at_late * risen[early]
+        beyond = np.zeros((rise - 1, lanes))  # who opens too late to be risen before the end
+        value, end = risen * np.concatenate([value, beyond]), risen * np.concatenate([end, beyond + 1])
     time = 1 + base * (1 - end)
-    time[:, early] += at_late - end[:, early]
-    return np.asarray(value / time)
+    time[early] += at_late - end[early]
+    return np.asarray(value[:bins] / time[:bins])
 
 
-@dataclass(frozen=True)
-class _Rest:
-    """What comes from a bin on, if all is open and the cycle gets there; for every bin and for the end."""
+def _to_the_end(value: FloatArray, survive: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The worth of all bins from each one on, and the probability that none fires; the last row is for the end.
 
-    worth: FloatArray
-    to_end: FloatArray
-    """The probability that nothing fires;"""
-    reached: FloatArray
-    """from the first bin on, that nothing fires before this one; or the logarithm of it, where that is too small."""
-    in_logarithms: bool
+    Within all blocks of bins at once, then from block to block.
+    """
+    bins, lanes = value.shape
+    size = isqrt(bins) + 1
+    blocks = bins // size + 1
+    worth, reached = np.zeros((blocks, size, lanes)), np.ones((blocks, size, lanes))
+    flat = blocks * size, lanes
+    worth.reshape(flat)[:bins], reached.reshape(flat)[:bins] = value, survive
+    for i in range(size - 2, -1, -1):
+        worth[:, i] += reached[:, i] * worth[:, i + 1]
+        reached[:, i] *= reached[:, i + 1]
+    for block in range(blocks - 2, -1, -1):
+        worth[block] += reached[block] * worth[block + 1, 0]
+        reached[block] *= reached[block + 1, 0]
+    return worth.reshape(flat)[: bins + 1], reached.reshape(flat)[: bins + 1]
 
-    @classmethod
-    def of(cls, worth: FloatArray, survive: FloatArray) -> _Rest:
-        """By products of survival; bin by bin where they would be too small to divide by."""
-        lanes, bins = worth.shape
-        reached = np.ones((lanes, bins + 1))
-        np.cumprod(survive, axis=1, out=reached[:, 1:])
-        behind = np.zeros((lanes, bins + 1))
-        if reached[:, -1].min(initial=1.0) > _LEAST_SURVIVAL:
-            np.cumsum((worth * reached[:, :-1])[:, ::-1], axis=1, out=behind[:, -2::-1])
-            behind /= reached
-            return cls(behind, reached[:, -1:] / reached, reached, False)
-        for i in range(bins - 1, -1, -1):
-            behind[:, i] = worth[:, i] + survive[:, i] * behind[:, i + 1]
-        reached[:, 1:] = np.log(np.maximum(survive, np.finfo(np.float64).tiny)).cumsum(axis=1)
-        reached[:, 0] = 0.0
-        return cls(behind, np.exp(reached[:, -1:] - reached), reached, True)
 
-    def survival(self, bins: int) -> FloatArray:
-        """The probability that nothing fires for so many bins, from each one on."""
-        first, last = self.reached[:, : self.reached.shape[1] - bins], self.reached[:, bins:]
-        return np.exp(last - first) if self.in_logarithms else last / first
+def _survival(survive: FloatArray, to_end: FloatArray, length: int) -> FloatArray:
+    """The probability that none of ``length`` bins fires, from each bin on as far as there are so many."""
+    ahead = to_end[length:]
+    if ahead.min(initial=1.0) > _LEAST_SURVIVAL:
+        return np.asarray(to_end[: len(ahead)] / ahead)
+    logarithm = np.zeros(to_end.shape)
+    np.cumsum(np.log(np.maximum(survive, np.finfo(np.float64).tiny)), axis=0, out=logarithm[1:])
+    return np.exp(logarithm[length:] - logarithm[: len(ahead)])
 
 
 class _Pieces(NamedTuple):
     """Consecutive bins taken together: what they are worth, and the probability that none fires; (bins, lanes)."""
 
-    value: FloatArray
-    survive: FloatArray
+    value: Floats
+    survive: Floats
 
     def then(self, other: _Pieces, after: int) -> _Pieces:
         """These, and the others that begin so many bins later; beyond the last bin nothing comes."""
-        value, survive = self.value.copy(), self.survive.copy()
-        if after < value.shape[0]:
-            value[: value.shape[0] - after] += survive[: value.shape[0] - after] * other.value[after:]
-            survive[: value.shape[0] - after] *= other.survive[after:]
+        value, survive = np.empty_like(self.value), np.empty_like(self.survive)
+        both = max(value.shape[0] - after, 0)
+        np.multiply(self.survive[:both], other.value[after:], out=value[:both])
+        value[:both] += self.value[:both]
+        np.multiply(self.survive[:both], other.survive[after:], out=survive[:both])
+        value[both:], survive[both:] = self.value[both:], self.survive[both:]
         return _Pieces(value, survive)
 
     def times(self, length: int) -> _Pieces:
         """``length`` of them in a row, by doubling."""
-        result, done = _Pieces(np.zeros_like(self.value), np.ones_like(self.survive)), 0
-        power, size = self, 1
-        while True:
-            if length & size:
-                result, done = result.then(power, done), done + size
-            if 2 * size > length:
-                return result
-            power, size = power.then(power, size), 2 * size
+        if length == 0:
+            return _Pieces(np.zeros_like(self.value), np.ones_like(self.survive))
+        half = self.times(length // 2)
+        both = half.then(half, length // 2) if length > 1 else self
+        return both.then(self, length - 1) if length % 2 and length > 1 else both
 
 
 class _Found(NamedTuple):
     """The result of a search: the value of the best gate that opens first at each bin, and what makes up that gate."""
 
-    first: FloatArray
-    value_if_shut: FloatArray
+    first: Floats
+    value_if_shut: Floats
     """from each bin on and from the end, with the gate shut and free to open;"""
-    stays: FloatArray
-    """or open and kept open for this bin."""
-    block: int
-    gap: int
+    stays: Floats | None = None
+    """or open and kept open for this bin; None where windows and gaps may be as short as a bin."""
+    block: int = 1
+    gap: int = 1
 
     def gate(self, opens: IntArray, columns: IntArray) -> BoolArray:
         """The best gate, (columns, bins), that opens first at this bin."""
         bins = self.first.shape[0]
         shut = self.value_if_shut[:, columns]
         place = np.arange(bins)[:, np.newaxis]
-        if self.block == self.gap == 1:
+        if self.stays is None:
             gate = (self.first[:, columns] > shut[1 : bins + 1]) & (place >= opens)
             gate[opens, np.arange(columns.size)] = True
             return np.ascontiguousarray(gate.T)
@@ -461,25 +468,26 @@ class _Found(NamedTuple):
         return np.ascontiguousarray(edges[:-1].cumsum(axis=0, dtype=np.int8).T.astype(np.bool_))
 
 
-def _subset_pass(value: FloatArray, survive: FloatArray) -> _Found:
+def _subset_pass(value: Floats, survive: Floats) -> _Found:
     """Any subset, from the last bin to the first."""
     bins, lanes = value.shape
-    first, shut = np.empty((bins, lanes)), np.zeros((bins + 1, lanes))
+    first, shut = np.empty_like(value), np.zeros((bins + 1, lanes), dtype=value.dtype)
     for i in range(bins - 1, -1, -1):
         np.multiply(survive[i], shut[i + 1], out=first[i])
         first[i] += value[i]
         np.maximum(first[i], shut[i + 1], out=shut[i])
-    return _Found(first, shut, first, 1, 1)
+    return _Found(first, shut)
 
 
-def _window_pass(value: FloatArray, survive: FloatArray, window: _Pieces, block: int, gap: int) -> _Found:
+def _window_pass(value: Floats, survive: Floats, window: _Pieces, block: int, gap: int) -> _Found:
     """Windows of ``block`` bins or more, and gaps likewise, from the last bin to the first.
 
     ``window`` has the first ``block`` bins of a window that opens at each bin, which are open once one of them is.
     """
     bins, lanes = value.shape
-    first, stays = np.empty((bins, lanes)), np.empty((bins, lanes))
-    opened, shut = np.zeros((bins + block + 1, lanes)), np.zeros((bins + gap + 1, lanes))
+    first, stays = np.empty_like(value), np.empty_like(value)
+    opened = np.zeros((bins + block + 1, lanes), dtype=value.dtype)
+    shut = np.zeros((bins + gap + 1, lanes), dtype=value.dtype)
     at_once = min(block, gap)  # what follows a window or a gap that begins in these bins is behind all of them
     for end in range(bins, 0, -at_once):
         start = max(end - at_once, 0)
@@ -500,42 +508,46 @@ def _search(worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int,
     lost = _lost(sensor)
     block = min(max(shortest, rise), bins)  # a window that only rises brings nothing
     suffixes = _suffix_rates(worth, chance, sensor, rise)
-    opens = suffixes.argmax(axis=1)
-    gate = np.arange(bins) >= opens[:, np.newaxis]
-    reached = np.take_along_axis(suffixes, opens[:, np.newaxis], axis=1)[:, 0]
-    worth_of, chance_of = np.ascontiguousarray(worth.T), np.ascontiguousarray(chance.T)
+    opens = suffixes.argmax(axis=0)
+    gate: BoolArray = np.arange(bins) >= opens[:, np.newaxis]
+    reached = suffixes[opens, np.arange(lanes)]
+    worth_of, survive_of = (np.ascontiguousarray(rows.T.astype(np.float32)) for rows in (worth, 1 - chance))
     place = np.arange(bins)[:, np.newaxis]
     lane, low, high = np.arange(lanes), np.zeros(lanes, dtype=np.int64), np.full(lanes, bins - 1)
     while lane.size:
-        extra = np.where(high + lost.late < bins, high + lost.late, bins)
-        chances = chance_of[:, lane]
-        price = reached[lane] * (lost.base + (place >= extra))
-        value = worth_of[:, lane] - price * chances
+        survive = survive_of[:, lane]
+        price = reached[lane].astype(np.float32)
+        cost = np.where(place >= high + lost.late, np.float32(lost.base + 1) * price, np.float32(lost.base) * price)
+        value = worth_of[:, lane] - cost * (1 - survive)
         if shortest == gap == 1 and not rise:
-            found = _subset_pass(value, 1 - chances)
+            found = _subset_pass(value, survive)
         else:
-            window = _Pieces(value, 1 - chances).times(block - rise)
+            window = _Pieces(value, survive).times(block - rise)
             for after in range(rise - 1, -1, -1):
-                part = (1 - chances) ** sensor.rising[after]
-                window = _Pieces((part - 1) * price, part).then(window, 1)
-            found = _window_pass(value, 1 - chances, window, block, gap)
+                part = survive ** np.float32(sensor.rising[after])
+                window = _Pieces((part - 1) * cost, part).then(window, 1)
+            found = _window_pass(value, survive, window, block, gap)
         among = np.where((place >= low) & (place <= high), found.first, -np.inf)
         opens = among.argmax(axis=0)
-        bound = among[opens, np.arange(lane.size)]
-        better = np.flatnonzero(bound > reached[lane])
+        better = np.flatnonzero(among[opens, np.arange(lane.size)] > reached[lane])
         gates = found.gate(opens[better], better)
         rates = worth_per_time(gates, worth[lane[better]], chance[lane[better]], sensor, rises=rise > 0)
         order = np.argsort(rates, kind="stable")  # the last one that is written is the best
         order = order[rates[order] > reached[lane[better[order]]]]
         gate[lane[better[order]]] = gates[order]
         reached[lane[better[order]]] = rates[order]
-        open_still = bound > reached[lane] * (1 + CLOSE)
-        exact = (low == high) | (low + lost.late >= bins)
-        again, split = np.flatnonzero(open_still & exact), np.flatnonzero(open_still & ~exact)
-        middle = (low[split] + high[split]) // 2
-        lane = np.concatenate([lane[again], lane[split], lane[split]])
-        low, high = (
-            np.concatenate([low[again], low[split], middle + 1]),
-            np.concatenate([high[again], middle, high[split]]),
+
+        possible = among > reached[lane] * (1 + CLOSE)
+        some = np.flatnonzero(possible.any(axis=0))
+        lane, possible = lane[some], possible[:, some]
+        low, high = possible.argmax(axis=0), bins - 1 - possible[::-1].argmax(axis=0)
+        never_late = bins - lost.late  # gates from here on are open for so short that nothing comes late
+        splits = (low < high) & (low < never_late)
+        middle = np.where(high < never_late, (low + high) // 2, never_late - 1)
+        middle = np.where(splits, middle, high)
+        lane, low, high = (
+            np.concatenate([lane, lane[splits]]),
+            np.concatenate([low, middle[splits] + 1]),
+            np.concatenate([middle, high[splits]]),
         )
     return gate

@@ -15,8 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
+<<<<<<< HEAD
 from linkedbandits.lidar.returns import Floats, ReturnModel, binary_entropy
 from linkedbandits.model import BoolArray, FloatArray, IntArray
+=======
+from linkedbandits.lidar.gates import best_gate
+from linkedbandits.lidar.returns import Floats, ReturnModel
+from linkedbandits.model import FloatArray
+
+__all__ = ["STEP", "TEMPER", "best_gate", "binary_entropy", "outlook"]
+>>>>>>> lidar19-sensor
 
 TEMPER = 0.6
 """Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
@@ -56,6 +64,7 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: Int
     return np.maximum(worth, _LEAST_WORTH), chance
 
 
+<<<<<<< HEAD
 def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:
     """The bins to open so that a cycle is worth most; see the module's text.
 
@@ -73,3 +82,9 @@ def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:
         np.greater(gain, 0.0, out=opened[i])
         behind += np.maximum(gain, 0.0)
     return np.ascontiguousarray(opened.T)
+=======
+def binary_entropy(chance: FloatArray) -> FloatArray:
+    """The entropy of a coin that can come up, in nats."""
+    never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
+    return np.asarray(-chance * np.log(chance) - never * np.log(never))
+>>>>>>> lidar19-sensor

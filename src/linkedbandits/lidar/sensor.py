@@ -92,7 +92,7 @@ class Sensor:
         if isinstance(self.modes, str) or not self.modes or not set(self.modes) <= set(MODES):
             raise InvalidParameter(f"modes={self.modes!r}; give a tuple of one or more of {', '.join(MODES)}")
         object.__setattr__(self, "modes", tuple(mode for mode in MODES if mode in self.modes))
-        if not isinstance(self.gates, Gates):
+        if isinstance(self.gates, type) or not isinstance(self.gates, Gates):
             raise InvalidParameter(f"gates={self.gates!r} says not what a gate may be; give Suffixes(), or another")
         _ = self.pulse
         self.gates.check_sensor(self)
