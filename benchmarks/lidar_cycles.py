@@ -144,7 +144,9 @@ def cycles_to_level(cell: Cell, acquisition: str) -> dict[str, float]:
 
 def share_right(cell: Cell, estimator: str, look: Look) -> float:
     _, counts, answers = look
-    found = find_estimator(estimator, cell.task.sensor, cell.signal, told=True)(counts.samples, counts.successes, answers)
+    found = find_estimator(estimator, cell.task.sensor, cell.signal, told=True)(
+        counts.samples, counts.successes, answers
+    )
     return float((np.abs(found - cell.depths()) <= cell.task.tolerance).mean())
 
 

@@ -13,7 +13,6 @@ from dataclasses import asdict
 import numpy as np
 
 from benchmarks.lidar_cycles import cycles_to_level
-
 from linkedbandits.workers import run_pieces
 from tools import lidar_grid_page
 from tools.lidar_grid import FILE, GRID, METHODS, Cell, read, whole

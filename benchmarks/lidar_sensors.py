@@ -116,13 +116,13 @@ def dead_times() -> None:
     """Time until 95 % are within a bin, by dead time: free-running, gated, and what the program chooses."""
     scene = made_up(2000, 10.0)
     print("µs of a pixel until 95 % are within a bin; 2,000 made-up pixels, backgrounds unknown, 9 apart, mean 10\n")
-    print("| dead time (ns) | free-running | gated (suffix) | auto chooses | auto over the best |\n|--:|--:|--:|---|--:|")
+    print(
+        "| dead time (ns) | free-running | gated (suffix) | auto chooses | auto over the best |\n|--:|--:|--:|---|--:|"
+    )
     for dead_time in DEAD_TIMES:
         sensor = Sensor(bins=BINS, fwhm=FWHM, ambient=10.0, reach=6.0, dead_time=1e-9 * dead_time)
         task = Task(sensor, SIGNAL, 20_000, borrow=False)
-        seconds = {
-            name: crossing(stopped_when_likely(scene, task, name))[1] for name in ("free-running", "pulse")
-        }
+        seconds = {name: crossing(stopped_when_likely(scene, task, name))[1] for name in ("free-running", "pulse")}
         chosen = faster(task)
         print(
             f"| {dead_time} | {1e6 * seconds['free-running']:.1f} | {1e6 * seconds['pulse']:.1f} | {chosen} | "
@@ -200,9 +200,7 @@ def shuffled(scene: Scene) -> Scene:
         return image.reshape(-1)[order].reshape(image.shape)
 
     assert scene.light is not None
-    return replace(
-        scene, depth=mixed(scene.depth), reflectivity=mixed(scene.reflectivity), light=mixed(scene.light)
-    )
+    return replace(scene, depth=mixed(scene.depth), reflectivity=mixed(scene.reflectivity), light=mixed(scene.light))
 
 
 def validity(pixels: int = 2000) -> None:

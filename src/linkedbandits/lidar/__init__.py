@@ -6,10 +6,13 @@ from linkedbandits.lidar.depth_files import read_depth, write_depth
 from linkedbandits.lidar.depth_maps import DepthMap, find_depths
 from linkedbandits.lidar.estimators import ESTIMATORS, find_estimator
 from linkedbandits.lidar.even_gates import EvenGates
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.frame import Frame, FrameSummary, capture
+from linkedbandits.lidar.gates import AnySubset, Gates, Suffixes, Windows, parse_gates
+from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.photon_reading import read_photons
 from linkedbandits.lidar.photons import MODES, Photons
-from linkedbandits.lidar.pulse import Pulse
+from linkedbandits.lidar.pulse import MeasuredPulse, Pulse, read_pulse
 from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.scene import SCENES, Scene, find_scene, read_scene
 from linkedbandits.lidar.sensor import Sensor
@@ -23,26 +26,36 @@ __all__ = [
     "MODES",
     "SCENES",
     "Acquisition",
+    "AnySubset",
     "DepthMap",
     "EvenGates",
+    "Expected",
     "Frame",
     "FrameSummary",
+    "Gates",
+    "Located",
+    "MeasuredPulse",
     "Photons",
     "Pulse",
     "PulseGating",
     "Scene",
     "Sensor",
     "ShiftedGates",
+    "Suffixes",
     "Task",
     "ThompsonGating",
+    "Windows",
     "acquisition_name",
     "capture",
     "find_acquisition",
     "find_depths",
     "find_estimator",
     "find_scene",
+    "locate",
+    "parse_gates",
     "read_depth",
     "read_photons",
+    "read_pulse",
     "read_scene",
     "write_depth",
 ]

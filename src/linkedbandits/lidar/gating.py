@@ -1,30 +1,15 @@
-"""Which bins to open: those whose sample is worth more than what it may hide.
+"""What a sample of each bin is worth: the information that it gives about the return.
 
-A sample of bin i fires with probability p_i and then ends the cycle. Let v_i be the worth of a sample of bin i, and V_i
-what the rest of a cycle is worth from bin i on, if it gets there. Opening bin i brings v_i and loses V_{i+1} with
-probability p_i, so
-
-    V_i = V_{i+1} + max(0, v_i - p_i V_{i+1}),      and bin i is open where  v_i > p_i V_{i+1}.
-
-From the last bin to the first, this finds the gate of the largest expected worth among all 2^n. The worth used here is
-the information that a sample gives about the return: the entropy of "does bin i fire?" less what of it would be left if
-depth and signal were known.
+That is the entropy of "does bin i fire?" less what of it would be left if depth and signal were known. Which gate has
+the most of it for its time, :mod:`linkedbandits.lidar.gates` finds.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-<<<<<<< HEAD
 from linkedbandits.lidar.returns import Floats, ReturnModel, binary_entropy
-from linkedbandits.model import BoolArray, FloatArray, IntArray
-=======
-from linkedbandits.lidar.gates import best_gate
-from linkedbandits.lidar.returns import Floats, ReturnModel
-from linkedbandits.model import FloatArray
-
-__all__ = ["STEP", "TEMPER", "best_gate", "binary_entropy", "outlook"]
->>>>>>> lidar19-sensor
+from linkedbandits.model import FloatArray, IntArray
 
 TEMPER = 0.6
 """Information is measured with the likelihood to this power. The next cycle alone would be best served by 1; but who
@@ -62,29 +47,3 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: Int
     chance = alone + more_chance
     worth = binary_entropy(chance) - binary_entropy(alone) - known_entropy
     return np.maximum(worth, _LEAST_WORTH), chance
-
-
-<<<<<<< HEAD
-def best_gate(worth: FloatArray, chance: FloatArray) -> BoolArray:
-    """The bins to open so that a cycle is worth most; see the module's text.
-
-    The first of two bins is left shut if it ends too many of the cycles that the second, worth more, would see.
-
-    >>> best_gate(np.array([[1.0, 9.0], [1.0, 9.0]]), np.array([[0.1, 0.5], [0.2, 0.5]]))
-    array([[ True,  True],
-           [False,  True]])
-    """
-    worth, chance = np.ascontiguousarray(worth.T), np.ascontiguousarray(chance.T)
-    opened = np.empty(worth.shape, dtype=np.bool_)
-    behind = np.zeros(worth.shape[1])
-    for i in range(worth.shape[0] - 1, -1, -1):
-        gain = worth[i] - chance[i] * behind
-        np.greater(gain, 0.0, out=opened[i])
-        behind += np.maximum(gain, 0.0)
-    return np.ascontiguousarray(opened.T)
-=======
-def binary_entropy(chance: FloatArray) -> FloatArray:
-    """The entropy of a coin that can come up, in nats."""
-    never = np.maximum(1 - chance, np.finfo(np.float64).tiny)
-    return np.asarray(-chance * np.log(chance) - never * np.log(never))
->>>>>>> lidar19-sensor

@@ -177,7 +177,6 @@ def leaves() -> Scene:
 SCENES: dict[str, Callable[[], Scene]] = {"motorcycle": motorcycle, "ramp": ramp, "room": room, "leaves": leaves}
 
 
-
 def find_scene(name: str) -> Scene:
     """The scene of that name."""
     try:
