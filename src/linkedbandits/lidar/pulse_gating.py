@@ -140,7 +140,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near.
         due = np.flatnonzero(state.cycles >= state.next_try)
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
-        found = middle.reshape(-1)[best[due].reshape(due.size, -1).argmax(axis=1)]
+        found = middle.reshape(-1)[best[due].reshape(due.size, middle.size).argmax(axis=1)]
         step = 1 / self.model.phases.size
         away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
         rival = np.where(away, best[due], -np.inf).max(axis=(1, 2))
