@@ -207,9 +207,9 @@ class Certificate:
         _, falling = counts.line(cells, stronger, background)
         # The first line rises, if slightly, and the second falls: they meet where both are highest.
         faster = line.slope - falling.slope
-        meet = np.maximum(falling.start - line.start, 0.0) / np.maximum(faster, np.finfo(np.float64).tiny)
-        meet = np.where(falling.slope < 0, np.minimum(meet, self.strongest), self.strongest)
-        with np.errstate(invalid="ignore"):  # a line that rises by nothing, without end
+        with np.errstate(over="ignore", invalid="ignore"):  # lines as good as parallel meet nowhere
+            meet = np.maximum(falling.start - line.start, 0.0) / np.maximum(faster, np.finfo(np.float64).tiny)
+            meet = np.where(falling.slope < 0, np.minimum(meet, self.strongest), self.strongest)
             rise = np.where(line.slope > 0, line.slope * meet, 0.0)
         top = line.start + rise
         return np.asarray(top > level), np.asarray(value > level)
@@ -298,7 +298,7 @@ class _Counts:
         self.fired = successes.astype(np.float64)
         self.missed = (samples - successes).astype(np.float64)
         self.total_fired, self.total_missed = self.fired.sum(axis=1), self.missed.sum(axis=1)
-        best = np.log1p(self.total_fired / np.maximum(self.total_missed, 0.5))
+        best = np.log1p(self.total_fired / np.maximum(self.total_missed, 1e-9))
         self.alone = expected.background if self.told else np.clip(best, LEAST_BACKGROUND, MOST_BACKGROUND)
         """The background that fits best if nothing comes back,"""
         self.none = self.total_fired * np.log(-np.expm1(-self.alone)) - self.total_missed * self.alone
@@ -373,7 +373,7 @@ class _Counts:
 
     def line(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, _Line]:
         """The log-likelihood with this signal and the background that fits best, about the one given; and its line."""
-        for _ in range(_STEPS):
+        for step in range(_STEPS):
             firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
             weight = pull - cells.missed
             along = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
@@ -382,8 +382,8 @@ class _Counts:
             bend = (pull / firing).sum(axis=1) + pull_elsewhere / firing_alone
             moved = np.clip(background + along / np.maximum(bend, 1e-300), background / 3, 3 * background)
             moved = np.clip(moved, LEAST_BACKGROUND, MOST_BACKGROUND)
-            if (np.abs(moved - background) <= 1e-9 * background).all():
-                break
+            if step == _STEPS - 1 or (np.abs(moved - background) <= 1e-9 * background).all():
+                break  # a tangent takes its value and its slopes from the same background
             background = moved
         value = cells.value(signal, background)
         tangent = _sum(weight, cells.share)
