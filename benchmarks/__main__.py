@@ -43,6 +43,7 @@ SECTIONS = {
     "lidar-scenes": "lidar_sensors:main",
     "lidar-dead-times": "lidar_sensors:dead_times",
     "lidar-sure": "lidar_sensors:validity",
+    "lidar-two-returns": "lidar_sensors:two_returns",
     "lost-answers": "lost_answers:main",
     "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",

@@ -52,7 +52,8 @@ class Task:
     where a depth is right with that probability by the model's own reckoning, without a guarantee. Without both all
     ``cycles`` are used. ``strongest`` is the largest signal that models are prepared for, ten times ``signal`` unless
     given; a brighter one is found all the same, if not as fast. ``told`` says that every pixel has just the sensor's
-    background; without it, a pixel's own counts tell. ``borrow`` has pixels begin with what was found around them.
+    background; without it, a pixel's own counts tell. ``present`` says that there is a return in every pixel, so that
+    the estimator ``map`` never answers with none. ``borrow`` has pixels begin with what was found around them.
     """
 
     sensor: Sensor
@@ -62,6 +63,7 @@ class Task:
     strongest: float | None = None
     likely: float | None = None
     told: bool = False
+    present: bool = False
     borrow: bool = True
 
     def __post_init__(self) -> None:

@@ -341,7 +341,7 @@ def _pixels(part: _Part) -> FloatArray:
         seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
     if part.estimator == "map":  # the others have no model that could speak against a return
-        found = np.where((seen > 0) & acquired.successes.any(axis=1), depth, np.nan)
+        found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)
     else:
         find = find_estimator(part.estimator, task.sensor, task.signal, task.strongest, task.told)
         found = find(acquired.samples, acquired.successes, acquired.bin)
