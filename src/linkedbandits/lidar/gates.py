@@ -26,6 +26,7 @@ split it, down to single g, for which t is right. It ends with a gate that is th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, isqrt
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -282,22 +283,31 @@ def _check_open(gate: BoolArray, sensor: Timing) -> None:
 def sensitivity(gate: BoolArray, sensor: Timing) -> FloatArray:
     """How sensitive the detector is in every bin, from 0 to 1, with gates that take their time to open."""
     sensitive = gate.astype(np.float64)
-    bins = gate.shape[1]
-    opens = gate.copy()
-    opens[:, 1:] &= ~gate[:, :-1]
-    for after in range(min(sensor.rise_bins, bins) - 1, -1, -1):  # the last opening before a bin is what counts
-        rises = opens[:, : bins - after] & gate[:, after:]
-        sensitive[:, after:][rises] = sensor.rising[after]
+    for lane, place, level in _rising_bins(gate, sensor):
+        sensitive[lane, place] = gate[lane, place] * level
     return sensitive
 
 
 def counted(gate: BoolArray, sensor: Timing) -> BoolArray:
     """The open bins that are counted: those in which the gate does not rise any more."""
     result = gate.copy()
-    for after in range(1, min(sensor.rise_bins, gate.shape[1]) + 1):
-        result[:, after:] &= gate[:, :-after]
-    result[:, : sensor.rise_bins] = False
+    for lane, place, _ in _rising_bins(gate, sensor):
+        result[lane, place] = False
     return result
+
+
+def _rising_bins(gate: BoolArray, sensor: Timing) -> Iterator[tuple[IntArray, IntArray, float]]:
+    """Bins after an opening and how sensitive they are; the farthest first, so that the nearest opening counts.
+
+    They may lie behind the window; if so, they are shut or still rise from the next opening.
+    """
+    opens = gate.copy()
+    opens[:, 1:] &= ~gate[:, :-1]
+    lane, place = opens.nonzero()
+    levels = sensor.rising.tolist()
+    for after in range(len(levels) - 1, -1, -1):
+        within = place + after < gate.shape[1]
+        yield lane[within], place[within] + after, levels[after]
 
 
 def worth_per_time(
