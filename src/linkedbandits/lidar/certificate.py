@@ -63,7 +63,9 @@ STRONGER = 1.7
 MOST_BACKGROUND = 10.0
 """Photons a bin: with more, every bin fires every time and nothing can be seen."""
 _STEPS = 10
-"""Newton's steps, at most, to what fits best."""
+"""Newton's steps, at most, to what fits best;"""
+_SETTLED = 0.1
+"""they end where one gains no more nats than this."""
 _CELLS_AT_ONCE = 2**11
 """Small enough that their arrays stay in a core's cache."""
 
@@ -346,33 +348,37 @@ class _Counts:
         pull = cells.fired * (1 / firing - 1)
         bend = _sum(pull / firing, cells.share, cells.share)
         signal = np.clip(_sum(pull - cells.missed, cells.share) / np.maximum(bend, 1e-12), 1e-3, 1e3)
+        moving = np.ones(signal.shape, dtype=np.bool_)  # each cell by itself, whatever the others do
         for _ in range(_STEPS):
             firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
             bends = pull / firing
             weight = pull - cells.missed
             along_signal = _sum(weight, cells.share)
+            along_background = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
             signal_bend = np.maximum(_sum(bends, cells.share, cells.share), 1e-12)
             if self.told:
                 step, change = along_signal / signal_bend, np.zeros_like(background)
             else:
-                along_background = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
                 both = _sum(bends, cells.share)
                 background_bend = bends.sum(axis=1) + pull_elsewhere / firing_alone
                 area = signal_bend * background_bend
                 area = np.maximum(area - both**2, 1e-9 * area + 1e-300)
                 step = (background_bend * along_signal - both * along_background) / area
                 change = (signal_bend * along_background - both * along_signal) / area
-            moved = np.clip(signal + step, signal / 5, 5 * signal)
-            settled = np.abs(moved - signal) <= 0.02 * signal + 1e-3 * self.expected.signal[cells.lane]
-            signal = moved
-            background = np.clip(background + change, background / 3, 3 * background)
-            background = np.clip(background, LEAST_BACKGROUND, MOST_BACKGROUND)
-            if settled.all():
+            moved = np.clip(signal + step, signal / 5, 5 * signal) - signal
+            changed = np.clip(background + change, background / 3, 3 * background)
+            changed = np.clip(changed, LEAST_BACKGROUND, MOST_BACKGROUND) - background
+            signal = np.where(moving, signal + moved, signal)
+            if not self.told:
+                background = np.where(moving, background + changed, background)
+            moving &= np.abs(along_signal * moved + along_background * changed) > _SETTLED
+            if not moving.any():
                 break
         return signal, background
 
     def line(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, _Line]:
         """The log-likelihood with this signal and the background that fits best, about the one given; and its line."""
+        moving = np.ones(signal.shape, dtype=np.bool_)
         for step in range(_STEPS):
             firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
             weight = pull - cells.missed
@@ -382,9 +388,10 @@ class _Counts:
             bend = (pull / firing).sum(axis=1) + pull_elsewhere / firing_alone
             moved = np.clip(background + along / np.maximum(bend, 1e-300), background / 3, 3 * background)
             moved = np.clip(moved, LEAST_BACKGROUND, MOST_BACKGROUND)
-            if step == _STEPS - 1 or (np.abs(moved - background) <= 1e-9 * background).all():
+            moving &= np.abs(moved - background) > 1e-9 * background
+            if step == _STEPS - 1 or not moving.any():
                 break  # a tangent takes its value and its slopes from the same background
-            background = moved
+            background = np.where(moving, moved, background)
         value = cells.value(signal, background)
         tangent = _sum(weight, cells.share)
         most = (
