@@ -139,7 +139,7 @@ def dead_times() -> None:
 def made_up(pixels: int, ambient: float, seed: int = 4) -> Scene:
     """Pixels at random depths in a row: nothing is to be learnt from those around. Backgrounds are SPAN apart."""
     generator = np.random.default_rng(seed)
-    depth = generator.uniform(0.09, 5.91, (1, pixels))
+    depth = generator.uniform(0.9, 5.91, (1, pixels))  # nearer ones could not be dark enough to send back no more
     return Scene("made up", depth, (depth / depth.max()) ** 2, SPAN ** generator.uniform(0, 1, depth.shape))
 
 

@@ -101,8 +101,10 @@ def _acquire_gate_by_gate(
     running = np.arange(lanes)
     while running.size:
         times = np.minimum(policy.next_cycles(state), task.cycles - state.cycles)
-        free_running = made.mode == "free-running"
-        counts = exposure.free_running(times) if free_running else exposure.expose(state.gate, times)
+        if made.mode == "free-running":  # nothing is chosen, so all pixels have had the same cycles
+            counts = exposure.free_running(int(times[0]))
+        else:
+            counts = exposure.expose(state.gate, times)
         policy.observe_in_time(state, counts, times)
         out = state.stopped | (state.cycles >= task.cycles)
         if not out.any():

@@ -62,6 +62,8 @@ STRONGER = 1.7
 """The second line is drawn at a signal this many times the best one."""
 MOST_BACKGROUND = 10.0
 """Photons a bin: with more, every bin fires every time and nothing can be seen."""
+_FALLS = 4.0
+"""A slope falls to 0 a step of Newton's from here; or this many of them, since it falls slower and slower."""
 _STEPS = 10
 """Newton's steps, at most, to what fits best;"""
 _SETTLED = 0.1
@@ -205,7 +207,9 @@ class Certificate:
         signal, background = counts.fit(cells)
         signal = np.minimum(signal, self.strongest)
         value, line = counts.line(cells, signal, background)
-        stronger = np.minimum(STRONGER * signal + 0.01 * counts.expected.signal[cells.lane], self.strongest)
+        # What fits best may be next to nothing: then it is as much stronger as it takes for the line to fall.
+        stronger = np.maximum(STRONGER * signal + 0.01 * counts.expected.signal[cells.lane], signal + line.falls_after)
+        stronger = np.minimum(stronger, self.strongest)
         _, falling = counts.line(cells, stronger, background)
         # The first line rises, if slightly, and the second falls: they meet where both are highest.
         faster = line.slope - falling.slope
@@ -264,6 +268,8 @@ class _Line(NamedTuple):
 
     start: FloatArray
     slope: FloatArray
+    falls_after: FloatArray
+    """About how much more signal it takes until such a line falls."""
 
 
 @dataclass(frozen=True)
@@ -401,7 +407,8 @@ class _Counts:
         )
         # The background was not found to the last digit: what a farther one could gain is added.
         other = np.maximum(along * (MOST_BACKGROUND - background), -along * background)
-        return value, _Line(value - signal * tangent + other, most)
+        bend = np.maximum(_sum(pull / firing, cells.share, cells.share), 1e-12)
+        return value, _Line(value - signal * tangent + other, most, _FALLS * most / bend)
 
     def _pulls(
         self, cells: _Cells, signal: FloatArray, background: FloatArray
