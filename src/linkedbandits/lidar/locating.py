@@ -12,7 +12,7 @@ from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, share_near
+from linkedbandits.lidar.returns import few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
@@ -78,7 +78,7 @@ def locate(
         strength, background = certificate.fit_at(tried, fired, depth, these)
         weight = model.log_likelihood(tried, fired, level, rough=True)
         weight += these.log_prior[:, np.newaxis, np.newaxis]
-        probable = share_near(weight, model.none_better(tried, fired, level), tolerance)
+        probable, _ = shares(weight, model.none_better(tried, fired, level), tolerance)
         found[:, some] = depth, low, high, strength, background, probable
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:

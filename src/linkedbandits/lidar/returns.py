@@ -225,11 +225,11 @@ def surroundings_of_both(one: IntArray, other: IntArray, half: int, dtype: npt.D
     return np.ascontiguousarray(windows).reshape(lanes, -1, bins)
 
 
-def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatArray:
-    """How probable is the best window of twice the tolerance, by log-weights of (lanes, signals, phases, bins)?
+def shares(log_weight: Floats, none: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
+    """How probable is the best window of twice the tolerance, and how probable no return at all, in every lane?
 
-    They are log-likelihoods plus the logarithms of the weights that bins had beforehand, which add up to one; ``none``
-    is the log-likelihood of no return. That was as probable beforehand.
+    ``log_weight`` has log-likelihoods, (lanes, signals, phases, bins), plus the logarithms of the weights that bins had
+    beforehand, which add up to one; ``none`` is the log-likelihood of no return. That was as probable beforehand.
     """
     lanes, signals, phases, bins = log_weight.shape
     top = log_weight.max(axis=(1, 2, 3), keepdims=True)
@@ -238,7 +238,8 @@ def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatA
     np.cumsum(weight.swapaxes(1, 2).reshape(lanes, -1), axis=1, out=upto[:, 1:])
     wide = min(max(1, round(2 * tolerance * phases)), bins * phases)
     of_none = signals * phases * np.exp(np.minimum(none - top[:, 0, 0, 0], 50.0))
-    return np.asarray((upto[:, wide:] - upto[:, :-wide]).max(axis=1) / (upto[:, -1] + of_none))
+    total = upto[:, -1] + of_none
+    return np.asarray((upto[:, wide:] - upto[:, :-wide]).max(axis=1) / total), np.asarray(of_none / total)
 
 
 def few_at_a_time(lanes: int, cells: int) -> Iterator[slice]:
