@@ -336,9 +336,9 @@ def _pixels(part: _Part) -> FloatArray:
         else:
             depth[some] = model.estimate(samples, successes, level[some], log_prior)
             likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
-            none = model.none_better(samples, successes, level[some])
+            none = model.none_better(samples, successes, level[some], depth[some])
             sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
-        seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
+        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > 0
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
     if part.estimator == "map":  # the others have no model that could speak against a return
         found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)

@@ -73,12 +73,12 @@ def locate(
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
-        seen = model.evidence(tried, fired, level, these.log_prior) > 0
+        seen = model.evidence(tried, fired, level, depth, these.log_prior) > 0
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
         strength, background = certificate.fit_at(tried, fired, depth, these)
         weight = model.log_likelihood(tried, fired, level, rough=True)
         weight += these.log_prior[:, np.newaxis, np.newaxis]
-        probable, _ = shares(weight, model.none_better(tried, fired, level), tolerance)
+        probable, _ = shares(weight, model.none_better(tried, fired, level, depth), tolerance)
         found[:, some] = depth, low, high, strength, background, probable
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:

@@ -105,7 +105,8 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             likelihood += state.log_prior[some].astype(np.float32)[:, np.newaxis, np.newaxis]
             likelihood.max(axis=1, out=best[some])
             if self.likely is not None:
-                none = self.model.none_better(state.samples[some], state.successes[some], level)
+                depth = state.arm[some].astype(np.float64) + 0.5  # what the level is from, too
+                none = self.model.none_better(state.samples[some], state.successes[some], level, depth)
                 sure[some] = self._ends(*shares(likelihood, none, self.tolerance))
             worth[some], chance[some] = outlook(self.model, likelihood, best[some], level)
         state.gate = self._best_gate(worth, chance)
