@@ -43,8 +43,10 @@ from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, check_depth_file, write_depth
 from linkedbandits.lidar.gates import parse_gates
 from linkedbandits.lidar.picture import check_picture, draw_frames
+from linkedbandits.lidar.plate import draw_plate
 from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.scene import UNITS
+from linkedbandits.lidar.watching import Watched, watch
 
 DEFAULT_METHODS = ("synchronous", "free-running", "pulse")
 LIGHTS = ("sun", "even")
@@ -124,6 +126,10 @@ def lidar(
     seed: opt.SeedOption = 0,
     workers: Annotated[int, typer.Option(help="How many processes share the pixels.")] = 2,
     picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
+    plate: Annotated[
+        Path | None, typer.Option(help="Draw how pulse learns of one pixel, to this .png, .svg or .pdf: see --pixel.")
+    ] = None,
+    pixel: Annotated[str | None, typer.Option(help="Its row and column: 12,30; the middle one unless given.")] = None,
     as_json: opt.Json = False,
     photons: photon_options.PhotonFile = None,
     out: photon_options.Out = None,
@@ -158,10 +164,7 @@ def lidar(
         return
     photon_options.refuse_without_photons(given)
     shown = _read_scene(scene, file, unit).shrunk(size)
-    if light not in LIGHTS:
-        raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
-    if light == "sun" and not told:
-        shown = shown.sunlit()
+    shown = _lit(shown, light, told)
     times = {"--dead-time": dead_time, "--jitter": jitter, "--rise": rise, "--afterpulse-time": afterpulse_time}
     for name, time in times.items():
         check_not_negative(name, time)
@@ -187,14 +190,12 @@ def lidar(
     methods = method or list(DEFAULT_METHODS)
     for name in methods:
         find_acquisition(faster(task) if name == "auto" else name, task)
-    if out and len(methods) > 1:
-        raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")
-    for file_out in out or []:
-        check_depth_file(file_out)
-        opt.check_writable("--out", file_out)
+    _check_outs(out or [], methods)
     find_estimator(estimator, sensor, signal)
-    check_picture(picture)
-    opt.check_writable("--picture", picture)
+    _check_pictures({"--picture": picture, "--plate": plate})
+    watched = None if plate is None else watch(shown, task, *_pixel(shown, pixel), seed=seed)
+    if pixel is not None and plate is None:
+        raise InvalidParameter(f"--pixel {pixel} goes with --plate FILE; give one, or leave it out")
     frames: list[Frame] = []
     try:
         with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
@@ -205,9 +206,51 @@ def lidar(
     finally:
         # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
         if frames and not isinstance(sys.exception(), KeyboardInterrupt):
-            for file_out in out or []:
-                write_depth(file_out, frames[0].depth_map(), field_of_view=field_of_view)
+            _write(frames[0], out or [], field_of_view)
+            _draw_plate(plate, watched)
             _show(frames, seed, picture, as_json)
+
+
+def _lit(scene: Scene, light: str, told: bool) -> Scene:
+    if light not in LIGHTS:
+        raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
+    return scene.sunlit() if light == "sun" and not told else scene
+
+
+def _check_outs(outs: list[Path], methods: list[str]) -> None:
+    if outs and len(methods) > 1:
+        raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")
+    for out in outs:
+        check_depth_file(out)
+        opt.check_writable("--out", out)
+
+
+def _check_pictures(pictures: dict[str, Path | None]) -> None:
+    for name, path in pictures.items():
+        if path is not None:
+            check_picture(path)
+            opt.check_writable(name, path)
+
+
+def _pixel(scene: Scene, text: str | None) -> tuple[int, int]:
+    """The row and column that were asked for, or those of the pixel with a depth that is nearest to the middle."""
+    if text is not None:
+        return photon_options.read_pair("--pixel", text)
+    row, column = np.indices(scene.depth.shape)
+    high, wide = scene.depth.shape
+    away = (row - high // 2) ** 2 + (column - wide // 2) ** 2
+    nearest = int(np.where(scene.present, away, away.max() + 1).argmin())
+    return nearest // wide, nearest % wide
+
+
+def _write(frame: Frame, outs: list[Path], field_of_view: float) -> None:
+    for out in outs:
+        write_depth(out, frame.depth_map(), field_of_view=field_of_view)
+
+
+def _draw_plate(plate: Path | None, watched: Watched | None) -> None:
+    if plate is not None and watched is not None:
+        draw_plate(plate, watched)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

@@ -103,16 +103,24 @@ def read_time(option: str, text: str) -> float:
     return round(float(parts.group(1)) * unit, 18)
 
 
-def read_shape(text: str) -> tuple[int, int]:
-    """Rows and columns.
+def read_pair(option: str, text: str) -> tuple[int, int]:
+    """Two whole numbers.
 
-    >>> read_shape("32,48")
+    >>> read_pair("--shape", "32,48")
     (32, 48)
     """
     parts = re.fullmatch(r"\s*(\d+)\s*[,x]\s*(\d+)\s*", text)
-    if parts is None or 0 in (int(parts.group(1)), int(parts.group(2))):
-        raise InvalidParameter(f"--shape {text!r} is not rows and columns; write --shape 32,32")
+    if parts is None:
+        raise InvalidParameter(f"{option} {text!r} is not a row and a column; write {option} 32,32")
     return int(parts.group(1)), int(parts.group(2))
+
+
+def read_shape(text: str) -> tuple[int, int]:
+    """Rows and columns."""
+    rows, columns = read_pair("--shape", text)
+    if 0 in (rows, columns):
+        raise InvalidParameter(f"--shape {text!r} is not rows and columns; write --shape 32,32")
+    return rows, columns
 
 
 def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:

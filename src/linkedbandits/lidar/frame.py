@@ -20,7 +20,7 @@ from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.depth_maps import DepthMap
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, share_near
+from linkedbandits.lidar.returns import few_at_a_time, shares
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.streams import block_lanes
@@ -336,9 +336,9 @@ def _pixels(part: _Part) -> FloatArray:
         else:
             depth[some] = model.estimate(samples, successes, level[some], log_prior)
             likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
-            none = model.none_better(samples, successes, level[some])
-            sure[some] = share_near(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
-        seen[some] = model.evidence(samples, successes, level[some], log_prior) > 0
+            none = model.none_better(samples, successes, level[some], depth[some])
+            sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
+        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > 0
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
     if part.estimator == "map":  # the others have no model that could speak against a return
         found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)

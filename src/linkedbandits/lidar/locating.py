@@ -12,7 +12,7 @@ from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, share_near
+from linkedbandits.lidar.returns import few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
@@ -73,12 +73,12 @@ def locate(
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
-        seen = model.evidence(tried, fired, level, these.log_prior) > 0
+        seen = model.evidence(tried, fired, level, depth, these.log_prior) > 0
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
         strength, background = certificate.fit_at(tried, fired, depth, these)
         weight = model.log_likelihood(tried, fired, level, rough=True)
         weight += these.log_prior[:, np.newaxis, np.newaxis]
-        probable = share_near(weight, model.none_better(tried, fired, level), tolerance)
+        probable, _ = shares(weight, model.none_better(tried, fired, level, depth), tolerance)
         found[:, some] = depth, low, high, strength, background, probable
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:

@@ -1,4 +1,4 @@
-"""The picture of some frames of one scene: depth, error and cycles, an acquisition a column."""
+"""The picture of some frames of one scene: depth, error, time and background, an acquisition a column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkedbandits.lidar.frame import Frame
 from linkedbandits.model import BoolArray
 
 ENDINGS = (".png", ".svg", ".pdf")
-ROWS = ("depth (m)", "error (cm)", "laser cycles")
+ROWS = ("depth (m)", "error (cm)", "time (µs)", "background\n(photons a cycle)")
 _LEAST_BINS = 20
 """Depth's colours span at least this many bins."""
 _MOST_ERROR = 10.0
@@ -42,19 +42,24 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
         real = first.truth[np.isfinite(first.truth)]
         near, far = (real.min(), real.max()) if real.size else (0.0, first.task.sensor.reach)
         margin = max(0.0, _LEAST_BINS * first.task.sensor.bin_depth - (far - near)) / 2  # or a wall would have no shade
-        most = max(float(frame.cycles.max()) for frame in frames)
+        times = [1e6 * frame.seconds for frame in frames]
+        most = max([float(time[np.isfinite(time)].max()) for time in times if np.isfinite(time).any()], default=1.0)
+        light = first.scene.ambients(first.task.sensor.ambient) + first.task.sensor.dark * first.task.sensor.bins
         images = [
             {"cmap": "viridis", "vmin": near - margin, "vmax": far + margin},
             {"cmap": "RdBu", "vmin": -_MOST_ERROR, "vmax": _MOST_ERROR},
             {"cmap": "magma", "vmin": 0.0, "vmax": most},
+            {"cmap": "cividis", "vmin": 0.0, "vmax": max(float(light.max()), 1e-9)},
         ]
         drawn: list[Any] = [grid[0, 0].imshow(first.truth, **images[0], interpolation="nearest")]
         grid[0, 0].set_title("true depth")
         grid[1, 0].imshow(first.scene.reflectivity, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
         grid[1, 0].set_title("reflectivity")
         _describe(grid[2, 0], first)
+        grid[3, 0].imshow(light, **images[3], interpolation="nearest")
+        grid[3, 0].set_title("true background", fontsize=9)
         for column, frame in enumerate(frames, start=1):
-            shown = (frame.depth, 100 * frame.error, frame.cycles)
+            shown = (frame.depth, 100 * frame.error, 1e6 * frame.seconds, frame.background)
             drawn = [
                 grid[row, column].imshow(image, **images[row], interpolation="nearest")
                 for row, image in enumerate(shown)
@@ -64,7 +69,9 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
             summary = frame.summary()
             grid[0, column].set_title(frame.acquisition)
             grid[1, column].set_title(f"{100 * summary.within_tolerance:.1f} % right", fontsize=9)
-            grid[2, column].set_title(f"{summary.cycles_mean:,.0f} on average", fontsize=9)
+            grid[2, column].set_title(
+                f"{summary.microseconds_mean:,.0f} µs, {summary.cycles_mean:,.0f} cycles on average", fontsize=9
+            )
         for row, title in enumerate(ROWS):
             figure.colorbar(drawn[row], ax=grid[row].tolist(), label=title, pad=0.01)
         save(figure, path)

@@ -12,6 +12,7 @@ from math import inf, log
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 
 from linkedbandits.checks import check_positive, check_probability
 from linkedbandits.lidar.certificate import Certificate
@@ -19,7 +20,7 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.gates import best_gate
 from linkedbandits.lidar.gating import outlook
-from linkedbandits.lidar.returns import Floats, few_at_a_time, share_near
+from linkedbandits.lidar.returns import Floats, few_at_a_time, shares
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
@@ -47,8 +48,9 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     Where there is no return at all, the run ends by itself with probability at most delta; give it a budget.
 
     ``likely`` ends a run where the depth is within the tolerance with that probability by the model's own reckoning:
-    much sooner, and without a guarantee. Without ``delta`` and ``likely`` it never stops by itself, and uses the budget
-    that it is given.
+    much sooner, and without a guarantee. It also ends where there most probably is no return; as dim ones look like
+    none for long, the chance that there is one has to be below the square of what is allowed otherwise. Without
+    ``delta`` and ``likely`` it never stops by itself, and uses the budget that it is given.
 
     >>> import linkedbandits as lb
     >>> from linkedbandits.lidar import Sensor
@@ -96,15 +98,16 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         lanes, bins = state.samples.shape
         best = np.empty((lanes, self.model.phases.size, bins), dtype=np.float32)
         worth, chance = np.empty((2, lanes, bins))
-        sure = np.empty(lanes)
+        sure = np.zeros(lanes, dtype=np.bool_)
         for some in few_at_a_time(lanes, self.model.cells_per_bin * bins):
             level = state.level[some]
             likelihood = self.model.log_likelihood(state.samples[some], state.successes[some], level, rough=True)
             likelihood += state.log_prior[some].astype(np.float32)[:, np.newaxis, np.newaxis]
             likelihood.max(axis=1, out=best[some])
             if self.likely is not None:
-                none = self.model.none_better(state.samples[some], state.successes[some], level)
-                sure[some] = share_near(likelihood, none, self.tolerance)
+                depth = state.arm[some].astype(np.float64) + 0.5  # what the level is from, too
+                none = self.model.none_better(state.samples[some], state.successes[some], level, depth)
+                sure[some] = self._ends(*shares(likelihood, none, self.tolerance))
             worth[some], chance[some] = outlook(self.model, likelihood, best[some], level)
         state.gate = self._best_gate(worth, chance)
         state.arm = best.max(axis=1).argmax(axis=1)
@@ -112,7 +115,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         if self.delta is not None:
             self._decide(state, best, log(1 / self.delta))
         if self.likely is not None:
-            state.stopped |= (sure >= self.likely) & (state.cycles > 0)
+            state.stopped |= sure & (state.cycles > 0)
 
     def proved(self, state: PulseState) -> BoolArray:
         """Where the certificate holds."""
@@ -122,9 +125,20 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         """The depth in every lane, in bins."""
         return self.model.estimate(state.samples, state.successes, state.level, state.log_prior)
 
+    def belief(self, state: PulseState) -> FloatArray:
+        """How probable every bin is to hold the depth, if there is a return: (lanes, bins)."""
+        weight = self.model.log_likelihood(state.samples, state.successes, state.level)
+        weight = logsumexp(weight, axis=(1, 2)) + state.log_prior
+        return np.asarray(np.exp(weight - logsumexp(weight, axis=1, keepdims=True)))
+
     def expected(self, state: PulseState) -> Expected:
         """What was expected before the first photon."""
         return Expected(state.log_prior, state.expected_signal, state.expected_background)
+
+    def _ends(self, near: FloatArray, none: FloatArray) -> BoolArray:
+        """Where is it likely enough that the depth is known, or that there is none?"""
+        assert self.likely is not None
+        return np.asarray((near >= self.likely) | (none >= 1 - (1 - self.likely) ** 2))
 
     def _best_gate(self, worth: FloatArray, chance: FloatArray) -> BoolArray:
         if self.sensor is None:

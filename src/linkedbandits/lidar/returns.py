@@ -125,17 +125,22 @@ class ReturnModel:
         """Photons a bin in the bins that a return at ``depth`` does not reach, with a few as ``expected`` added."""
         if self.told:
             return np.full(depth.shape, self.backgrounds[0])
+        fired, tried = self._elsewhere(samples, successes, depth)
+        share = (fired + _PHOTONS_BEFORE) / (tried + _PHOTONS_BEFORE / -np.expm1(-expected))
+        return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
+
+    def _elsewhere(self, samples: IntArray, successes: IntArray, depth: FloatArray) -> tuple[IntArray, IntArray]:
+        """Photons and samples, together, of the bins that a return at ``depth`` does not reach."""
         place = np.floor(depth).astype(np.int64)[:, np.newaxis]
         reach, bins = self.pulse.half, samples.shape[1]
         near = place + np.arange(-reach, reach + 1)
         inside = (near >= 0) & (near < bins)
         near = np.where(inside, near, 0)
-        found = [
+        fired, tried = (
             counts.sum(axis=1) - (np.take_along_axis(counts, near, axis=1) * inside).sum(axis=1)
             for counts in (successes, samples)
-        ]
-        share = (found[0] + _PHOTONS_BEFORE) / (found[1] + _PHOTONS_BEFORE / -np.expm1(-expected))
-        return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
+        )
+        return fired, tried
 
     def estimate(
         self, samples: IntArray, successes: IntArray, level: IntArray, log_prior: FloatArray | None = None
@@ -160,26 +165,31 @@ class ReturnModel:
         return np.asarray((depth * weight).sum(axis=1) / weight.sum(axis=1))
 
     def evidence(
-        self, samples: IntArray, successes: IntArray, level: IntArray, log_prior: FloatArray | None = None
+        self,
+        samples: IntArray,
+        successes: IntArray,
+        level: IntArray,
+        depth: FloatArray,
+        log_prior: FloatArray | None = None,
     ) -> FloatArray:
-        """How much likelier the counts are with a return than without one: the logarithm of the ratio.
-
-        Without one, the background is what fits all bins best.
-        """
+        """How much likelier the counts are with a return, about at ``depth``, than without: the ratio's logarithm."""
         likelihood = self.log_likelihood(samples, successes, level)
         likelihood += -log(samples.shape[1]) if log_prior is None else log_prior[:, np.newaxis, np.newaxis]
         ratio = logsumexp(likelihood, axis=(1, 2, 3)) - log(self.cells_per_bin)
-        return np.asarray(ratio - self.none_better(samples, successes, level))
+        return np.asarray(ratio - self.none_better(samples, successes, level, depth))
 
-    def none_better(self, samples: IntArray, successes: IntArray, level: IntArray) -> FloatArray:
-        """How much likelier "no return" is with the background that then fits best than with that of the level."""
+    def none_better(self, samples: IntArray, successes: IntArray, level: IntArray, depth: FloatArray) -> FloatArray:
+        """How much likelier "no return" is, against one at ``depth``, than both are with the level's background.
+
+        Each may have the background that fits it best: with many photons the nearest level is off by more than a dim
+        return matters, and whoever is held to it alone would always lose.
+        """
         if self.told:
             return np.zeros(level.shape)
-        fired, missed = successes.sum(axis=1), (samples - successes).sum(axis=1)
         background = self.backgrounds[level]
-        best = np.maximum(np.log1p(fired / np.maximum(missed, 0.5)), LEAST_BACKGROUND)
-        gained = fired * np.log(np.expm1(-best) / np.expm1(-background)) - missed * (best - background)
-        return np.asarray(np.maximum(gained, 0.0))
+        fired, tried = self._elsewhere(samples, successes, depth)
+        without = _gained(successes.sum(axis=1), samples.sum(axis=1), background)
+        return np.asarray(without - _gained(fired, tried, background))
 
     def fitted(
         self,
@@ -197,6 +207,14 @@ class ReturnModel:
                 break
             level = found
         return depth, level
+
+
+def _gained(fired: IntArray, tried: IntArray, background: FloatArray) -> FloatArray:
+    """How much likelier counts of background alone are with the one that fits them best than with this one."""
+    missed = tried - fired
+    best = np.maximum(np.log1p(fired / np.maximum(missed, 0.5)), LEAST_BACKGROUND)
+    gained = fired * np.log(np.expm1(-best) / np.expm1(-background)) - missed * (best - background)
+    return np.asarray(np.maximum(gained, 0.0))
 
 
 def surroundings(counts: npt.NDArray[Any], half: int, dtype: npt.DTypeLike = np.float64) -> Floats:
@@ -225,11 +243,11 @@ def surroundings_of_both(one: IntArray, other: IntArray, half: int, dtype: npt.D
     return np.ascontiguousarray(windows).reshape(lanes, -1, bins)
 
 
-def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatArray:
-    """How probable is the best window of twice the tolerance, by log-weights of (lanes, signals, phases, bins)?
+def shares(log_weight: Floats, none: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
+    """How probable is the best window of twice the tolerance, and how probable no return at all, in every lane?
 
-    They are log-likelihoods plus the logarithms of the weights that bins had beforehand, which add up to one; ``none``
-    is the log-likelihood of no return. That was as probable beforehand.
+    ``log_weight`` has log-likelihoods, (lanes, signals, phases, bins), plus the logarithms of the weights that bins had
+    beforehand, which add up to one; ``none`` is the log-likelihood of no return. That was as probable beforehand.
     """
     lanes, signals, phases, bins = log_weight.shape
     top = log_weight.max(axis=(1, 2, 3), keepdims=True)
@@ -238,7 +256,8 @@ def share_near(log_weight: Floats, none: FloatArray, tolerance: float) -> FloatA
     np.cumsum(weight.swapaxes(1, 2).reshape(lanes, -1), axis=1, out=upto[:, 1:])
     wide = min(max(1, round(2 * tolerance * phases)), bins * phases)
     of_none = signals * phases * np.exp(np.minimum(none - top[:, 0, 0, 0], 50.0))
-    return np.asarray((upto[:, wide:] - upto[:, :-wide]).max(axis=1) / (upto[:, -1] + of_none))
+    total = upto[:, -1] + of_none
+    return np.asarray((upto[:, wide:] - upto[:, :-wide]).max(axis=1) / total), np.asarray(of_none / total)
 
 
 def few_at_a_time(lanes: int, cells: int) -> Iterator[slice]:
