@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from linkedbandits.lidar import Sensor, ThompsonGating
+from linkedbandits.lidar import Sensor, Suffixes, ThompsonGating, WrappedThompsonGating
 from linkedbandits.lidar.thompson_gating import uniform
 from linkedbandits.model import Counts
 
@@ -39,3 +39,25 @@ def test_gates_open_anywhere_at_first_and_just_before_the_return_when_it_is_know
     assert set(openings(policy, state).tolist()) <= {49 - lead, 50 - lead}
     assert (state.arm >= 49).all()
     assert (state.arm <= 50).all()
+
+
+def test_windows_that_wrap_open_before_a_return_at_the_start_too_and_try_every_bin():
+    """A depth in bin 0: the window opens two deviations before it, at the end of the period before."""
+    sensor = Sensor(bins=80, ambient=5.0)
+    policy = WrappedThompsonGating(sensor.fwhm, sensor.background)
+    state = policy.start(5, 80, np.arange(5, dtype=np.uint64))
+    samples = np.full((5, 80), 2000)
+    chances = sensor.chances(np.full(5, 0.5), np.full(5, 0.5))
+    policy.observe(state, Counts(samples, np.round(samples * chances).astype(np.int64), np.full(5, 5000)))
+    lead = round(2 * sensor.pulse.sigma)
+    assert set(openings(policy, state).tolist()) <= {80 - lead, 81 - lead}
+    for order, first in zip(policy.request(state).order, openings(policy, state), strict=True):
+        assert order.tolist() == [*range(first, 80), *range(first)]
+
+
+@pytest.mark.parametrize("kind", [ThompsonGating, WrappedThompsonGating])
+def test_gates_open_at_the_positions_that_the_sensor_has(kind):
+    sensor = Sensor(bins=100, gates=Suffixes(20))
+    policy = kind(sensor.fwhm, sensor.background, sensor=sensor)
+    state = policy.start(300, 100, np.arange(300, dtype=np.uint64))
+    assert set(openings(policy, state).tolist()) == set(range(0, 100, 5))

@@ -103,7 +103,7 @@ def _acquire_gate_by_gate(
     )
     running = np.arange(lanes)
     while running.size:
-        left = _cycles_left(made, policy, task, state, exposure)
+        left = cycles_left(made, task, state, exposure)
         times = np.minimum(policy.next_cycles(state), left)
         if made.mode == "free-running":  # nothing is chosen, so all pixels have had the same cycles
             counts = exposure.free_running(int(times[0]))
@@ -112,7 +112,7 @@ def _acquire_gate_by_gate(
         else:
             counts = exposure.expose(state.gate, times)
         policy.observe_in_time(state, counts, times)
-        out = state.stopped | (_cycles_left(made, policy, task, state, exposure) <= 0)
+        out = state.stopped | (cycles_left(made, task, state, exposure) <= 0)
         if not out.any():
             continue
         rows, done = running[out], np.flatnonzero(out)
@@ -132,19 +132,17 @@ def _acquire_gate_by_gate(
     return ended
 
 
-def _cycles_left(
-    made: Acquisition, policy: AnyGatePolicy, task: Task, state: GateState, exposure: Exposure
-) -> IntArray:
-    """How many cycles of the next gate each pixel may have, whatever they see."""
+def cycles_left(made: Acquisition, task: Task, state: GateState, exposure: Exposure) -> IntArray:
+    """How many cycles of its next gate each pixel may have, whatever they see."""
     left = np.asarray(task.cycles - state.cycles)
     if task.seconds is None:
         return left
-    opens = state.gate.argmax(axis=1)
     if made.mode == "free-running":
         periods = np.floor(task.seconds / task.sensor.period * (1 + 1e-12) - exposure.periods)
         return np.minimum(left, periods.astype(np.int64))
-    until = exposure.wrapped_until if policy.wraps else exposure.cycles_until
-    return np.minimum(left, until(task.seconds, opens))
+    wraps = made.gates is not None and made.gates.wraps
+    until = exposure.wrapped_until if wraps else exposure.cycles_until
+    return np.minimum(left, until(task.seconds, state.gate.argmax(axis=1)))
 
 
 def _acquire_whole_windows(

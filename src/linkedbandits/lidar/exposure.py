@@ -255,20 +255,20 @@ class Exposure:
 
     def cycles_until(self, seconds: float, opens: IntArray) -> IntArray:
         """How many cycles of gates that open there have ended by then on the clock, whatever they see."""
-        return self._fit(seconds, np.zeros_like(opens), opens, 0)
+        return self._fit(seconds, np.zeros_like(opens), opens)
 
     def wrapped_until(self, seconds: float, opens: IntArray) -> IntArray:
         """The same of windows that wrap."""
-        return self._fit(seconds, opens, np.zeros_like(opens), 0)
+        return self._fit(seconds, opens, np.zeros_like(opens))
 
     def shifted_until(self, seconds: float, shifts: int = 100) -> IntArray:
         """The same of shifted windows."""
         bins = self.sensor.bins
         begins = self._windows % shifts * bins // shifts
-        return self._fit(seconds, begins, np.zeros_like(begins), bins // shifts)
+        return self._fit(seconds, begins, np.zeros_like(begins), (bins // shifts, -(-bins // shifts)))
 
-    def _fit(self, seconds: float, phase: IntArray, opens: IntArray, step: int) -> IntArray:
-        """Cycles that begin at this bin of the period, and each at least so many bins later in its own than the last.
+    def _fit(self, seconds: float, phase: IntArray, opens: IntArray, step: tuple[int, int] = (0, 0)) -> IntArray:
+        """Cycles that begin at this bin of the period, and each so many bins later in its own, from to, than the last.
 
         All but the last are taken to lose the most that they can, as a detection in the last bin does.
         """
@@ -276,7 +276,7 @@ class Exposure:
         idle = (phase - self._clock) % sensor.bins
         left = np.floor(seconds / sensor.bin_seconds * (1 + 1e-12)) - self._clock - idle
         left = left / sensor.bins - sensor.lost_periods(self._fired - idle, opens)
-        each = 1 + sensor.lost_periods(sensor.bins - 1, opens + step) + (step + (step > 0)) / sensor.bins
+        each = 1 + sensor.lost_periods(sensor.bins - 1, opens + step[0]) + step[1] / sensor.bins
         return np.asarray(np.where(left >= 1, np.floor((left - 1) / each) + 1, 0).astype(np.int64))
 
     def _refuse_afterpulses(self, what: str) -> None:
