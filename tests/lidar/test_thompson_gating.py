@@ -9,6 +9,7 @@ from scipy.stats import kstest
 from linkedbandits.lidar import Sensor, Suffixes, ThompsonGating, WrappedThompsonGating
 from linkedbandits.lidar.thompson_gating import uniform
 from linkedbandits.model import Counts
+from linkedbandits.testing import check_policy
 
 
 @pytest.mark.statistical
@@ -61,3 +62,7 @@ def test_gates_open_at_the_positions_that_the_sensor_has(kind):
     policy = kind(sensor.fwhm, sensor.background, sensor=sensor)
     state = policy.start(300, 100, np.arange(300, dtype=np.uint64))
     assert set(openings(policy, state).tolist()) == set(range(0, 100, 5))
+
+
+def test_windows_that_wrap_keep_the_contract_of_policies():
+    check_policy(WrappedThompsonGating(2.0, 0.1), max_plays=300)
