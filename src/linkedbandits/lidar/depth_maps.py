@@ -163,7 +163,7 @@ def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) ->
     return Sensor(
         bins=photons.bins,
         fwhm=width,
-        ambient=float(rate) * photons.bins,
+        ambient=max(float(rate), LEAST_BACKGROUND) * photons.bins,  # most bins of few photons have none
         reach=photons.bins * photons.bin_depth,
         response=response,
     )
