@@ -14,6 +14,7 @@ from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 Progress = Callable[[int], None]
@@ -26,7 +27,7 @@ class Located:
     ``depth`` is nan where nothing speaks for a return. No depth outside of ``low`` to ``high`` is possible, but for a
     probability of delta: they are 0 and the number of bins where nothing is certain. ``signal`` (photons a cycle) and
     ``background`` (photons a bin and cycle) fit best with the depth. ``confident`` says where all that is possible is
-    within the tolerance of the depth.
+    within the tolerance of the depth, and nothing speaks for two returns that overlap.
     """
 
     depth: FloatArray
@@ -69,20 +70,21 @@ def locate(
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
-    found = np.full((6, pixels), np.nan)
+    found = np.full((7, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
         seen = model.evidence(tried, fired, level, depth, these.log_prior) > 0
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
         strength, background = certificate.fit_at(tried, fired, depth, these)
+        two = gain_of_two(sensor.pulse, tried, fired, depth, tolerance, strength, background)
         weight = model.log_likelihood(tried, fired, level, rough=True)
         weight += these.log_prior[:, np.newaxis, np.newaxis]
         probable, _ = shares(weight, model.none_better(tried, fired, level, depth), tolerance)
-        found[:, some] = depth, low, high, strength, background, probable
+        found[:, some] = depth, low, high, strength, background, probable, two
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:
             progress(len(tried))
-    depth, low, high, strength, background, probable = found
-    confident = (low >= depth - tolerance) & (high <= depth + tolerance)
+    depth, low, high, strength, background, probable, two = found
+    confident = (low >= depth - tolerance) & (high <= depth + tolerance) & (two <= MORE)
     return Located(depth, low, high, strength, background, confident, probable)
