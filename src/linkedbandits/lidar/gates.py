@@ -545,13 +545,16 @@ def _search(worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int,
         order = np.argsort(rates, kind="stable")  # the last one that is written is the best
         order = order[rates[order] > reached[lane[better[order]]]]
         gate[lane[better[order]]] = gates[order]
+        before, reached = reached, reached.copy()
         reached[lane[better[order]]] = rates[order]
 
+        never_late = bins - lost.late  # gates from here on are open for so short that nothing comes late
+        exact = (low == high) | (low >= never_late)
         possible = among > reached[lane] * (1 + CLOSE)
+        possible &= ~exact | (reached > before)[lane]  # or rounding is all that is left
         some = np.flatnonzero(possible.any(axis=0))
         lane, possible = lane[some], possible[:, some]
         low, high = possible.argmax(axis=0), bins - 1 - possible[::-1].argmax(axis=0)
-        never_late = bins - lost.late  # gates from here on are open for so short that nothing comes late
         splits = (low < high) & (low < never_late)
         middle = np.where(high < never_late, (low + high) // 2, never_late - 1)
         middle = np.where(splits, middle, high)
