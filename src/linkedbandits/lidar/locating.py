@@ -10,7 +10,7 @@ import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.lidar.certificate import Certificate
-from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
@@ -18,6 +18,10 @@ from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 Progress = Callable[[int], None]
+
+BRIGHT = 5.0
+"""Photons a cycle: the search is prepared for signals up to this, however few are expected. The counts are there already,
+so a wider search costs a little computing and no time of the sensor's."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def locate(
     check_delta(delta)
     check_positive("tolerance", tolerance)
     pixels, bins = samples.shape
-    model = model_of(sensor, signal, strongest)
+    model = model_of(sensor, signal, max(SIGNAL_SPREAD * signal, BRIGHT) if strongest is None else strongest)
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
