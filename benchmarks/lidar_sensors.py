@@ -115,7 +115,7 @@ def crossing(looks: Iterator[Look]) -> tuple[float, float]:
 
 
 def edges() -> None:
-    """Do pixels at an edge pay for what is around them? Those whose depth is 3 bins or more from that of some neighbour."""
+    """Do pixels at an edge pay for what is around them? Those that are 3 bins or more from some neighbour."""
     print("pixels at an edge and elsewhere, ended where 95 % likely, ambient 10; and sure at delta 0.05\n")
     print("| scene | pixels | what they know | within a bin | cycles | cycles until sure |\n|---|---|---|--:|--:|--:|")
     for name, step in (("motorcycle", 14), ("room", 2), ("leaves", 2)):
