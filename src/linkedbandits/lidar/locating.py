@@ -12,7 +12,7 @@ from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, shares
+from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray
@@ -78,7 +78,7 @@ def locate(
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
-        seen = model.evidence(tried, fired, level, depth, these.log_prior) > 0
+        seen = model.evidence(tried, fired, level, depth, these.log_prior) > LEAST_EVIDENCE
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
         strength, background = certificate.fit_at(tried, fired, depth, these)
         two = gain_of_two(sensor.pulse, tried, fired, depth, tolerance, strength, background)
