@@ -20,8 +20,8 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 Progress = Callable[[int], None]
 
 BRIGHT = 5.0
-"""Photons a cycle: the search is prepared for signals up to this, however few are expected. The counts are there already,
-so a wider search costs a little computing and no time of the sensor's."""
+"""Photons a cycle: the search is prepared for signals up to this, however few are expected. The counts are there
+already, so a wider search costs a little computing and no time of the sensor's."""
 
 
 @dataclass(frozen=True)
