@@ -37,7 +37,7 @@ def test_depth_comes_out_in_metres_where_the_scene_has_it():
 def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers(acquisition):
     """Each pass with more than 256 pixels is shared out, and each expects what the passes before have found."""
     depth = np.linspace(0.5, 5.5, 16 * 26).reshape(16, 26)
-    task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=60, delta=0.05)
+    task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=100, delta=0.05)
     alone, shared = (capture(wall(depth), task, acquisition, seed=3, workers=workers) for workers in (1, 2))
     for name in ("depth", "cycles", "seconds", "confident", "signal", "background"):
         assert np.array_equal(getattr(alone, name), getattr(shared, name), equal_nan=True)
