@@ -7,15 +7,31 @@ change is judged it is a hole in the judgement: with LINKEDBANDITS_NO_SKIPS=1 a 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
+
+PAGE = Path(__file__).parent / "tests" / "service" / "page"
 
 
 def pytest_collection_modifyitems(items):
-    """Processes that share tests out know them by their names, which must not have an address in memory in them."""
+    """Processes that share tests out know them by their names, which must not have an address in memory in them.
+
+    Tests of the page come first, and so one behind the other, in an order as random as that of all: a browser takes
+    long to start.
+    """
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} has another name in every process; give its parameters ids")
+    items.sort(key=lambda item: PAGE not in item.path.parents)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Files with tests have no examples in docstrings, and to look for some takes as long as to read the file."""
+    found = yield
+    return [one for one in found if not (isinstance(one, DoctestModule) and file_path.name.startswith("test_"))]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -41,6 +41,7 @@ SECTIONS = {
     "lidar-validity": "lidar:validity",
     "lidar-speed": "lidar:speed",
     "lidar-scenes": "lidar_sensors:main",
+    "lidar-edges": "lidar_sensors:edges",
     "lidar-dead-times": "lidar_sensors:dead_times",
     "lidar-sure": "lidar_sensors:validity",
     "lidar-two-returns": "lidar_sensors:two_returns",

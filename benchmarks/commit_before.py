@@ -47,7 +47,7 @@ def main() -> None:
         print(f"time of the processor, this tree over {revision} (allowed: {ALLOWED}), with the middle half")
         with Tree(ROOT / "src") as now, Tree(Path(folder) / "src") as before:
             for what in (what for what in WORK if what.startswith(os.environ.get("ONLY", ""))):
-                times = ROUNDS if what.startswith(("service", "depth")) else SLICES
+                times = 1 if what.startswith("frame") else ROUNDS if what.startswith(("service", "depth")) else SLICES
                 ratios = sorted(ratio_of_a_slice(what, number, now, before) for number in range(times))
                 low, middle, high = ratios[times // 4], median(ratios), ratios[-1 - times // 4]
                 note = "" if middle <= ALLOWED else "   more than allowed"
@@ -121,11 +121,12 @@ def plays(linkage: str, arms: int) -> float:
     return time.process_time() - begun
 
 
-def frame_seconds(scene: str) -> float:
-    """A small depth frame, adaptive and with a guarantee, in this process."""
+def frame_seconds(scene: str, side: int) -> float:
+    """A depth frame, adaptive and with a guarantee, in this process."""
     from linkedbandits.lidar import Scene, Sensor, Task, capture  # nothing else here needs it
 
-    depth = np.random.default_rng(2).uniform(2.0, 5.0, (16, 16)) if scene == "random" else np.full((16, 16), 3.3)
+    generator = np.random.default_rng(2)
+    depth = generator.uniform(2.0, 5.0, (side, side)) if scene == "random" else np.full((side, side), 3.3)
     task = Task(Sensor(bins=500, reach=6.0, ambient=10.0), signal=0.5, cycles=1000, delta=0.05)
     begun = time.process_time()
     capture(Scene(scene, depth, np.ones_like(depth)), task, "pulse")
@@ -182,8 +183,9 @@ WORK: dict[str, Callable[[], float]] = {
         for linkage in ("ordered", "free", "single")
         for arms in (10, 1000)
     },
-    "depth, 16 x 16 pixels of a wall in 500 bins": partial(frame_seconds, "wall"),
-    "depth, 16 x 16 pixels at random in 500 bins": partial(frame_seconds, "random"),
+    "depth, 16 x 16 pixels of a wall in 500 bins": partial(frame_seconds, "wall", 16),
+    "depth, 16 x 16 pixels at random in 500 bins": partial(frame_seconds, "random", 16),
+    "frame, 128 x 128 pixels at random in 500 bins": partial(frame_seconds, "random", 128),
     "service, batches of 1": partial(service_seconds, 1, 3_000),
     "service, batches of 100": partial(service_seconds, 100, 80_000),
 }

@@ -1,7 +1,20 @@
 """Shared by all tests."""
 
+import gc
+import ssl
+from functools import cache
+
 from hypothesis import settings
 
 # Property tests are the same on every machine and every day; a failure can always be repeated.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("repeatable")
+
+# Every client that is made reads the certificates of all the world, though hardly one of them speaks TLS here.
+ssl.create_default_context = cache(ssl.create_default_context)
+
+
+def pytest_collection_finish():
+    """What was imported stays: to look through it for garbage again and again takes long."""
+    gc.collect()
+    gc.freeze()

@@ -86,7 +86,8 @@ PARTS: dict[str, Part] = {
         "tests/service tests/cli/test_token.py",
     ),
     "lidar": Part(
-        "lidar/certificate.py lidar/sensor.py lidar/estimators.py lidar/returns.py lidar/pulse_gating.py",
+        "lidar/certificate.py lidar/sensor.py lidar/estimators.py lidar/returns.py lidar/pulse_gating.py "
+        "lidar/gates.py lidar/exposure.py lidar/pulse.py lidar/borrowing.py lidar/two_returns.py",
         "tests/lidar src/linkedbandits/lidar",
     ),
     "workers": Part(

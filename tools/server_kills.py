@@ -24,6 +24,7 @@ import linkedbandits as lb
 from linkedbandits.service.owner_tables import SharedStore
 from linkedbandits.service.store import Store, open_store
 from tools.kill_rounds import ROOT, Reported, check, create, outcome
+from tools.ports import free_port
 from tools.waiting import SECONDS, join, until
 
 MOST_ANSWERS = 150
@@ -38,7 +39,7 @@ class ServerProcess:
 
     def __init__(self, store: str) -> None:
         self._store = store
-        self._port = 0  # the system's choice, until it has made one
+        self._port = free_port()
         self.start()
 
     def start(self) -> None:
@@ -54,7 +55,6 @@ class ServerProcess:
         said = self._process.stdout.readline()
         assert said.startswith("Live page: "), "the server ended before it answered"
         self.url = said.split()[2].rstrip("/")
-        self._port = int(self.url.rpartition(":")[2])
 
     def send(self, number: signal.Signals) -> None:
         """A signal."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkedbandits.service.demo import GATEWAYS, NAME
+from linkedbandits.service.retries import Retries
 from tests.support.command_line import refusal, run
 from tests.support.running_service import running_service
 
@@ -25,6 +26,7 @@ def test_the_command_plays_and_says_who_leads(service):
     assert (experiment["name"], experiment["arms"]) == (NAME, list(GATEWAYS))
 
 
-def test_a_service_that_is_not_there_is_named():
+def test_a_service_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(Retries, "pauses", lambda self: iter([0.01]))  # not for half a minute
     said = refusal("demo-traffic", "--url", "http://127.0.0.1:9")
     assert "is the service running" in said

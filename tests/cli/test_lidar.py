@@ -15,7 +15,7 @@ def test_it_prints_a_row_a_method_and_writes_the_picture(tmp_path):
     picture = tmp_path / "maps.png"
     result = run("lidar", *SMALL, "--method", "even", "--method", "pulse", "--picture", str(picture))
     assert (result.returncode, result.stderr) == (0, "")
-    for word in ("RMSE cm", "±1 bin", "> 5 cm", "cycles", "90 %", "even", "pulse", str(picture)):
+    for word in ("time µs", "RMSE mm", "MAE mm", "±1 bin", "cycles", "90 %", "even", "pulse", str(picture)):
         assert word in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -84,10 +84,35 @@ def test_it_says_what_is_not_sure_and_what_is_too_bright(tmp_path):
     result = run("lidar", *wanted, *picture, "--method", "elimination", "--estimator", "answer", "--delta", "0.05")
     assert (result.returncode, result.stderr) == (0, "")
     row = next(line for line in result.stdout.splitlines() if line.split()[:1] == ["elimination"])
-    assert row.split()[-1] != "%"  # the last column, sure, is blank
-    assert "3 pixels send back more than 5 photons" in result.stdout
+    assert row.count("%") == 2  # within a bin, and found: the last column, sure, is blank
     assert "Given a depth all the same: elimination 100 %" in result.stdout
-    assert "raise --strongest" not in run("lidar", *wanted, *picture, "--strongest", "90", "--method", "pulse").stdout
+    assert "--strongest" not in result.stdout
+    brighter = run("lidar", *wanted, *picture, "--strongest", "5", "--method", "pulse").stdout
+    assert "3 pixels send back more than 5 photons a cycle, which --strongest rules out" in " ".join(brighter.split())
+
+
+@pytest.mark.slow
+def test_a_sensor_that_exists_and_a_plate_and_a_file_of_what_was_found(tmp_path):
+    drawn, depth = tmp_path / "plate.svg", tmp_path / "depth.npz"
+    sensor = ("--gates", "suffix:20", "--dead-time", "20", "--jitter", "30", "--rise", "0.5", "--light", "even")
+    ends = ("--method", "auto", "--likely", "0.9", "--alone", "--cycles", "500")
+    written = ("--picture", str(tmp_path / "maps.png"), "--plate", str(drawn), "--pixel", "2,3", "--out", str(depth))
+    data = run_json("lidar", *SMALL, *sensor, *ends, *written)
+    assert (data["gates"], data["borrow"], data["likely"]) == ("suffix at 20 positions", False, 0.9)
+    assert data["frames"][0]["acquisition"] in {"pulse", "free-running"}
+    assert data["frames"][0]["microseconds_mean"] > 0
+    assert drawn.read_bytes().startswith(b"<?xml")
+    with np.load(depth) as arrays:
+        assert arrays["depth"].shape == (9, 12)
+        assert (arrays["interval"][~arrays["confident"], 0] == 0).all()
+
+
+@pytest.mark.slow
+def test_where_afterpulses_outlast_the_dead_time_it_says_that_nothing_is_sure(tmp_path):
+    sensor = ("--afterpulsing", "0.02", "--afterpulse-time", "30", "--dead-time", "20", "--cycles", "60")
+    result = run("lidar", *SMALL, *sensor, "--method", "pulse", "--picture", str(tmp_path / "maps.png"))
+    assert "No depth is sure" in result.stdout
+    assert "150 ns" in result.stdout
 
 
 @pytest.mark.slow
@@ -112,6 +137,12 @@ def test_a_file_of_ones_own(tmp_path):
         (("--scene", "ramp", "--picture", "maps.txt"), "'maps.txt' cannot be written"),
         (("--scene", "ramp", "--signal", "0", "--method", "even"), "signal=0.0"),
         (("--scene", "ramp", "--size", "0"), "size=0"),
+        (("--scene", "ramp", "--gates", "doors"), "gates 'doors' are no gates"),
+        (("--scene", "ramp", "--light", "moon"), "--light moon is unknown"),
+        (("--scene", "ramp", "--pixel", "1,1"), "--pixel 1,1 goes with --plate FILE"),
+        (("--scene", "ramp", "--plate", "p.png", "--pixel", "99,1"), "there is no pixel 99,1"),
+        (("--scene", "ramp", "--out", "d.npz"), "--out goes with one --method"),
+        (("--scene", "ramp", "--gates", "windows:2", "--method", "even"), "even may open at any bin"),
     ],
 )
 def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said):

@@ -9,6 +9,7 @@ from linkedbandits.service.store import open_store
 from tests.support.command_line import refusal, run, run_json
 from tests.support.http_servers import serving
 from tests.support.running_service import running_service
+from tools.waiting import SECONDS
 
 URL = "https://example.org/hook"
 
@@ -62,11 +63,15 @@ def test_a_trial_without_a_service_says_that_it_waits(store):
 
 
 def test_a_trial_says_whether_it_arrived(store):
-    answers = [500, 200]
-    with serving(lambda *_: answers.pop()) as receiver, running_service(store, Settings(webhooks_to_private=True)):
+    answers = [200]
+    with (
+        serving(lambda *_: answers.pop() if answers else 500) as receiver,
+        running_service(store, Settings(webhooks_to_private=True)),
+    ):
         address = ("--url", receiver.address, "--webhooks-to-private", "--store", store)
         made = run_json("webhook", "create", *address)
-        first, second = (run("webhook", "test", made["id"], "--store", store) for _ in range(2))
+        patiently = ("--seconds", str(SECONDS))
+        first, second = (run("webhook", "test", made["id"], *patiently, "--store", store) for _ in range(2))
     assert (first.returncode, first.stdout) == (0, "It has arrived: answered 200.\n")
     assert second.returncode == 1
     assert "It has not arrived: answered 500" in second.stderr

@@ -20,7 +20,8 @@ from linkedbandits.service.client import Client
 from linkedbandits.service.retries import Retries
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
-from tests.support.deployed import ROOT, Backend, free_port, running_nginx
+from tests.support.deployed import ROOT, Backend, running_nginx
+from tools.ports import free_port
 from tools.waiting import SECONDS, join, until, within
 
 SITE = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
@@ -204,7 +205,7 @@ def test_a_client_that_tries_again_does_not_notice_that_the_service_restarts(beh
     """Once asked to stop, and once killed. While it is away nginx says when to come back."""
     monkeypatch.setenv("SSL_CERT_FILE", str(behind.folder / "certificate.pem"))
     stop, played, troubles = threading.Event(), [], []
-    patient = Retries(times=30, longest_seconds=2.0)
+    patient = Retries(longest_seconds=2.0, seconds=SECONDS)
     with Client(behind.url, token=behind.token, retries=patient) as client:
         exp = client.create("restarts", ["north", "east"], lb.LinkedElimination(delta=1e-60), lease_seconds=600)
 
@@ -244,7 +245,7 @@ def test_a_client_that_tries_again_does_not_notice_that_the_service_restarts(beh
 @pytest.mark.slow
 def test_of_two_servers_one_that_is_gone_is_passed_over(behind):
     """Here one was never there. Experiments go by their identifiers, so some would have been its own."""
-    for _ in range(12):
+    for _ in range(24):
         made = behind.http.post(f"{behind.two}/v1/experiments", json={"name": "x", "arms": ["north", "east"]})
         assert made.status_code == 201
         asked = behind.http.post(f"{behind.two}/v1/experiments/{made.json()['id']}/ask", json={})

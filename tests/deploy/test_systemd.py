@@ -14,8 +14,9 @@ from prometheus_client import ProcessCollector
 
 from linkedbandits.service.store import open_store
 from tests.support.command_line import run
-from tests.support.deployed import INSTALLED, ROOT, Backend, free_port, read_unit
+from tests.support.deployed import INSTALLED, ROOT, Backend, read_unit
 from tests.support.own_systemd import USER, own_systemd
+from tools.ports import free_port
 from tools.waiting import SECONDS, until
 
 UNITS = ("linkedbandits.service", "linkedbandits-backup.service", "linkedbandits-backup.timer")

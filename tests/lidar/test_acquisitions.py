@@ -8,6 +8,9 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.intervals import share_interval
 from linkedbandits.lidar import ACQUISITIONS, Scene, Sensor, Task, capture, find_acquisition
+from linkedbandits.lidar.acquiring import acquire
+from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from linkedbandits.lidar.sensor import MODES
 from linkedbandits.simulation import simulate_lanes
 
 
@@ -15,10 +18,10 @@ from linkedbandits.simulation import simulate_lanes
 def test_no_acquisition_takes_more_cycles_than_it_may(name):
     task = Task(Sensor(bins=40, ambient=3.0), signal=0.5, cycles=137)
     made = find_acquisition(name, task)
-    chances = task.sensor.chances(np.linspace(5, 35, 6), np.full(6, 0.5))
-    outcomes = simulate_lanes(chances, made.policy, linkage=made.linkage, max_plays=task.cycles)
-    assert (outcomes.plays * made.cost <= task.cycles).all()
-    assert (outcomes.plays * made.cost > task.cycles - 2).all()
+    rates = task.sensor.rates(np.linspace(5, 35, 6), np.full(6, 0.5))
+    acquired = acquire(made, task, rates, 0, np.random.SeedSequence(0), None)
+    assert (acquired.cycles <= task.cycles).all()
+    assert (acquired.cycles > task.cycles - 2).all()
 
 
 @pytest.mark.statistical
@@ -64,7 +67,7 @@ def test_the_name_that_equal_samples_had_before_is_still_read():
 
 
 def test_an_unknown_acquisition_is_refused_with_those_that_there_are():
-    with pytest.raises(lb.UnknownName, match=r"synchronous, even, free.*pulse"):
+    with pytest.raises(lb.UnknownName, match=r"synchronous, free-running, shifted, even, free.*pulse, auto"):
         find_acquisition("magic", Task(Sensor(), 0.5, 10))
 
 
@@ -99,6 +102,7 @@ def test_windows_that_wrap_are_refused_where_afterpulses_outlast_the_dead_time()
         ({"delta": np.nan}, "delta=nan"),
         ({"strongest": np.inf}, "strongest=inf"),
         ({"strongest": 0.4}, "strongest=0.4"),
+        ({"likely": 1.5}, "likely=1.5"),
     ],
 )
 def test_what_makes_no_task_is_refused_by_name(wrong, named):
@@ -109,3 +113,71 @@ def test_what_makes_no_task_is_refused_by_name(wrong, named):
 def test_models_are_prepared_for_ten_times_the_signal_unless_told():
     assert Task(Sensor(), 0.5, 10).signals == (0.05, 5.0)
     assert Task(Sensor(), 0.5, 10, strongest=70.0).signals == (0.05, 70.0)
+
+
+@pytest.mark.parametrize("name", ["even", "elimination", "halving"])
+def test_policies_of_bins_play_what_the_gates_of_a_sensor_allow(name):
+    """Any subset is the linkage ordered; a gate that opens late and stays open is the linkage suffix."""
+    made = [
+        find_acquisition(name, Task(Sensor(bins=40, gates=gates), 0.5, 100)).linkage
+        for gates in (AnySubset(), Suffixes())
+    ]
+    assert made == ["ordered", "suffix"]
+    for gates, words in [(Suffixes(8), "8"), (Windows(2e-9, 2e-9), "2")]:
+        task = Task(Sensor(bins=40, gates=gates), 0.5, 100)
+        with pytest.raises(lb.InvalidParameter, match=f"^{name} may open at any bin.*{words}.*use pulse or thompson"):
+            find_acquisition(name, task)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("synchronous", "synchronous"),
+        ("shifted", "shifted"),
+        ("free-running", "free-running"),
+        ("pulse", "gated"),
+        ("thompson", "gated"),
+        ("even", "gated"),
+    ],
+)
+def test_a_mode_that_the_sensor_lacks_is_refused_with_those_that_it_has(name, mode):
+    others = tuple(one for one in MODES if one != mode)
+    assert find_acquisition(name, Task(Sensor(bins=40), 0.5, 100)).mode == mode
+    with pytest.raises(
+        lb.InvalidParameter, match=f"{name} needs the mode {mode}, and this sensor has {', '.join(others)}"
+    ):
+        find_acquisition(name, Task(Sensor(bins=40, modes=others), 0.5, 100))
+
+
+@pytest.mark.parametrize("name", ["synchronous", "shifted", "even", "free", "elimination", "halving"])
+@pytest.mark.parametrize("trouble", [{"rise": 1e-9}, {"afterpulsing": 0.05, "afterpulse_time": 100e-9}])
+def test_what_is_not_simulated_for_a_sensor_is_refused_with_a_remedy(name, trouble):
+    task = Task(Sensor(bins=40, **trouble), 0.5, 100)
+    with pytest.raises(
+        lb.InvalidParameter, match=f"{name} is simulated for gates.*use pulse, thompson or free-running"
+    ):
+        find_acquisition(name, task)
+    for other in ("pulse", "thompson", "free-running"):
+        assert find_acquisition(other, task).gates is not None
+
+
+def test_nothing_is_proved_where_afterpulses_outlast_the_dead_time():
+    task = Task(Sensor(bins=40, afterpulsing=0.05, afterpulse_time=100e-9), 0.5, 100, delta=0.05)
+    made = find_acquisition("pulse", task)
+    assert (made.policy.delta, made.sure_of) == (None, None)
+    short = Task(Sensor(bins=40, afterpulsing=0.05, afterpulse_time=1e-9), 0.5, 100, delta=0.05)
+    made = find_acquisition("pulse", short)
+    assert (made.policy.delta, made.sure_of) == (0.05, "map")
+
+
+def test_pulse_is_made_for_the_task():
+    sensor = Sensor(bins=40, fwhm=10.0, ambient=4.0)
+    task = Task(sensor, 0.5, 100, delta=0.05, strongest=70.0, likely=0.9, told=True)
+    policy = find_acquisition("pulse", task).policy
+    assert policy.sensor is sensor
+    assert (policy.delta, policy.tolerance, policy.likely, policy.told) == (0.05, 5.0, 0.9, True)
+    assert (policy.weakest, policy.strongest, policy.signal_limit) == (0.05, 70.0, 70.0)
+    assert policy.background == pytest.approx(0.1)
+    plain = find_acquisition("pulse", Task(sensor, 0.5, 100)).policy
+    assert (plain.delta, plain.likely, plain.told, plain.signal_limit) == (None, None, False, np.inf)
+    assert find_acquisition("thompson", task).policy.told

@@ -103,25 +103,25 @@ def best_within(case, low, high, rng, strongest=MOST_SIGNAL):
     """The largest log-likelihood that a search finds for depths from ``low`` to ``high``.
 
     A grid of depths, signals and backgrounds, then a finer one around its best, and so on. The likelihood has one
-    summit in signal and background, so that is where it ends; in the depth it may be another one, so a few are random.
+    summit in signal and background, so that is where it ends; in the depth it may be another one, so some are random.
     """
     least = np.array([low, np.log(1e-5), np.log(LEAST_BACKGROUND)])
     most = np.array([high, np.log(strongest), np.log(MOST_BACKGROUND)])
     if case.told:
         least[2] = most[2] = np.log(case.background)
-    sizes = (1 if low == high else 6, 14, 1 if case.told else 14)
+    sizes = (1 if low == high else 5, 12, 1 if case.told else 12)
     best, start, end = -np.inf, least, most
-    for _ in range(6):
+    for _ in range(11):
         axes = [np.linspace(start[i], end[i], sizes[i]) for i in range(3)]
         if sizes[0] > 1:
-            axes[0][1:3] = rng.uniform(low, high, 2)
+            axes[0][1] = rng.uniform(low, high)
         depth, signal, background = (axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij"))
         signal, background = np.exp(signal), np.exp(background)
         value = log_likelihood(case.pulse, depth, signal, background, case.samples, case.successes)
         top = int(value.argmax())
         if value[top] > best:
             best, at = float(value[top]), np.array([depth[top], np.log(signal[top]), np.log(background[top])])
-        step = 1.5 * (end - start) / np.maximum(np.array(sizes) - 1, 1)
+        step = 2.5 * (end - start) / np.maximum(np.array(sizes) - 1, 1)
         start, end = np.maximum(at - step, least), np.minimum(at + step, most)
     return max(best, without_return(case))
 
@@ -462,6 +462,16 @@ def test_what_fits_best_with_a_depth_is_near_the_truth():
     assert found[1] == pytest.approx(background, rel=0.05)
     told = replace(expected, background=background)
     assert Certificate(pulse, 1.0, told=True).fit_at(samples, successes, depth, told)[1].tolist() == background.tolist()
+
+
+@pytest.mark.parametrize("background", [1e-6, 1e-3, 0.05, 0.5])
+@pytest.mark.parametrize("signal", [0.1, 1.0, 20.0])
+def test_what_fits_best_is_found_from_the_dark_to_bright_light(background, signal):
+    """Steps that go too far in one of both must not lead the other astray."""
+    case = return_at(6.5, signal, background, 1000, 2)
+    cells = case.counts.cells(np.array([0]), np.array([6.5 + 0.5 / 128]), 128)
+    value = cells.value(*case.counts.fit(cells))
+    assert value[0] > best_within(case, 6.5 + 0.5 / 128, 6.5 + 0.5 / 128, None) - 0.15
 
 
 def test_a_lane_does_not_depend_on_those_beside_it():

@@ -11,17 +11,18 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.lidar import DepthMap, Photons, depth_maps, find_depths
 from linkedbandits.lidar.locating import Located
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from tests.support.photon_files import histogram
 
 COUNTS, DEPTH = histogram()
 PHOTONS = Photons.from_histogram(COUNTS, cycles=200, bin_seconds=1e-9)
 
 
-def sure(samples, detections, sensor, *, signal, delta, tolerance, progress):
+def sure(samples, detections, sensor, *, signal, delta, tolerance, expected, progress):
     """Sure of the bin with the most photons."""
     depth = detections.argmax(axis=1) + 0.5
     ones = np.ones(len(depth))
-    return Located(depth, depth - 1, depth + 1, 0.5 * ones, 0.001 * ones, ones > 0)
+    return Located(depth, depth - 1, depth + 1, 0.5 * ones, 0.001 * ones, ones > 0, ones)
 
 
 def test_depths_are_in_metres_from_where_light_of_depth_0_comes():
@@ -59,6 +60,50 @@ def test_it_says_in_words_what_does_not_fit(photons, signal, said, monkeypatch):
 def test_a_calibrated_background_that_fits_needs_no_words(monkeypatch):
     monkeypatch.setattr(depth_maps, "locate", sure)
     assert find_depths(replace(PHOTONS, background=np.full((3, 4), 1e-3)), fwhm=2.0).notes == ()
+
+
+def expectations(monkeypatch, photons, **told):
+    """What every pixel was located with, in the order of the image."""
+    seen = []
+
+    def watched(samples, detections, sensor, *, expected, **rest):
+        seen.append(expected)
+        return sure(samples, detections, sensor, expected=expected, **rest)
+
+    monkeypatch.setattr(depth_maps, "locate", watched)
+    find_depths(photons, fwhm=2.0, **told)
+    return seen
+
+
+def test_later_pixels_begin_with_what_was_found_around_them(monkeypatch):
+    first, *later = expectations(monkeypatch, PHOTONS)
+    assert first.log_prior == pytest.approx(-np.log(20))
+    assert first.signal.tolist() == [0.5] * len(first.signal)
+    assert sum(len(each.signal) for each in (first, *later)) == 12
+    for each in later:
+        assert np.exp(each.log_prior).sum(axis=1) == pytest.approx(1)
+        assert np.ptp(each.log_prior, axis=1).min() > 1
+        assert each.background == pytest.approx(0.001, rel=1e-4)
+    (alone,) = expectations(monkeypatch, PHOTONS, borrow=False)
+    assert alone.log_prior == pytest.approx(-np.log(20))
+
+
+def test_a_calibrated_background_is_what_is_expected_of_each_pixel(monkeypatch):
+    background = np.geomspace(0.001, 0.1, 12).reshape(3, 4)
+    background[2, 2] = 0.0
+    (alone,) = expectations(monkeypatch, replace(PHOTONS, background=background), borrow=False)
+    assert alone.background.tolist() == np.maximum(background.reshape(-1), LEAST_BACKGROUND).tolist()
+
+
+@pytest.mark.parametrize("borrow", [True, False])
+def test_without_a_single_photon_of_background_depths_are_found_and_sure(borrow):
+    counts = np.zeros((2, 3, 60), dtype=np.int64)
+    counts[..., 29:32] = 30, 60, 30
+    photons = Photons.from_histogram(counts, cycles=1000, bin_seconds=1e-9)
+    found = find_depths(photons, fwhm=2.0, signal=0.1, borrow=borrow)
+    assert found.depth == pytest.approx(photons.depth(30.5), abs=0.02)
+    assert found.confident.all()
+    assert found.signal == pytest.approx(0.128, abs=0.01)
 
 
 def test_where_nothing_is_found_it_says_what_to_look_at():

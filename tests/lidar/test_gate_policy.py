@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.lidar import EvenGates, PulseGating, Sensor, ShiftedGates, ThompsonGating
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gate_policy import GateState
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Run
 from linkedbandits.model import Counts, leading_arms
-from linkedbandits.policy import open_lanes
 from linkedbandits.simulation import simulate_lanes
 from linkedbandits.testing import check_policy
 
 POLICIES = [
     PulseGating(1.0, 0.1, delta=0.1),
+    PulseGating(1.0, 0.1, likely=0.9, told=True),
     PulseGating(3.0, 0.1),
     ThompsonGating(2.0, 0.1),
     ShiftedGates(plays=60, shifts=3),
@@ -76,9 +77,9 @@ def test_parameters_without_a_meaning_are_refused_by_name(kind, wrong, named):
 def gate_state(gate, cycles=0):
     """The state of a lane for each row of a gate, as it is before anything was counted."""
     opened = np.array(gate, dtype=np.bool_)
-    nothing = np.zeros(opened.shape, dtype=np.int64)
     lanes = np.broadcast_to(cycles, opened.shape[0])
-    return GateState(**open_lanes(*opened.shape), cycles=lanes, samples=nothing, successes=nothing, gate=opened)
+    known = PulseGating(3.0, 0.05).nothing_known(*opened.shape)
+    return GateState(**(known | {"cycles": lanes, "gate": opened}))
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=4))
@@ -90,25 +91,98 @@ def test_a_gate_is_its_bins_in_order_of_time_and_nothing_else(gates):
 
 def test_a_gate_is_kept_for_a_share_of_the_cycles_so_far_and_for_one_at_least():
     policy = PulseGating(3.0, 0.05)
-    assert policy.growth == 0.1
-    request = policy.request(gate_state([[True, False]] * 5, [0, 9, 20, 25, 1000]))
-    assert request.times.tolist() == [1, 1, 2, 2, 100]
+    assert policy.growth == 0.12
+    request = policy.request(gate_state([[True, False]] * 5, [0, 8, 20, 25, 1000]))
+    assert request.times.tolist() == [1, 1, 2, 3, 120]
 
 
 def test_counts_are_added_up_and_so_are_the_cycles():
     state = gate_state([[True, True, False], [False, False, True]], [10, 20])
-    state.add(Counts(np.array([[7, 4, 0], [0, 0, 3]]), np.array([[3, 1, 0], [0, 0, 3]]), plays=np.array([8, 3])))
-    state.add(Counts(np.array([[1, 1, 0], [0, 0, 1]]), np.array([[0, 0, 0], [0, 0, 1]]), plays=np.array([1, 1])))
+    state.add(Counts(np.array([[7, 4, 0], [0, 0, 3]]), np.array([[3, 1, 0], [0, 0, 3]])), np.array([8, 3]))
+    state.add(Counts(np.array([[1, 1, 0], [0, 0, 1]]), np.array([[0, 0, 0], [0, 0, 1]])), np.array([1, 1]))
     assert state.samples.tolist() == [[8, 5, 0], [0, 0, 4]]
     assert state.successes.tolist() == [[3, 1, 0], [0, 0, 4]]
     assert state.cycles.tolist() == [19, 24]
 
 
 def test_without_any_background_the_model_keeps_to_the_least_that_it_can_work_with():
-    assert PulseGating(3.0, 0.0).model.background == LEAST_BACKGROUND > 0
-    assert PulseGating(3.0, 0.05).model.background == 0.05
+    assert PulseGating(3.0, 0.0).model.expected_background == pytest.approx(LEAST_BACKGROUND)
+    assert PulseGating(3.0, 0.05).model.expected_background == pytest.approx(0.05)
+    state = PulseGating(3.0, 0.0).start(1, 20, np.zeros(1, dtype=np.uint64))
+    assert state.expected_background.tolist() == [LEAST_BACKGROUND]
 
 
 def test_the_model_is_prepared_for_the_signals_that_it_is_told_of():
     signals = ThompsonGating(3.0, 0.05, weakest=0.2, strongest=0.9).model.signals
     assert (signals.min(), signals.max()) == pytest.approx((0.2, 0.9))
+
+
+@pytest.mark.parametrize("kind", [PulseGating, ThompsonGating])
+def test_a_sensor_with_other_bins_is_refused(kind):
+    policy = kind(fwhm=3.0, background=0.05, sensor=Sensor(bins=40))
+    with pytest.raises(lb.InvalidParameter, match="the sensor has 40 bins, and there are 50 arms; make them equal"):
+        policy.start(2, 50, np.zeros(2, dtype=np.uint64))
+
+
+def test_the_pulse_is_that_of_the_sensor():
+    sensor = Sensor(bins=40, fwhm=4.0, jitter=1e-9)
+    assert PulseGating(3.0, 0.05, sensor=sensor).pulse == sensor.pulse != sensor.response
+    assert PulseGating(3.0, 0.05).pulse.fwhm == 3.0
+
+
+def test_only_a_told_background_has_one_level():
+    assert PulseGating(3.0, 0.05, told=True).model.backgrounds.tolist() == [0.05]
+    assert PulseGating(3.0, 0.05).model.backgrounds.size > 50
+
+
+def test_at_first_all_bins_are_alike_and_the_signal_is_between_the_weakest_and_the_strongest():
+    policy = PulseGating(3.0, 0.05, weakest=0.1, strongest=10.0)
+    state = policy.start(2, 8, np.zeros(2, dtype=np.uint64))
+    assert state.log_prior == pytest.approx(-np.log(8))
+    assert state.expected_signal.tolist() == pytest.approx([1.0, 1.0])
+    assert state.expected_background.tolist() == [0.05, 0.05]
+    assert policy.model.backgrounds[state.level] == pytest.approx(0.05)
+    assert not policy.proved(state).any()
+
+
+def test_what_is_expected_changes_the_first_gate_and_the_level():
+    """A pixel that is expected around bin 50 opens no gate at bin 0; one of which nothing is known does."""
+    sensor = Sensor(bins=80, ambient=8.0)
+    policy = PulseGating(3.0, 0.1, sensor=sensor)
+    state = policy.start(2, 80, np.zeros(2, dtype=np.uint64))
+    weight = np.full((2, 80), 1 / 80)
+    weight[0] = 0.05 / 80
+    weight[0, 48:52] += 0.95 / 4
+    policy.expect(state, Expected(np.log(weight), np.array([0.5, 0.5]), np.array([0.4, 0.0])))
+    assert not state.gate[0, :40].any()
+    assert state.gate[0, 48:52].all()
+    assert state.gate[1, :20].any()
+    assert policy.model.backgrounds[state.level[0]] == pytest.approx(0.4, rel=0.08)
+    assert state.expected_background.tolist() == [0.4, LEAST_BACKGROUND]
+    assert not state.stopped.any()
+
+
+@pytest.mark.parametrize("kind", [PulseGating, ThompsonGating])
+def test_the_background_is_learned_from_the_pixel_itself(kind):
+    """Nine times what was expected, and a ninth of it."""
+    sensor = Sensor(bins=80, ambient=8.0)
+    policy = kind(fwhm=3.0, background=0.1)
+    background = np.array([0.9, 0.1, 0.011])
+    state = policy.start(3, 80, np.zeros(3, dtype=np.uint64))
+    samples = np.full((3, 80), 2000)
+    successes = np.round(samples * sensor.chances(np.full(3, 33.3), np.full(3, 2.0), background)).astype(np.int64)
+    for _ in range(2):
+        policy.observe(state, Counts(samples, successes))
+    assert policy.model.backgrounds[state.level] == pytest.approx(background, rel=0.08)
+
+
+def test_cycles_may_be_more_than_the_samples_of_any_bin():
+    """With a sensor in time some cycles see nothing at all; they count."""
+    policy = PulseGating(3.0, 0.05)
+    state = policy.start(1, 20, np.zeros(1, dtype=np.uint64))
+    counts = Counts(np.full((1, 20), 3), np.zeros((1, 20), dtype=np.int64), plays=np.array([3]))
+    policy.observe(state, counts)
+    assert state.cycles.tolist() == [3]
+    policy.observe_in_time(state, counts, np.array([9]))
+    assert state.cycles.tolist() == [12]
+    assert state.samples[0, 0] == 6

@@ -87,6 +87,40 @@ def test_no_other_gate_has_more_worth_per_time(sensor, worth, chance):
     assert rate[0] == pytest.approx(own, abs=1e-12)
 
 
+@pytest.mark.parametrize("blind", [0.0, 0.3, 0.55, 1.3, 2.9])
+@pytest.mark.parametrize("rise", [0.0, 1.6])
+@pytest.mark.parametrize("kind", [AnySubset(), Suffixes(), Suffixes(3), Windows(2 * BIN, BIN), Windows(BIN, 2 * BIN)])
+def test_no_other_gate_is_better_for_many_lanes_at_once(kind, blind, rise):
+    """The same for 20 lanes side by side, with worths and chances of very different size."""
+    sensor = Sensor(bins=BINS, dead_time=blind * PERIOD, rise=rise * BIN, gates=kind)
+    rng = np.random.default_rng(11)
+    worth = rng.exponential(size=(20, BINS)) ** 3
+    chance = rng.random((20, BINS)) ** rng.choice([1, 3], (20, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gates, "CLOSE", 1e-5)
+        found = kind.best(worth, chance, sensor)
+    can_do = np.array([gate for gate in product([False, True], repeat=BINS) if possible(gate, kind)])
+    for lane in range(20):
+        every = [reached_by(gate.tolist(), worth[lane], chance[lane], sensor) for gate in can_do]
+        own = reached_by(found[lane].tolist(), worth[lane], chance[lane], sensor)
+        assert own == pytest.approx(max(every), rel=1e-4)
+
+
+@pytest.mark.parametrize("rise", [0.0, 0.4, 1.0, 2.6])
+def test_every_opening_rises(rise):
+    """Bin by bin, for all gates of 7 bins."""
+    sensor = Sensor(bins=BINS, rise=rise * BIN)
+    every = np.array(list(product([False, True], repeat=BINS)))
+    sensitive, counts = gates.sensitivity(every, sensor), gates.counted(every, sensor)
+    for row, gate in enumerate(every):
+        since = 0
+        for i, opened in enumerate(gate):
+            since = since + 1 if opened else 0
+            rises = 0 < since <= sensor.rise_bins
+            assert sensitive[row, i] == (sensor.rising[since - 1] if rises else opened)
+            assert counts[row, i] == (opened and not rises)
+
+
 @given(sensor=SENSORS)
 def test_a_gate_passes_where_the_sensor_can_do_it(sensor):
     for gate in product([False, True], repeat=BINS):

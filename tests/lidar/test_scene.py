@@ -143,3 +143,34 @@ def test_a_picture_is_in_millimetres_unless_something_else_is_said(tmp_path):
     assert read_scene(tmp_path / "own.png", "cm").depth[0, 0] == pytest.approx(1.5)
     with pytest.raises(lb.UnknownName, match="unknown unit 'inch'; choose one of m, cm, mm"):
         read_scene(tmp_path / "own.png", "inch")
+
+
+def test_light_is_any_measure_of_how_bright_the_background_is():
+    depth = np.full((2, 2), 3.0)
+    plain = Scene("plain", depth, np.ones((2, 2)))
+    assert plain.ambients(5.0).tolist() == [[5.0, 5.0], [5.0, 5.0]]
+    lit = Scene("lit", depth, np.ones((2, 2)), [[1, 2], [3, 2]])
+    assert lit.light.dtype == np.float64
+    assert lit.ambients(5.0).tolist() == [[2.5, 5.0], [7.5, 5.0]]
+    dark = Scene("dark", depth, np.ones((2, 2)), [[0, 2], [3, 2]])
+    assert dark.ambients(7.0)[0, 0] == 0
+
+
+def test_in_the_sun_the_background_goes_with_the_reflectivity():
+    scene = Scene("shades", np.array([[2.0, 2.0, np.nan, 2.0]]), np.array([[0.9, 0.0, np.nan, 0.1]])).sunlit()
+    assert scene.light.tolist() == [[0.9, 0.02, 1.0, 0.1]]  # soot is not black, and the sky is bright
+    ambient = scene.ambients(1.0)
+    assert ambient.mean() == pytest.approx(1.0)
+    assert ambient[0, 0] / ambient[0, 3] == pytest.approx(9.0)
+
+
+def test_light_is_thinned_with_the_scene():
+    scene = find_scene("ramp").sunlit()
+    assert np.array_equal(scene.shrunk(64).light, scene.light[::2, ::2])
+    assert find_scene("ramp").shrunk(64).light is None
+
+
+@pytest.mark.parametrize("light", [np.ones((2, 3)), np.zeros((2, 2)), [[1, -1], [1, 1]], [[1, np.nan], [1, 1]]])
+def test_what_is_no_light_is_refused(light):
+    with pytest.raises(lb.InvalidParameter, match="give it so, or leave it out"):
+        Scene("wrong", np.ones((2, 2)), np.ones((2, 2)), light)

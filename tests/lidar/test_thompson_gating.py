@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from linkedbandits.lidar import Sensor, Suffixes, ThompsonGating, WrappedThompsonGating
+from linkedbandits.lidar import Sensor, ThompsonGating, WrappedThompsonGating
+from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.gates import AnySubset, Suffixes
 from linkedbandits.lidar.thompson_gating import uniform
 from linkedbandits.model import Counts
 from linkedbandits.testing import check_policy
@@ -56,13 +58,40 @@ def test_windows_that_wrap_open_before_a_return_at_the_start_too_and_try_every_b
         assert order.tolist() == [*range(first, 80), *range(first)]
 
 
-@pytest.mark.parametrize("kind", [ThompsonGating, WrappedThompsonGating])
-def test_gates_open_at_the_positions_that_the_sensor_has(kind):
+def test_windows_that_wrap_open_at_the_positions_that_the_sensor_has():
     sensor = Sensor(bins=100, gates=Suffixes(20))
-    policy = kind(sensor.fwhm, sensor.background, sensor=sensor)
+    policy = WrappedThompsonGating(sensor.fwhm, sensor.background, sensor=sensor)
     state = policy.start(300, 100, np.arange(300, dtype=np.uint64))
     assert set(openings(policy, state).tolist()) == set(range(0, 100, 5))
 
 
 def test_windows_that_wrap_keep_the_contract_of_policies():
     check_policy(WrappedThompsonGating(2.0, 0.1), max_plays=300)
+
+
+@pytest.mark.parametrize("positions", [4, 20, None])
+def test_gates_open_at_the_positions_that_the_sensor_has(positions):
+    """At the last one before the depth that was drawn, less the lead."""
+    sensor = Sensor(bins=80, ambient=5.0, gates=Suffixes(positions))
+    policy = ThompsonGating(sensor.fwhm, sensor.background, sensor=sensor)
+    free = ThompsonGating(sensor.fwhm, sensor.background, sensor=Sensor(bins=80, ambient=5.0, gates=AnySubset()))
+    lanes = 300
+    states = [one.start(lanes, 80, np.arange(lanes, dtype=np.uint64)) for one in (policy, free)]
+    opens, wanted = (openings(policy, state) for state in states)
+    starts = sensor.gates.starts(80)
+    assert opens.tolist() == [max(start for start in starts if start <= place) for place in wanted]
+    assert set(opens.tolist()) == set(starts[starts <= wanted.max()].tolist())
+    sensor.gates.check(states[0].gate, sensor)
+
+
+def test_gates_are_drawn_from_what_is_expected_too():
+    sensor = Sensor(bins=80, ambient=5.0)
+    policy = ThompsonGating(sensor.fwhm, sensor.background)
+    state = policy.start(200, 80, np.arange(200, dtype=np.uint64))
+    weight = np.full((200, 80), 0.1 / 80)
+    weight[:, 40] += 0.9
+    policy.expect(state, Expected(np.log(weight), np.full(200, 0.5), np.full(200, 0.06)))
+    lead = round(2 * sensor.pulse.sigma)
+    assert (openings(policy, state) == 40 - lead).mean() > 0.8
+    assert np.unique(openings(policy, state)).size > 5
+    assert not state.stopped.any()

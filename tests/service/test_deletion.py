@@ -25,8 +25,8 @@ from tools.waiting import SECONDS, join, until
 def played(desk, plays=40):
     experiment = create(desk)
     asked = desk.ask(experiment, plays, key="k").result().plays
-    for play in asked:
-        desk.tell(experiment, [(play.id, play.arms[0])])
+    told = [desk.tell(experiment, [(play.id, play.arms[0])]) for play in asked]
+    told[-1].result()  # so none of them holds the experiment any more
     return experiment
 
 
@@ -96,7 +96,7 @@ def test_another_desk_that_had_it_open_notices(store_url):
         with Desk(two) as there:
             experiment = played(here)
             state_of(there, experiment)
-            there.tell(experiment, [(0, None)])
+            there.tell(experiment, [(0, None)]).result()
             with one.writing() as writing:
                 hide(writing, experiment, True, SERVICE, 1.0)
             assert erase_all(one) > 0

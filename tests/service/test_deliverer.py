@@ -216,7 +216,7 @@ def test_a_mistake_in_it_is_told_and_is_not_its_end(store, clock, webhook):
     receiver, failed = Broken(), []
     deliverer = Deliverer(store, receiver, clock=clock, on_failure=failed.append)
     with at_work(deliverer):
-        until(lambda: failed, "the mistake")
+        until(lambda: states(store, webhook)[0][2], "the mistake to be on record")
         clock.now += TAKEN_SECONDS
         deliverer.look()
         until(lambda: states(store, webhook)[0][0] == "sent", "the second attempt")

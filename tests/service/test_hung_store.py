@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -14,26 +14,24 @@ from linkedbandits.service.store import open_store
 from tests.support.problem_documents import check_problem
 from tests.support.running_service import running_service
 from tests.support.service_parts import create
-from tools.waiting import until
+from tools.waiting import SECONDS, until
 
 AWAY = "urn:linkedbandits:store-unavailable"
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    """Requests are given up after a second, long before silent connections are: nothing else frees them."""
-    monkeypatch.setattr("linkedbandits.service.http.deadline.SECONDS_FOR_AN_ANSWER", 1.0)
-    monkeypatch.setattr("linkedbandits.service.http.readiness.SECONDS_TO_WRITE", 0.2)
-    monkeypatch.setattr("linkedbandits.service.http.readiness.SECONDS_BELIEVED", 0.0)
-    monkeypatch.setattr("linkedbandits.service.http.access.PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", 60.0)
+@contextmanager
+def impatient():
+    """Requests are given up after a second, long before silent connections are: nothing else frees them.
 
-
-@pytest.fixture
-def silence_is_noticed(monkeypatch):
-    """Silent connections are given up sooner than in production."""
-    monkeypatch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", 2.0)
-    monkeypatch.setattr("linkedbandits.service.lines._ROUND_SECONDS", 0.1)
+    Only while the store is away: what has an answer may take its time.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linkedbandits.service.http.deadline.SECONDS_FOR_AN_ANSWER", 1.0)
+        patch.setattr("linkedbandits.service.http.readiness.SECONDS_TO_WRITE", 0.2)
+        patch.setattr("linkedbandits.service.http.readiness.SECONDS_BELIEVED", 0.0)
+        patch.setattr("linkedbandits.service.http.access.PATIENCE_SECONDS", 0.1)
+        patch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", SECONDS)
+        yield
 
 
 def told(service, experiment, play):
@@ -80,33 +78,36 @@ def begin(service):
     return experiment, *plays
 
 
-def test_a_postgresql_server_that_is_stopped_hangs_no_request(impatient, postgres, postgres_url):
+def test_a_postgresql_server_that_is_stopped_hangs_no_request(postgres, postgres_url):
     with running_service(postgres_url) as service:
         checks = check_that_nothing_hangs(service, *begin(service))
-        with postgres.stopped_in_its_tracks():
+        with impatient(), postgres.stopped_in_its_tracks():
             next(checks)
         next(checks, None)
 
 
-def test_a_sqlite_file_that_somebody_else_writes_hangs_no_request(impatient, tmp_path, monkeypatch):
+def test_a_sqlite_file_that_somebody_else_writes_hangs_no_request(tmp_path, monkeypatch):
     path = tmp_path / "a.sqlite"
-    monkeypatch.setattr("linkedbandits.service.sqlite_store.WAIT_SECONDS", 60.0)  # longer than requests wait here
+    monkeypatch.setattr("linkedbandits.service.sqlite_store.WAIT_SECONDS", SECONDS)  # longer than requests wait here
     with running_service(str(path)) as service:
         checks = check_that_nothing_hangs(service, *begin(service))
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            next(checks)
+            with impatient():
+                next(checks)
             other.execute("ROLLBACK")
         next(checks, None)
 
 
-def test_a_desk_whose_server_is_stopped_says_so_and_goes_on_when_it_does(silence_is_noticed, postgres, postgres_url):
+def test_a_desk_whose_server_is_stopped_says_so_and_goes_on_when_it_does(postgres, postgres_url, monkeypatch):
     """Without HTTP: the connection is given up, and what was acknowledged is there."""
     with closing(open_store(postgres_url)) as store, Desk(store) as desk:
         experiment = create(desk)
         desk.ask(experiment, 2).result()
         desk.tell(experiment, [(0, None)]).result()
-        with postgres.stopped_in_its_tracks():
+        monkeypatch.setattr("linkedbandits.service.lines._ROUND_SECONDS", 0.1)
+        with postgres.stopped_in_its_tracks(), monkeypatch.context() as patch:
+            patch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", 2.0)  # sooner than in production
             with pytest.raises(
                 lb.StoreUnavailable, match="did not answer within 2 s; is its server up, and not stopped"
             ):

@@ -28,11 +28,6 @@ def read_unit(name: str) -> ConfigParser:
     return unit
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
 class Backend:
     """The service as its unit starts it, on another port and with another store."""
 

@@ -43,8 +43,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.asked.append((self.command, self.path, body))
         self.server.headers.append(dict(self.headers))
+        self.server.asked.append((self.command, self.path, body))  # last: who sees it sees its headers
         told = self.server.answer(self.command, self.path, body)
         if told == "hangs up":
             self.close_connection = True

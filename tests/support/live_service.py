@@ -14,6 +14,7 @@ from linkedbandits.model import Label
 from linkedbandits.service.client import RemoteExperiment
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tokens import make_token
+from tools.ports import free_port
 from tools.waiting import SECONDS
 
 
@@ -23,12 +24,12 @@ class LiveService:
     def __init__(self, store: Path, *options: str) -> None:
         self._store = store
         self._options = options
-        self._port = 0  # the system's choice, until it has made one
+        self._port = free_port()
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Wait for its own word: on a port that is free now, somebody else's service may answer a moment later."""
+        """Wait for its own word: if somebody else has taken the port, it is not this service that answers."""
         command = [sys.executable, "-m", "linkedbandits", "serve"]
         where = ["--store", str(self._store), "--port", str(self._port)]
         self._process = subprocess.Popen(
@@ -37,7 +38,6 @@ class LiveService:
         said = self._process.stdout.readline()
         assert said.startswith("Live page: "), "the service ended before it answered"
         self.url = said.split()[2].rstrip("/")
-        self._port = int(self.url.rpartition(":")[2])
 
     def kill(self) -> None:
         """As if the machine had failed."""

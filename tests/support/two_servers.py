@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
+from linkedbandits.service import owner_tables
+from linkedbandits.service.http import forwarding
 from linkedbandits.service.http.service import Settings
 from linkedbandits.service.store import Store
 from tests.support.running_service import RunningService, running_service
-from tools.waiting import until
+from tools.waiting import SECONDS, until
 
 
 class KnownServer(RunningService):
@@ -31,8 +35,11 @@ def known_server(url: str, settings: Settings | None = None) -> Iterator[KnownSe
 
 @contextmanager
 def two_servers(url: str, settings: Settings | None = None) -> Iterator[tuple[KnownServer, KnownServer]]:
-    """Both, when they have seen each other."""
-    with known_server(url, settings) as one, known_server(url, settings) as two:
+    """Both, when they have seen each other; however busy the machine is, neither takes the other for gone."""
+    with pytest.MonkeyPatch.context() as patch, known_server(url, settings) as one, known_server(url, settings) as two:
+        patch.setattr(owner_tables, "_ALIVE", "FROM servers WHERE true")
+        patch.setattr(forwarding, "SECONDS_TO_CLAIM", SECONDS)
+        patch.setattr(forwarding, "SECONDS_TO_CONNECT", SECONDS)
         until(lambda: one.owners.is_alive(two.owners.id) and two.owners.is_alive(one.owners.id), "servers to meet")
         yield one, two
 

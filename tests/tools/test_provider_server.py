@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.command_line import environment_of_scripts
+from tests.support.http_messages import whole_message
+from tools.ports import free_port
 from tools.provider_server import READY, SHARES, fault, works
 from tools.waiting import SECONDS, killed_in_the_end
 
@@ -22,9 +24,7 @@ def first_with(kind, option=2):
 @contextmanager
 def provider(outcomes, option=2):
     """Its port, while it runs."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "tools.provider_server", str(port), str(option), outcomes],
         stdin=subprocess.PIPE,
@@ -39,7 +39,7 @@ def provider(outcomes, option=2):
 
 def ask(connection, row, request):
     connection.sendall(b"GET /%d/%d HTTP/1.1\r\nHost: provider\r\n\r\n" % (row, request))
-    head, _, body = connection.recv(4096).partition(b"\r\n\r\n")
+    head, _, body = whole_message(connection).partition(b"\r\n\r\n")
     return int(head.split()[1]), int(body)
 
 

@@ -20,7 +20,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import report_console
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar import CAPTURES, MODES, DepthMap, Photons, find_depths, read_photons, write_depth
+from linkedbandits.lidar import CAPTURES, PHOTON_MODES, DepthMap, Photons, find_depths, read_photons, write_depth
 from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
 from linkedbandits.lidar.depth_picture import draw_depth
 from linkedbandits.lidar.photon_files import READERS
@@ -45,7 +45,8 @@ Out = Annotated[
 BinWidth = Annotated[str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns.")]
 PulseFile = Annotated[Path | None, _option("The pulse as the detector sees it, measured; or give --fwhm, in bins.")]
 ModeOfSensor = Annotated[
-    str | None, _option(f"How the sensor works: {', '.join(MODES)}. Unless given, synchronous, or as the capture says.")
+    str | None,
+    _option(f"How the sensor works: {', '.join(PHOTON_MODES)}. Unless given, synchronous, or as the capture says."),
 ]
 Background = Annotated[Path | None, _option("A file of the same kind that was taken with the laser off.")]
 BackgroundCycles = Annotated[

@@ -11,7 +11,7 @@ from linkedbandits.lidar.frame import Frame, FrameSummary, capture
 from linkedbandits.lidar.gates import AnySubset, Gates, Suffixes, Windows, parse_gates
 from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.photon_reading import read_photons
-from linkedbandits.lidar.photons import MODES, Photons
+from linkedbandits.lidar.photons import PHOTON_MODES, Photons
 from linkedbandits.lidar.pulse import MeasuredPulse, Pulse, read_pulse
 from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.scene import SCENES, Scene, find_scene, read_scene
@@ -23,7 +23,7 @@ __all__ = [
     "ACQUISITIONS",
     "CAPTURES",
     "ESTIMATORS",
-    "MODES",
+    "PHOTON_MODES",
     "SCENES",
     "Acquisition",
     "AnySubset",

@@ -362,18 +362,17 @@ class _Counts:
             along_signal = _sum(weight, cells.share)
             along_background = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
             signal_bend = np.maximum(_sum(bends, cells.share, cells.share), 1e-12)
-            if self.told:
-                step, change = along_signal / signal_bend, np.zeros_like(background)
-            else:
-                both = _sum(bends, cells.share)
+            changed = np.zeros_like(background)
+            both = _sum(bends, cells.share)
+            if not self.told:
                 background_bend = bends.sum(axis=1) + pull_elsewhere / firing_alone
                 area = signal_bend * background_bend
                 area = np.maximum(area - both**2, 1e-9 * area + 1e-300)
-                step = (background_bend * along_signal - both * along_background) / area
                 change = (signal_bend * along_background - both * along_signal) / area
+                changed = np.clip(background + change, background / 3, 3 * background)
+                changed = np.clip(changed, LEAST_BACKGROUND, MOST_BACKGROUND) - background
+            step = (along_signal - both * changed) / signal_bend  # with the background that it then is
             moved = np.clip(signal + step, signal / 5, 5 * signal) - signal
-            changed = np.clip(background + change, background / 3, 3 * background)
-            changed = np.clip(changed, LEAST_BACKGROUND, MOST_BACKGROUND) - background
             signal = np.where(moving, signal + moved, signal)
             if not self.told:
                 background = np.where(moving, background + changed, background)

@@ -7,7 +7,11 @@ from math import log
 
 import numpy as np
 
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
+
+LEAST_SIGNAL = 1e-6
+"""Photons a cycle."""
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,16 @@ class Expected:
 
     ``log_prior`` has the logarithms of the weights, (pixels, bins), which add up to one; ``signal`` is in photons a
     cycle, ``background`` in photons a bin and cycle. None of it has to be right: what was not expected costs some more
-    photons, and no guarantee. But it must not come from the pixel's own photons.
+    photons, and no guarantee. But it must not come from the pixel's own photons. Nothing is expected to be quite dark.
     """
 
     log_prior: FloatArray
     signal: FloatArray
     background: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signal", np.maximum(self.signal, LEAST_SIGNAL))
+        object.__setattr__(self, "background", np.maximum(self.background, LEAST_BACKGROUND))
 
     @classmethod
     def alike(cls, pixels: int, bins: int, signal: float, background: float) -> Expected:

@@ -20,7 +20,7 @@ from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.depth_maps import DepthMap
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, shares
+from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 from linkedbandits.streams import block_lanes
@@ -338,7 +338,7 @@ def _pixels(part: _Part) -> FloatArray:
             likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
             none = model.none_better(samples, successes, level[some], depth[some])
             sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
-        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > 0
+        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > LEAST_EVIDENCE
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
     if part.estimator == "map":  # the others have no model that could speak against a return
         found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)

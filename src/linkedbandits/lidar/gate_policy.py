@@ -120,7 +120,7 @@ class GatePolicy(Policy[GateStateT]):
         """Begin with what is known beforehand."""
         state.log_prior = expected.log_prior
         state.expected_signal = expected.signal
-        state.expected_background = np.maximum(expected.background, LEAST_BACKGROUND)
+        state.expected_background = expected.background
         state.level = self.model.level_of(state.expected_background)
         self.choose(state)
 

@@ -44,7 +44,7 @@ CLOSE = 1e-2
 """The best gate of a search reaches this share less than the best of all, or better."""
 _LEAST_SURVIVAL = 1e-250
 """Products of survival chances are divided by each other; below this, that would not be exact."""
-_CELLS_AT_ONCE = 2**15
+_CELLS_AT_ONCE = 2**14
 """Lanes times bins: arrays of this size come from memory that the process has, larger ones from the system."""
 
 
@@ -180,7 +180,7 @@ class Suffixes:
         size = max(1, _CELLS_AT_ONCE // sensor.bins)
         for some in (slice(start, start + size) for start in range(0, len(worth), size)):
             reached = _suffix_rates(worth[some], chance[some], sensor, sensor.rise_bins)
-            first[some] = starts[(reached if self.positions is None else reached[starts]).argmax(axis=0)]
+            first[some] = starts[(reached if self.positions is None else reached[:, starts]).argmax(axis=1)]
         return np.asarray(np.arange(sensor.bins) >= first[:, np.newaxis])
 
 
@@ -358,9 +358,20 @@ def _lost(sensor: Timing) -> _Lost:
 
 
 def _suffix_rates(worth: FloatArray, chance: FloatArray, sensor: Timing, rise: int) -> FloatArray:
-    """The worth per time of the gates that open at each bin and stay open, (bins, lanes)."""
-    bins, lanes = worth.T.shape
+    """The worth per time of the gates that open at each bin and stay open, (lanes, bins)."""
+    lanes, bins = worth.shape
     base, late = _lost(sensor)
+    reached = np.ones((lanes, bins + 1))
+    np.subtract(1.0, chance, out=reached[:, 1:])
+    np.cumprod(reached, axis=1, out=reached)
+    if (
+        not rise and reached[:, -1].min(initial=1.0) > _LEAST_SURVIVAL
+    ):  # both sides of the ratio times the way to the bin
+        reached, end = reached[:, :-1], reached[:, -1:]
+        value = (worth * reached)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        time = (1 + base) * reached - base * end
+        time[:, : bins - late] += reached[:, late:] - end
+        return np.asarray(value / time)
     survive = np.ascontiguousarray(1.0 - chance.T)
     value, end = _to_the_end(np.ascontiguousarray(worth.T), survive)
     early = slice(bins - late)  # gates that are open for so long that a detection may come late
@@ -381,7 +392,7 @@ def _suffix_rates(worth: FloatArray, chance: FloatArray, sensor: Timing, rise: i
         value, end = risen * np.concatenate([value, beyond]), risen * np.concatenate([end, beyond + 1])
     time = 1 + base * (1 - end)
     time[early] += at_late - end[early]
-    return np.asarray(value[:bins] / time[:bins])
+    return np.asarray((value[:bins] / time[:bins]).T)
 
 
 def _to_the_end(value: FloatArray, survive: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -518,9 +529,9 @@ def _search(worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int,
     lost = _lost(sensor)
     block = min(max(shortest, rise), bins)  # a window that only rises brings nothing
     suffixes = _suffix_rates(worth, chance, sensor, rise)
-    opens = suffixes.argmax(axis=0)
+    opens = suffixes.argmax(axis=1)
     gate: BoolArray = np.arange(bins) >= opens[:, np.newaxis]
-    reached = suffixes[opens, np.arange(lanes)]
+    reached = suffixes[np.arange(lanes), opens]
     worth_of, survive_of = (np.ascontiguousarray(rows.T.astype(np.float32)) for rows in (worth, 1 - chance))
     place = np.arange(bins)[:, np.newaxis]
     lane, low, high = np.arange(lanes), np.zeros(lanes, dtype=np.int64), np.full(lanes, bins - 1)
@@ -545,13 +556,16 @@ def _search(worth: FloatArray, chance: FloatArray, sensor: Timing, *, rise: int,
         order = np.argsort(rates, kind="stable")  # the last one that is written is the best
         order = order[rates[order] > reached[lane[better[order]]]]
         gate[lane[better[order]]] = gates[order]
+        before, reached = reached, reached.copy()
         reached[lane[better[order]]] = rates[order]
 
+        never_late = bins - lost.late  # gates from here on are open for so short that nothing comes late
+        exact = (low == high) | (low >= never_late)
         possible = among > reached[lane] * (1 + CLOSE)
+        possible &= ~exact | (reached > before)[lane]  # or rounding is all that is left
         some = np.flatnonzero(possible.any(axis=0))
         lane, possible = lane[some], possible[:, some]
         low, high = possible.argmax(axis=0), bins - 1 - possible[::-1].argmax(axis=0)
-        never_late = bins - lost.late  # gates from here on are open for so short that nothing comes late
         splits = (low < high) & (low < never_late)
         middle = np.where(high < never_late, (low + high) // 2, never_late - 1)
         middle = np.where(splits, middle, high)

@@ -10,13 +10,18 @@ import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.lidar.certificate import Certificate
-from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import few_at_a_time, shares
+from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 Progress = Callable[[int], None]
+
+BRIGHT = 5.0
+"""Photons a cycle: the search is prepared for signals up to this, however few are expected. The counts are there
+already, so a wider search costs a little computing and no time of the sensor's."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Located:
     ``depth`` is nan where nothing speaks for a return. No depth outside of ``low`` to ``high`` is possible, but for a
     probability of delta: they are 0 and the number of bins where nothing is certain. ``signal`` (photons a cycle) and
     ``background`` (photons a bin and cycle) fit best with the depth. ``confident`` says where all that is possible is
-    within the tolerance of the depth.
+    within the tolerance of the depth, and nothing speaks for two returns that overlap.
     """
 
     depth: FloatArray
@@ -65,24 +70,25 @@ def locate(
     check_delta(delta)
     check_positive("tolerance", tolerance)
     pixels, bins = samples.shape
-    model = model_of(sensor, signal, strongest)
+    model = model_of(sensor, signal, max(SIGNAL_SPREAD * signal, BRIGHT) if strongest is None else strongest)
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
-    found = np.full((6, pixels), np.nan)
+    found = np.full((7, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
-        seen = model.evidence(tried, fired, level, depth, these.log_prior) > 0
+        seen = model.evidence(tried, fired, level, depth, these.log_prior) > LEAST_EVIDENCE
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
         strength, background = certificate.fit_at(tried, fired, depth, these)
+        two = gain_of_two(sensor.pulse, tried, fired, depth, tolerance, strength, background)
         weight = model.log_likelihood(tried, fired, level, rough=True)
         weight += these.log_prior[:, np.newaxis, np.newaxis]
         probable, _ = shares(weight, model.none_better(tried, fired, level, depth), tolerance)
-        found[:, some] = depth, low, high, strength, background, probable
+        found[:, some] = depth, low, high, strength, background, probable, two
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:
             progress(len(tried))
-    depth, low, high, strength, background, probable = found
-    confident = (low >= depth - tolerance) & (high <= depth + tolerance)
+    depth, low, high, strength, background, probable, two = found
+    confident = (low >= depth - tolerance) & (high <= depth + tolerance) & (two <= MORE)
     return Located(depth, low, high, strength, background, confident, probable)

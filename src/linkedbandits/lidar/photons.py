@@ -27,7 +27,7 @@ from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.model import COUNT_LIMIT, FloatArray, IntArray
 
 Mode = Literal["synchronous", "free-running", "every"]
-MODES: tuple[Mode, ...] = ("synchronous", "free-running", "every")
+PHOTON_MODES: tuple[Mode, ...] = ("synchronous", "free-running", "every")
 LEAST_BIN = 1e-12
 MOST_BIN = 1e-6
 """Seconds: no time bin of a photon counter is shorter or longer than these."""
@@ -39,8 +39,8 @@ _WHOLE_TO = 1e-6
 
 def check_mode(mode: str) -> None:
     """Refuse a mode that there is not."""
-    if mode not in MODES:
-        raise UnknownName(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
+    if mode not in PHOTON_MODES:
+        raise UnknownName(f"unknown mode {mode!r}; choose one of {', '.join(PHOTON_MODES)}")
 
 
 def check_bin_seconds(value: float, source: str) -> None:

@@ -32,7 +32,7 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
     high, wide = first.truth.shape
     columns = len(frames) + 1
     width = 2.3 * columns + 1.0
-    with new_panels(len(ROWS), columns, width, 2.3 * len(ROWS) * max(high / wide, 0.5) + 0.9) as (figure, panels):
+    with new_panels(len(ROWS), columns, width, 2.3 * len(ROWS) * max(high / wide, 0.5) + 1.4) as (figure, panels):
         grid = np.array(panels, dtype=object).reshape(len(ROWS), columns)
         for axes in grid.flat:
             axes.set(xticks=[], yticks=[])

@@ -21,7 +21,8 @@ from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.gates import best_gate
 from linkedbandits.lidar.gating import outlook
 from linkedbandits.lidar.returns import Floats, few_at_a_time, shares
-from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.lidar.two_returns import MORE, gain_of_two
+from linkedbandits.model import BoolArray, FloatArray, IntArray, Status
 from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
 
@@ -84,6 +85,16 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         return Goal(delta=self.delta)
 
     @property
+    def status_at_stop(self) -> Status:
+        """With ``likely`` a run may end without a proof, so none is called sure; :meth:`proved` tells them apart."""
+        return "confident" if self.likely is None else "budget"
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta``, proved; and none, if runs may end without a proof."""
+        return self.delta if self.likely is None else None
+
+    @property
     def certificate(self) -> Certificate:
         """The proof that ends a run."""
         return Certificate(self.pulse, self.tolerance, self.signal_limit, self.told)
@@ -140,6 +151,16 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         assert self.likely is not None
         return np.asarray((near >= self.likely) | (none >= 1 - (1 - self.likely) ** 2))
 
+    def _doubt_two_returns(
+        self, certain: BoolArray, samples: IntArray, successes: IntArray, depth: FloatArray, expected: Expected
+    ) -> None:
+        """Take back what is certain where two returns that overlap explain the counts better."""
+        some = np.flatnonzero(certain)
+        if some.size:
+            samples, successes, depth = samples[some], successes[some], depth[some]
+            fit = self.certificate.fit_at(samples, successes, depth, expected.take(some))
+            certain[some] = gain_of_two(self.pulse, samples, successes, depth, self.tolerance, *fit) <= MORE
+
     def _best_gate(self, worth: FloatArray, chance: FloatArray) -> BoolArray:
         if self.sensor is None:
             return best_gate(worth, chance)
@@ -166,6 +187,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             state.arm[promising] = np.clip(np.floor(depth), 0, bins - 1)
             expected = self.expected(state).take(promising)
             certain, times = self.certificate.attempt(samples, successes, depth, needed, expected)
+            self._doubt_two_returns(certain, samples, successes, depth, expected)
             state.certain[promising] = certain
             state.stopped |= state.certain
             wait = np.clip(times, _SOONEST, _LATEST)

@@ -42,6 +42,8 @@ _PHOTONS_BEFORE = 3.0
 """What is expected of the background counts as this many photons."""
 _ROUNDS = 4
 """Depth and background are found in turn, this often at most."""
+LEAST_EVIDENCE = 0.01
+"""Nats. With less, which may be rounding, nothing speaks for a return."""
 _CELLS_AT_ONCE = 2**17
 _BETWEEN = 16
 """Depths that are tried between two of the grid, for the estimate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 
 import pytest
@@ -12,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from linkedbandits.service.http.at_once import write_at_once
 from linkedbandits.service.http.edge import Edge
 from linkedbandits.service.http.metrics import Metrics
+from tests.support.http_messages import whole_message
 from tests.support.layers import Inner
 from tools.waiting import SECONDS, run_async
 
@@ -148,8 +150,5 @@ def test_requests_that_follow_each_other_get_their_answers_in_order(service):
     host, _, port = service.url.partition("://")[2].partition(":")
     with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
         connection.sendall(one * 5)
-        received = b""
-        while received.count(b'"expires_at"') < 5:
-            received += connection.recv(65_536)
-    plays = [int(part.partition(b",")[0]) for part in received.split(b'"plays":[{"id":')[1:]]
-    assert plays == [0, 1, 2, 3, 4]
+        answers = [whole_message(connection).partition(b"\r\n\r\n")[2] for _ in range(5)]
+    assert [play["id"] for answer in answers for play in json.loads(answer)["plays"]] == [0, 1, 2, 3, 4]

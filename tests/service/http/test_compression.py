@@ -18,7 +18,7 @@ from linkedbandits.service.http.compression import LARGEST_AT_ONCE, SMALLEST, Co
 from linkedbandits.service.http.pools import Pools
 from tests.support.layers import Inner, answer_of, request
 from tests.support.running_service import running_service
-from tools.waiting import SECONDS
+from tools.waiting import SECONDS, join
 
 LONG = json.dumps(list(range(1_000))).encode()
 
@@ -185,7 +185,7 @@ def test_its_threads_end_with_the_service(tmp_path):
         assert len(answer.content) > LARGEST_AT_ONCE
         began = {thread for thread in threading.enumerate() if thread.name.startswith("compression")} - before
         assert began
-    assert not any(thread.is_alive() for thread in began)
+    join(*began)
 
 
 def test_the_client_of_the_library_reads_what_is_packed(service):

@@ -60,10 +60,11 @@ def test_a_request_without_an_answer_is_a_503_that_says_what_to_do_and_others_ar
 
 
 def test_an_answer_that_has_begun_may_take_its_time_and_so_may_a_download():
-    clock, go_on = ManualClock(), asyncio.Event()
+    clock, begun, go_on = ManualClock(), asyncio.Event(), asyncio.Event()
 
     async def slow(scope, receive, send):
         async def parts():
+            begun.set()
             yield b"first"
             await go_on.wait()
             yield b"second"
@@ -78,7 +79,7 @@ def test_an_answer_that_has_begun_may_take_its_time_and_so_may_a_download():
     async def run():
         app = Deadline(lambda scope, _, send: slow(scope, receive, send), clock)
         calls = [asyncio.create_task(call(app, path)) for path in ("/events", "/v1/experiments/x/journal")]
-        await asyncio.sleep(0.01)
+        await begun.wait()
         clock.now += 10 * module.SECONDS_FOR_AN_ANSWER
         await asyncio.sleep(0.02)
         go_on.set()

@@ -95,8 +95,10 @@ def test_one_who_reads_nothing_is_cut_off_and_keeps_no_place(own_service, long_e
     monkeypatch.setattr(limit, "_seconds", 0.05)
     running, connections = own_service.server.service.exports, own_service.server.server_state.connections
     before = len(connections)
+    begun, opened = threading.Event(), running._open
+    monkeypatch.setattr(running, "_open", lambda *of: (begun.set(), opened(*of))[1])
     with unread(own_service, f"/v1/experiments/{long_experiment}/journal"):
-        until(lambda: running.running == 1, "it to begin")
+        assert begun.wait(SECONDS)
         until(lambda: running.running == 0, "it to be given up")
         until(lambda: len(connections) == before, "its connection to be gone, though nothing was read from it")
 

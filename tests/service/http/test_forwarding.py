@@ -263,7 +263,8 @@ def test_a_connection_that_was_closed_meanwhile_is_not_used():
 
             other.behave = answer_and_hang_up
             assert await outcomes(peer, 1) == ["[0]"]
-            await asyncio.sleep(0.05)
+            while any(connection.is_open for connection in peer._idle):
+                await asyncio.sleep(0.001)
             assert await outcomes(peer, 1) == ["[0]"]
 
     run_async(run())

@@ -22,8 +22,9 @@ from tools.waiting import SECONDS, run_async, within
 
 @pytest.fixture(autouse=True)
 def list_often(monkeypatch):
-    """What is looked at after this is looked at a hundred times a second."""
+    """What is looked at after this is looked at a hundred times a second, with figures however long those take."""
     monkeypatch.setattr(live_list, "LIST_TICK_SECONDS", 0.01)
+    monkeypatch.setattr(live_list, "SECONDS_FOR_SUMMARIES", SECONDS)
 
 
 def data_of(event):

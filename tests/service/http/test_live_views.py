@@ -29,7 +29,7 @@ def test_a_viewer_who_leaves_is_forgotten(own_service):
         assert viewers() == "1.0"
         assert own_service.server.service.live_views.watched == {experiment}
     until(lambda: viewers() == "0.0", "the viewer to be forgotten")
-    assert own_service.server.service.live_views.watched == set()
+    until(lambda: not own_service.server.service.live_views.watched, "the experiment to be forgotten")
 
 
 @pytest.fixture

@@ -64,7 +64,9 @@ def test_an_error_is_logged_by_its_place_not_by_its_words():
     assert "secret" not in json.dumps(line)
 
 
-def test_no_token_and_no_label_is_logged(own_service):
+def test_no_token_and_no_label_is_logged(own_service, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.http.edge.SLOW_SECONDS", float("inf"))  # which would be logged, too
+
     def act():
         experiment = own_service.create(arms=["SECRETLABEL1", "SECRETLABEL2"], name="SECRETNAME")
         signed = {"Authorization": "Bearer SECRETTOKEN"}
@@ -167,11 +169,11 @@ def test_a_message_that_does_not_arrive_is_logged_without_the_address_or_the_sec
                 made.update(service.http.post("/v1/webhooks", json={"url": f"{receiver.address}/SECRET"}).json())
                 service.http.post(f"/v1/webhooks/{made['id']}/test")
                 key = ("linkedbandits_webhook_attempts_total", ("outcome", "failed"))
-                until(lambda: service.figures()[key] == 1, "the attempt")
+                until(lambda: service.figures()[key] >= 1, "the attempt")
 
         made = {}
         lines = lines_logged(act)
-    (failed,) = [line for line in lines if line["event"] == "webhook-failed"]
+    failed = next(line for line in lines if line["event"] == "webhook-failed")
     assert (failed["webhook"], failed["reason"], failed["attempt"]) == (made["id"], "answered 500", 1)
     assert "SECRET" not in json.dumps(lines)
     assert made["secret"] not in json.dumps(lines)

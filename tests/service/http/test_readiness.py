@@ -74,6 +74,8 @@ def test_a_store_that_hangs_is_not_ready_and_is_tried_by_one_thread_alone(probed
         for _ in range(5):
             with pytest.raises(lb.StoreUnavailable, match=r"within 0\.05 s"):
                 await readiness.check()
+        while not probed.tries:
+            await asyncio.sleep(0.001)
         assert probed.tries == 1
         probed.goes_on.set()
         while True:
@@ -98,8 +100,8 @@ def is_ready(service):
 
 
 def test_a_store_whose_write_lock_is_held_elsewhere_is_not_ready(impatient, own_service, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS_TO_WRITE", 0.2)
     assert is_ready(own_service)
+    monkeypatch.setattr(module, "SECONDS_TO_WRITE", 0.2)
     with closing(sqlite3.connect(tmp_path / "experiments.sqlite3", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         problem = check_problem(own_service.http.get("/readyz"), 503, "urn:linkedbandits:store-unavailable")

@@ -112,4 +112,4 @@ def test_it_asks_by_itself_until_it_is_stopped(watched, monkeypatch):
     watched.watch.start()
     until(lambda: len(asked) > 3, "some questions")
     watched.watch.stop()
-    assert not watched.watch._thread.is_alive()
+    join(watched.watch._thread)

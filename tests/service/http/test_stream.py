@@ -57,7 +57,7 @@ def test_many_viewers_share_one_look_a_tick():
 
     async def watch():
         closing = asyncio.Event()
-        channel = Channel(looks, tick=0.01)
+        channel = Channel(looks, tick=0.1)  # long enough for every viewer to have its event before the next
         viewers = [view_events(channel, 0, history, closing) for _ in range(20)]
         seen = await asyncio.gather(*(first_events(viewer, 3) for viewer in viewers))
         return seen, channel.is_idle
@@ -141,7 +141,7 @@ def test_a_history_that_cannot_be_read_now_is_read_at_the_next_tick_for_everybod
 
     async def watch():
         closing = asyncio.Event()
-        channel = Channel(Looks(StreamState(1, b"{}"), StreamState(2, b"{}")), tick=0.01)
+        channel = Channel(Looks(StreamState(1, b"{}"), StreamState(2, b"{}")), tick=0.1)
         viewers = [view_events(channel, 0, history, closing) for _ in range(5)]
         return await asyncio.gather(*(first_events(viewer, 3) for viewer in viewers))
 

@@ -6,6 +6,8 @@ Without playwright or Chromium these tests are skipped, and say what is missing.
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from linkedbandits.service.client import Client
 from tests.support.live_service import running_service
 from tools.waiting import SECONDS
 
+FOLDER = Path(__file__).parent
 CHROMIUM_FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -45,19 +48,54 @@ def client(service):
         yield made
 
 
+class OneChromium:
+    """One Chromium for all tests of the page that follow each other; they are brought together in conftest.py.
+
+    While playwright runs, no other event loop can run in this thread: it ends before any other test.
+    """
+
+    def __init__(self):
+        self.more_to_come = False
+        self._open = ExitStack()
+        self._launched = None
+
+    def launched(self):
+        if self._launched is None:
+            sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+            # The one without windows takes about half the processor's time, and is the same otherwise.
+            chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+            if chromium is None:
+                pytest.skip("the tests of the live page need Chromium: apt-get install chromium-headless-shell")
+            sync_api.expect.set_options(timeout=1000 * SECONDS)
+            engine = self._open.enter_context(sync_api.sync_playwright())
+            self._launched = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+            self._open.callback(self._launched.close)
+        return self._launched
+
+    def end(self):
+        self._launched = None
+        self._open.close()
+
+
+CHROMIUM = OneChromium()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Before fixtures are given back."""
+    CHROMIUM.more_to_come = nextitem is not None and FOLDER in nextitem.path.parents
+
+
+def pytest_sessionfinish():
+    """Where the tests were cut short."""
+    CHROMIUM.end()
+
+
 @pytest.fixture(scope="module")
 def browser():
-    """One Chromium a module: while playwright runs, no other event loop can run in this thread."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    # The one without windows takes about half the processor's time, and is the same otherwise.
-    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("the tests of the live page need Chromium: apt-get install chromium-headless-shell")
-    sync_api.expect.set_options(timeout=1000 * SECONDS)
-    with sync_api.sync_playwright() as engine:
-        launched = engine.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-        yield launched
-        launched.close()
+    yield CHROMIUM.launched()
+    if not CHROMIUM.more_to_come:
+        CHROMIUM.end()
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def create_app(service: Service) -> ASGIApp:
         auditing_routes(service),
         webhook_routes(service),
     ):
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # included, every route would be made a second time
     add_page(app)
     add_api_page(app)
     app.add_middleware(Compression, run=service.pools.compression.run)

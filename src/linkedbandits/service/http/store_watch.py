@@ -81,7 +81,16 @@ class StoreWatch:
 
     def away(self) -> bool:
         """Is it away as far as is known now? Waits for nothing."""
-        return self._note(self._reason())
+        with self._lock:  # a reason from before must not be noted behind one from now
+            reason, before, now = self._reason(), self._away_since, self._clock()
+            changed = (reason is None) != (before is None)
+            if changed:
+                self._away_since = None if reason is None else now
+        if changed and reason is not None:
+            self._on_away(reason)
+        elif changed and before is not None:
+            self._on_back(now - before)
+        return reason is not None
 
     def age(self) -> float | None:
         """Seconds since the figures were read; None before the first time."""
@@ -94,19 +103,6 @@ class StoreWatch:
         if refused is not None:
             return str(refused)
         return None if failure is None else str(failure)
-
-    def _note(self, reason: str | None) -> bool:
-        """Say it when the store goes, and when it comes back."""
-        with self._lock:
-            before, now = self._away_since, self._clock()
-            if (reason is None) == (before is None):
-                return reason is not None
-            self._away_since = None if reason is None else now
-        if reason is not None:
-            self._on_away(reason)
-        elif before is not None:
-            self._on_back(now - before)
-        return reason is not None
 
     def _work(self) -> None:
         while not self._stopping:

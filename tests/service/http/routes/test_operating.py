@@ -86,9 +86,9 @@ def test_metrics_are_there_while_the_store_is_away_for_those_whose_token_is_know
 
 def test_metrics_are_there_while_the_store_hangs(own_service, monkeypatch):
     """Neither who is asked for nor how large it is may be waited for."""
+    assert own_service.figures()["linkedbandits_store_away",] == 0
     monkeypatch.setattr("linkedbandits.service.http.store_watch.PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr("linkedbandits.service.http.store_watch.ASK_SECONDS", 0.01)
-    assert own_service.figures()["linkedbandits_store_away",] == 0
     hanging, reading = threading.Event(), own_service.store.reading
 
     @contextmanager
@@ -133,7 +133,8 @@ def test_exports_under_way_are_counted(own_service, monkeypatch):
             pass
 
     monkeypatch.setattr(own_service.server.service.exports, "_open", lambda *_: Slow())
-    exporting = threading.Thread(target=lambda: httpx.get(f"{own_service.url}/v1/experiments/{experiment}/journal"))
+    journal = f"{own_service.url}/v1/experiments/{experiment}/journal"
+    exporting = threading.Thread(target=lambda: httpx.get(journal, timeout=SECONDS))
     exporting.start()
     assert begun.wait(SECONDS)
     assert own_service.figures()["linkedbandits_exports",] == 1

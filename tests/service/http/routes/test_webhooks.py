@@ -149,14 +149,17 @@ def test_they_are_for_admins(tmp_path):
 
 
 def test_a_receiver_that_hangs_holds_up_neither_the_desk_nor_the_end(tmp_path):
-    with serving(lambda *_: "slow") as receiver:
+    go_on = threading.Event()
+    with serving(lambda *_: 200 if go_on.wait(SECONDS) else 500) as receiver:
         with running_service(str(tmp_path / "experiments.sqlite3"), SETTINGS) as service:
             make(service, receiver)
             decide(service, service.create(**ONE_PLAY))
             until(lambda: receiver.asked, "the message")
             for _ in range(5):
                 service.play(service.create())
-        assert len(receiver.asked) == 1
+        said = {headers_of(receiver, number)["webhook-id"] for number in range(len(receiver.asked))}
+        assert len(said) == 1  # on a slow machine it may have been given up, and sent again
+        go_on.set()
 
 
 def test_a_verdict_whose_process_ended_before_it_could_send_is_told_by_the_next(tmp_path):
@@ -187,7 +190,7 @@ def test_a_service_that_is_to_send_nothing_leaves_it_for_another(tmp_path):
         with running_service(path, Settings(webhooks_to_private=True, send_webhooks=False)) as service:
             webhook = make(service, receiver)
             decide(service, service.create(**ONE_PLAY))
-            assert senders() == before
+            assert senders() <= before  # of services before this one, whose threads may end meanwhile
             assert [one["state"] for one in listed(service, webhook)["deliveries"]] == ["waiting"]
         assert receiver.asked == []
         with running_service(path, SETTINGS):
@@ -274,7 +277,7 @@ def test_a_message_that_was_refused_is_sent_again_by_the_process_after_the_one_t
             until(lambda: http.get("/v1/webhooks").json()["webhooks"][0]["deliveries"][0]["said"], "the refusal")
         service.kill()
         service.start()
-        until(lambda: len(receiver.asked) == 2, "the second attempt")
+        until(lambda: len(receiver.asked) >= 2, "the second attempt")
     first, second = headers_of(receiver, 0), headers_of(receiver, 1)
     assert first["webhook-id"] == second["webhook-id"]
     assert verify(webhook["secret"], second, receiver.asked[1][2], time.time())

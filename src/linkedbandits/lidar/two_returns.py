@@ -1,0 +1,92 @@
+"""Do the counts look like two returns close to each other, on both sides of the depth that was found?
+
+The proof of :mod:`linkedbandits.lidar.certificate` knows one return. Two that are farther apart than the pulse is wide
+do no harm: what is found is one of them. But of two that overlap, such as an edge that a pixel sees both sides of, the
+depth found may be between them, and sure and wrong. So no depth is called sure where two returns, one on each side,
+explain the counts better than one at that depth by more than ``MORE``. To call fewer depths sure never harms a
+guarantee.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+
+from linkedbandits.lidar.pulse import PulseShape
+from linkedbandits.model import FloatArray, IntArray
+
+MORE = 1.0
+"""Nats: a single return is better explained by two, by that much, in one pixel of ten or so; and later no more."""
+SIDES = (1.05, 1.6, 2.4)
+"""How far the two are from the depth that was found, each on its side, in tolerances."""
+NEAR = (-0.6, -0.3, 0.0, 0.3, 0.6)
+"""Where a single one is looked for."""
+_STEPS = 10
+
+
+def gain_of_two(
+    pulse: PulseShape,
+    samples: IntArray,
+    successes: IntArray,
+    centre: FloatArray,
+    tolerance: float,
+    signal: FloatArray,
+    background: FloatArray,
+) -> FloatArray:
+    """By how many nats two returns around ``centre`` explain the counts of each lane better than one at it.
+
+    ``signal`` and ``background`` fit best with one; the background is taken to be that.
+    """
+    lanes, bins = samples.shape
+    reach = pulse.half + ceil(SIDES[-1] * tolerance) + 1
+    place = np.floor(centre).astype(np.int64)[:, np.newaxis] + np.arange(-reach, reach + 1)
+    inside = (place >= 0) & (place < bins)
+    row = np.arange(lanes)[:, np.newaxis]
+    fired = np.where(inside, successes[row, np.clip(place, 0, bins - 1)], 0).astype(np.float64)
+    tried = np.where(inside, samples[row, np.clip(place, 0, bins - 1)], 0).astype(np.float64)
+    edges = place - centre[:, np.newaxis]
+
+    def share(away: float) -> FloatArray:
+        """Of a pulse that is so far from the centre, in tolerances, by bin."""
+        first = edges - away * tolerance
+        return np.asarray(pulse.cumulative(first + 1) - pulse.cumulative(first))
+
+    light = _Light(fired, tried - fired, background[:, np.newaxis])
+    nothing = np.zeros_like(fired)
+    one = np.max([light.best(share(away), nothing, signal) for away in NEAR], axis=0)
+    sides = {away: share(away) for each in SIDES for away in (-each, each)}
+    two = np.max([light.best(sides[-left], sides[right], signal) for left in SIDES for right in SIDES], axis=0)
+    return np.asarray(two - one)
+
+
+class _Light:
+    """Counts around the centre, and their background."""
+
+    def __init__(self, fired: FloatArray, missed: FloatArray, background: FloatArray) -> None:
+        self._fired, self._missed, self._background = fired, missed, background
+
+    def best(self, one: FloatArray, other: FloatArray, signal: FloatArray) -> FloatArray:
+        """The largest log-likelihood of returns with these shares of bins, over both signals."""
+        first, second = signal.copy() / 2 + 1e-6, signal.copy() / 2 + 1e-6
+        alone = not other.any()
+        for _ in range(_STEPS):
+            firing = -np.expm1(-self._rate(one, other, first, second))
+            pull = self._fired * (1 / firing - 1)
+            bend, weight = pull / firing, pull - self._missed
+            along_one, along_other = (weight * one).sum(axis=1), (weight * other).sum(axis=1)
+            bend_one = (bend * one**2).sum(axis=1) + 1e-12
+            if alone:
+                first = np.clip(first + along_one / bend_one, first / 5, 5 * first)
+                continue
+            bend_other, both = (bend * other**2).sum(axis=1) + 1e-12, (bend * one * other).sum(axis=1)
+            area = np.maximum(bend_one * bend_other - both**2, 1e-6 * bend_one * bend_other)
+            step_one = (bend_other * along_one - both * along_other) / area
+            step_other = (bend_one * along_other - both * along_one) / area
+            first = np.clip(first + step_one, first / 5, 5 * first)
+            second = np.clip(second + step_other, second / 5, 5 * second)
+        rate = self._rate(one, other, first, second)
+        return np.asarray((self._fired * np.log(-np.expm1(-rate)) - self._missed * rate).sum(axis=1))
+
+    def _rate(self, one: FloatArray, other: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.asarray(first[:, np.newaxis] * one + second[:, np.newaxis] * other + self._background)

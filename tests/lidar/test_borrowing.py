@@ -1,0 +1,171 @@
+"""What a pixel expects from those around it: passes, priors, and what a prior must not depend on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkedbandits.lidar.borrowing import ANYWHERE, COARSEST, Known, Pass, expected_from_around, passes
+
+SHAPES = st.tuples(st.integers(1, 11), st.integers(1, 11))
+BINS = 40
+
+
+def random_known(shape, seed):
+    """Found of every pixel: some surely, some hardly, some not at all."""
+    rng = np.random.default_rng(seed)
+    count = shape[0] * shape[1]
+    sure = rng.choice([0.0, 0.3, 1.0], count)
+    return Known(shape, rng.uniform(0, BINS, count), sure, rng.uniform(0.1, 3, count), rng.uniform(0.01, 0.2, count))
+
+
+def expected_of(known, some, signal=0.5, background=0.05):
+    return expected_from_around(known, some, BINS, signal, background)
+
+
+def found_in(known, pixels):
+    """What is known after just these pixels were measured."""
+    measured = np.isin(np.arange(known.depth.size), pixels)
+    return replace(known, sure=np.where(measured, known.sure, 0.0))
+
+
+@given(SHAPES, st.sampled_from([1, 2, 4, 8]))
+def test_every_pixel_is_in_one_pass(shape, coarsest):
+    found = passes(shape, coarsest)
+    assert sorted(np.concatenate([each.pixels for each in found]).tolist()) == list(range(shape[0] * shape[1]))
+    assert found[0].spacing == coarsest
+    assert [each.spacing for each in found] == sorted((each.spacing for each in found), reverse=True)
+    for each in found:
+        row, column = np.divmod(each.pixels, shape[1])
+        assert (row % each.spacing == 0).all()
+        assert (column % each.spacing == 0).all()
+
+
+def test_the_first_pass_is_coarse_and_the_last_has_most_pixels():
+    found = passes((64, 64))
+    assert [each.spacing for each in found] == [4, 2, 1]
+    assert [each.pixels.size for each in found] == [256, 768, 3072]
+    assert COARSEST == 4
+
+
+@given(SHAPES, st.integers(0, 1000))
+def test_what_is_expected_of_a_pixel_does_not_depend_on_its_own_pass_nor_on_later_ones(shape, seed):
+    """Change what was found of any of them, itself included, and nothing changes: the guarantee rests on it.
+
+    A frame makes what is expected of a pass before it acquires any pixel of it; so they are not sure of anything yet.
+    """
+    known, other = random_known(shape, seed), random_known(shape, seed + 1)
+    order = passes(shape)
+    before = np.empty(0, dtype=np.int64)
+    for some in order:
+        changed = Known(
+            shape,
+            *(
+                np.where(np.isin(np.arange(known.depth.size), before), one, another)
+                for one, another in zip(
+                    (known.depth, known.sure, known.signal, known.background),
+                    (other.depth, other.sure, other.signal, other.background),
+                    strict=True,
+                )
+            ),
+        )
+        one, another = (expected_of(found_in(each, before), some) for each in (known, changed))
+        assert np.array_equal(one.log_prior, another.log_prior)
+        assert np.array_equal(one.signal, another.signal)
+        assert np.array_equal(one.background, another.background)
+        before = np.concatenate([before, some.pixels])
+
+
+@given(SHAPES, st.integers(0, 1000))
+def test_weights_add_up_to_one_and_every_depth_keeps_some(shape, seed):
+    known = random_known(shape, seed)
+    for some in passes(shape):
+        expected = expected_of(known, some)
+        weight = np.exp(expected.log_prior)
+        assert weight.sum(axis=1) == pytest.approx(1)
+        # What is spread around a depth may lie beyond the range in part; that is shared out again.
+        assert weight.min() >= 0.99 * ANYWHERE / BINS
+        assert (expected.signal > 0).all()
+        assert (expected.background > 0).all()
+
+
+def test_without_anything_found_all_depths_are_alike_and_the_rest_is_as_given():
+    expected = expected_of(Known.nothing((4, 4)), Pass(1, np.arange(16)))
+    assert expected.log_prior == pytest.approx(-np.log(BINS))
+    assert expected.signal.tolist() == [0.5] * 16
+    assert expected.background.tolist() == [0.05] * 16
+
+
+def plane(shape, depth, sure=1.0):
+    count = shape[0] * shape[1]
+    row, column = np.indices(shape)
+    return Known(
+        shape,
+        depth(row, column).reshape(-1).astype(float),
+        np.full(count, sure),
+        np.full(count, 2.0),
+        np.full(count, 0.1),
+    )
+
+
+def test_on_a_surface_the_depth_around_is_expected():
+    known = plane((9, 9), lambda row, column: np.full(row.shape, 17.4))
+    for some in passes((9, 9))[1:]:
+        expected = expected_of(known, some)
+        weight = np.exp(expected.log_prior)
+        assert (weight.argmax(axis=1) == 17).all()
+        assert weight[:, 15:20].sum(axis=1).min() > 0.4
+        assert expected.signal == pytest.approx(2.0, rel=1e-6)
+        assert expected.background == pytest.approx(0.1, rel=1e-6)
+
+
+def test_on_a_slant_the_depth_between_two_that_face_each_other_is_expected():
+    """Three bins a pixel, so that no neighbour itself has the depth between them."""
+    known = plane((9, 9), lambda row, column: 3.0 * column + 5.5)
+    (last,) = (each for each in passes((9, 9)) if each.spacing == 1)
+    between = [pixel for pixel in last.pixels if pixel % 9 % 2 == 1 and pixel // 9 % 2 == 0]
+    some = Pass(1, np.array(between))
+    even = np.isin(np.arange(81) % 9 % 2, [0]) & np.isin(np.arange(81) // 9 % 2, [0])
+    expected = expected_of(replace(known, sure=known.sure * even), some)
+    truth = np.floor(known.depth[some.pixels]).astype(np.int64)
+    assert (expected.log_prior.argmax(axis=1) == truth).all()
+
+
+def test_across_an_edge_both_sides_are_expected_and_the_nearer_one_more():
+    known = plane((9, 9), lambda row, column: np.where(column < 4, 8.5, 30.5))
+    (pixel,) = expected_of(known, Pass(1, np.array([4 * 9 + 3]))).log_prior
+    weight = np.exp(pixel)
+    assert weight[8] > weight[30] > 5 * ANYWHERE / BINS
+
+
+def test_a_pixel_in_the_corner_has_neighbours_on_two_sides_only():
+    known = plane((5, 5), lambda row, column: 4.0 * row + column + 0.5)
+    weight = np.exp(expected_of(known, Pass(1, np.array([0]))).log_prior[0])
+    assert {int(weight.argmax())} <= {1, 4, 5}
+    wrapped = np.exp(expected_of(known, Pass(1, np.array([4]))).log_prior[0])  # no neighbour of the next row's first
+    assert {int(wrapped.argmax())} <= {3, 7, 8}
+
+
+def test_who_is_surer_counts_for_more():
+    depth = np.array([10.5, 0.0, 30.5])
+    known = Known((1, 3), depth, np.array([1.0, 0.0, 0.3]), np.array([1.0, 9.0, 4.0]), np.array([0.1, 9.0, 0.4]))
+    expected = expected_of(known, Pass(1, np.array([1])))
+    weight = np.exp(expected.log_prior[0])
+    assert weight[10] > 2 * weight[30]
+    # The mean of logarithms, with the square of how sure each is.
+    trust = np.array([1.0, 0.09]) / 1.09
+    assert expected.signal[0] == pytest.approx(np.exp(trust @ np.log([1.0, 4.0])), rel=1e-6)
+    assert expected.background[0] == pytest.approx(np.exp(trust @ np.log([0.1, 0.4])), rel=1e-6)
+    swapped = expected_of(replace(known, sure=known.sure[::-1]), Pass(1, np.array([1])))
+    assert np.exp(swapped.log_prior[0])[30] > 2 * np.exp(swapped.log_prior[0])[10]
+
+
+def test_a_wrong_neighbour_costs_no_more_evidence_than_the_share_that_is_spread_evenly():
+    """A surface that ends: the prior of the true depth is at least that share of what it would be otherwise."""
+    known = plane((5, 5), lambda row, column: np.full(row.shape, 3.0))
+    log_prior = expected_of(known, Pass(1, np.array([12]))).log_prior[0]
+    assert -np.log(BINS) - log_prior[35] < np.log(1 / ANYWHERE) + 0.01

@@ -1,0 +1,105 @@
+"""Depth from counts that are there already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkedbandits as lb
+from linkedbandits.intervals import share_interval
+from linkedbandits.lidar import Sensor
+from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.locating import locate
+from tests.support.photon_counts import apart, counts_of
+
+SENSOR = Sensor(bins=60, ambient=3.0)
+
+
+def test_with_plenty_of_counts_everything_is_found():
+    """Of backgrounds a factor of 9 apart, with just the mean known."""
+    depth = np.linspace(3, 57, 40)
+    background = apart(0.05, 40)
+    found = locate(*counts_of(SENSOR, depth, 0.7, 3000, background=background), SENSOR)
+    assert found.depth == pytest.approx(depth, abs=0.3)
+    assert ((found.low <= depth) & (depth <= found.high)).all()
+    assert (found.high - found.low).max() < 2
+    assert found.signal == pytest.approx(0.7, rel=0.25)
+    assert found.background == pytest.approx(background, rel=0.1)
+    assert found.confident.mean() > 0.95
+    assert found.probable.min() > 0.99
+
+
+def test_where_nothing_comes_back_there_is_no_depth_and_no_interval():
+    samples, successes = counts_of(SENSOR, np.full(40, np.nan), 0.0, 400, background=apart(0.05, 40))
+    found = locate(samples, successes, SENSOR)
+    empty = np.isnan(found.depth)
+    assert empty.mean() > 0.85
+    assert not found.confident.any()
+    assert (found.signal[empty] == 0).all()
+    assert (found.probable[empty] == 0).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([0.0] * 40, [60.0] * 40)
+    assert found.background == pytest.approx(apart(0.05, 40), rel=0.2)
+
+
+@pytest.mark.parametrize("fired", [0, 300])
+def test_counts_that_say_nothing_have_no_depth(fired):
+    samples = np.full((2, 60), 300)
+    found = locate(samples, np.full((2, 60), fired), SENSOR)
+    assert np.isnan(found.depth).all()
+    assert not found.confident.any()
+    nothing = locate(np.zeros((2, 60), dtype=np.int64), np.zeros((2, 60), dtype=np.int64), SENSOR)
+    assert np.isnan(nothing.depth).all()
+    assert not nothing.confident.any()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("signal", [0.05, 5.0])
+def test_intervals_have_the_true_depth_whatever_was_expected(signal):
+    """Signals expected ten times too large or small, backgrounds unknown. Of 150 pixels at delta = 0.2 at most 19 may
+    be outside of theirs; right code has hardly any, and fails with a probability below 1e-9."""
+    rng = np.random.default_rng(3)
+    depth = rng.uniform(0, 60, 150)
+    counts = counts_of(SENSOR, depth, 0.5, 120, background=apart(0.05, 150))
+    found = locate(*counts, SENSOR, signal=signal, delta=0.2)
+    outside = (depth < found.low) | (depth > found.high)
+    assert share_interval(int(outside.sum()), 150, confidence=0.98)[1] < 0.2
+    assert (found.high - found.low < 60).mean() > 0.2
+    sure_and_wrong = found.confident & (np.abs(found.depth - depth) > 1)
+    assert sure_and_wrong.sum() <= 3
+
+
+def test_what_is_expected_of_a_pixel_tells_where_counts_do_not():
+    depth = np.linspace(3, 57, 80)
+    samples, successes = counts_of(SENSOR, depth, 0.5, 35)
+    weight = np.exp(-np.abs(np.arange(60) + 0.5 - depth[:, np.newaxis]))
+    weight = 0.2 / 60 + 0.8 * weight / weight.sum(axis=1, keepdims=True)
+    near = Expected(np.log(weight / weight.sum(axis=1, keepdims=True)), np.full(80, 0.5), np.full(80, 0.05))
+    alone, told = (locate(samples, successes, SENSOR, expected=expected) for expected in (None, near))
+    wrong = [(~(np.abs(one.depth - depth) <= 1)).mean() for one in (alone, told)]
+    assert wrong[1] < wrong[0] / 2
+    assert told.probable.mean() > alone.probable.mean()
+    bright = replace(near, background=np.full(80, 5.0))
+    assert np.isfinite(locate(samples, successes, SENSOR, expected=bright).depth).mean() > 0.5
+
+
+def test_a_smaller_delta_needs_a_wider_interval():
+    counts = counts_of(SENSOR, np.full(20, 31.4), 0.7, 400)
+    narrow, wide = (locate(*counts, SENSOR, delta=delta) for delta in (0.5, 1e-6))
+    assert (wide.low <= narrow.low).all()
+    assert (wide.high >= narrow.high).all()
+    assert (wide.high - wide.low).mean() > (narrow.high - narrow.low).mean()
+
+
+def test_it_says_how_many_pixels_have_finished():
+    seen = []
+    locate(*counts_of(SENSOR, np.full(300, 30.0), 0.5, 20), SENSOR, progress=seen.append)
+    assert sum(seen) == 300
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(("wrong", "named"), [({"delta": 1.5}, "delta=1.5"), ({"tolerance": 0.0}, "tolerance=0.0")])
+def test_settings_without_a_meaning_are_refused_by_name(wrong, named):
+    with pytest.raises(lb.InvalidParameter, match=named):
+        locate(*counts_of(SENSOR, 30.0, 0.5, 20), SENSOR, **wrong)
