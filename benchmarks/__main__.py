@@ -45,6 +45,8 @@ SECTIONS = {
     "lidar-dead-times": "lidar_sensors:dead_times",
     "lidar-sure": "lidar_sensors:validity",
     "lidar-two-returns": "lidar_sensors:two_returns",
+    "lidar-peers": "lidar_peers:main",
+    "lidar-capture": "lidar_capture:main",
     "lost-answers": "lost_answers:main",
     "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",

@@ -76,9 +76,25 @@ def test_a_shifted_window_does_not_fit_into_one_cycle():
         find_acquisition("shifted", Task(Sensor(), 0.5, 1))
 
 
+@pytest.mark.parametrize("name", ["even", "free", "elimination", "halving"])
+def test_what_plans_by_cycles_has_no_budget_in_time(name):
+    task = Task(Sensor(bins=40), 0.5, 100, seconds=1e-5)
+    with pytest.raises(lb.InvalidParameter, match=rf"{name} plans by cycles.*cycles alone, or use synchronous"):
+        find_acquisition(name, task)
+
+
+def test_windows_that_wrap_are_refused_where_afterpulses_outlast_the_dead_time():
+    sensor = Sensor(bins=40, dead_time=0.0, afterpulsing=0.1, afterpulse_time=1e-9)
+    assert find_acquisition("thompson", Task(sensor, 0.5, 10)).gates is not None
+    with pytest.raises(lb.InvalidParameter, match="afterpulsing to 0"):
+        find_acquisition("thompson-wrapped", Task(sensor, 0.5, 10))
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
+        ({"seconds": 0.0}, "seconds=0.0"),
+        ({"seconds": 1e-8}, "seconds=1e-08 is less than a laser cycle"),
         ({"signal": 0.0}, "signal=0.0"),
         ({"signal": np.inf}, "signal=inf"),
         ({"cycles": 0}, "cycles=0"),

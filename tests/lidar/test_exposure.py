@@ -342,6 +342,74 @@ def test_many_shifted_windows_take_the_time_of_one_after_the_other(blind, shifts
         assert (sum(getattr(part, name) for part in counts) == sum(getattr(part, name) for part in ones)).all()
 
 
+@given(
+    seed=st.integers(0, 1000),
+    blind=st.floats(0, 3.5),
+    opens=st.lists(st.integers(0, BINS - 1), min_size=2, max_size=12),
+)
+def test_a_window_that_wraps_begins_when_its_bin_comes_and_the_detector_sees(seed, blind, opens):
+    """Window after window, moment by moment: also within the period in which a photon ended the last one."""
+    sensor = Sensor(bins=BINS, dead_time=blind * PERIOD)
+    exposure = Exposure(sensor, 3 * RATES[np.newaxis], np.random.default_rng(seed))
+    now, sees_again = 0, -np.inf  # in bins
+    for first in opens:
+        while now % BINS != first or now < sees_again - 1e-6:
+            now += 1
+        assert exposure.wrapped_until(sensor.bin_seconds * (now + BINS - 1), np.array([first])) == [0]
+        assert exposure.wrapped_until(sensor.bin_seconds * (now + BINS), np.array([first])) == [1]
+        counts = exposure.wrapped(np.array([first]), 1)
+        fired = np.flatnonzero(np.roll(counts.successes[0], -first))
+        seen = int(fired[0]) + 1 if fired.size else BINS
+        assert np.roll(counts.samples[0], -first).tolist() == [1] * seen + [0] * (BINS - seen)
+        sees_again = now + fired[0] + 0.5 + sensor.dead_bins if fired.size else sees_again
+        now += seen
+        assert exposure.seconds[0] == pytest.approx(now * sensor.bin_seconds)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rise", [0.0, 1.7])
+def test_windows_that_wrap_see_what_photons_one_by_one_show(rise):
+    """Three lanes that open at 0, 5 and 11, 6,000 windows each; chi-square, false alarm 1e-6 of each lane."""
+    sensor = Sensor(bins=BINS, rise=rise * BIN, dead_time=0.3 * PERIOD)
+    exposure = Exposure(sensor, np.tile(RATES, (3, 1)), np.random.default_rng(14))
+    opens = np.array([0, 5, 11])
+    parts = [exposure.wrapped(opens, windows) for windows in (1, 0, np.array([2999, 5999, 4999]), [3000, 0, 1000])]
+    assert exposure.plays.tolist() == [6000] * 3
+    level = sensitivity_of(np.ones(BINS, dtype=bool), sensor)
+    for lane, first in enumerate(opens):
+        samples, successes = (sum(getattr(part, name)[lane] for part in parts) for name in ("samples", "successes"))
+        fires = -np.expm1(-np.roll(RATES, -first) * level)
+        hits = np.concatenate([[1.0], np.cumprod(1 - fires)[:-1]]) * fires * 6000
+        counted = (np.arange(BINS) >= sensor.rise_bins) & (hits > 0)
+        assert not np.roll(samples, -first)[: sensor.rise_bins].any()
+        seen, expected = np.roll(successes, -first)[counted], hits[counted]
+        table = np.append(seen, 6000 - seen.sum()), np.append(expected, 6000 - expected.sum())
+        assert chisquare(*table).pvalue > FALSE_ALARM
+
+
+@given(seed=st.integers(0, 1000), blind=st.floats(0, 3.5), first=st.integers(0, BINS - 1), room=st.floats(1, 40))
+def test_cycles_that_are_said_to_fit_do_whatever_comes(seed, blind, first, room):
+    """In very bright light, too; and what is left when none fits is less than the longest cycle."""
+    sensor = Sensor(bins=BINS, dead_time=blind * PERIOD)
+    until = room * PERIOD
+    opens = np.array([first, BINS - 1 - first])
+    rates = np.stack([20 * RATES, np.where(np.arange(BINS) == BINS - 1, 60.0, 0.0)])
+    for fit, use in (("cycles_until", "expose"), ("wrapped_until", "wrapped"), ("shifted_until", "shifted")):
+        exposure = Exposure(sensor, rates, np.random.default_rng(seed))
+        argument = {"expose": np.arange(BINS) >= opens[:, np.newaxis], "wrapped": opens, "shifted": 5}[use]
+        while True:
+            fitting = getattr(exposure, fit)(until, 5 if use == "shifted" else opens)
+            going_on = fitting > 0
+            assert (exposure.seconds <= until + 1e-15).all()
+            if not going_on.all():
+                break
+            if use == "shifted":
+                exposure.shifted(fitting, 5)
+            else:
+                getattr(exposure, use)(argument, fitting)
+        assert (until - exposure.seconds)[~going_on].max() < (3 + np.ceil(blind)) * PERIOD
+
+
 def test_modes_may_follow_each_other():
     """Every mode begins when the detector is free, and the clock never runs back."""
     sensor = Sensor(bins=BINS, dead_time=1.4 * PERIOD)

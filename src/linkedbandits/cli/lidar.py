@@ -18,7 +18,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkedbandits.checks import check_not_negative
+from linkedbandits.checks import check_not_negative, check_positive
 from linkedbandits.cli import formatting
 from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
@@ -94,6 +94,9 @@ def lidar(
     ] = None,
     estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
+    microseconds: Annotated[
+        float | None, typer.Option(help="Time that a pixel may take, the detector's blind times included.")
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -153,7 +156,7 @@ def lidar(
 ) -> None:
     """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
 
-    Without --cycles and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
+    Without --cycles, --microseconds and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
 
     With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
     --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
@@ -183,10 +186,15 @@ def lidar(
         response=None if pulse is None else read_pulse(pulse, Sensor(bins=bins, reach=far).bin_seconds),
         gates=parse_gates(gates),
     )
-    if cycles is None:
+    if microseconds is not None:
+        check_positive("--microseconds", microseconds)
+    seconds = None if microseconds is None else 1e-6 * microseconds
+    if cycles is None and seconds is not None:
+        cycles = ceil(seconds / sensor.period) + 1  # more than fit
+    elif cycles is None:
         ends = delta is not None or likely is not None
         cycles, delta = (MOST_CYCLES, delta) if ends else (1000, 0.05)
-    task = Task(sensor, signal, cycles, delta, strongest, likely=likely, told=told, borrow=not alone)
+    task = Task(sensor, signal, cycles, delta, strongest, likely=likely, told=told, borrow=not alone, seconds=seconds)
     methods = method or list(DEFAULT_METHODS)
     for name in methods:
         find_acquisition(faster(task) if name == "auto" else name, task)
@@ -303,6 +311,7 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "told": first.task.told,
         "borrow": first.task.borrow,
         "cycles": first.task.cycles,
+        "microseconds": None if first.task.seconds is None else round(1e6 * first.task.seconds, 6),
         "delta": first.task.delta,
         "tolerance_bins": first.task.tolerance,
         "neighbours": first.task.neighbours,

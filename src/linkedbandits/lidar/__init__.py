@@ -17,7 +17,7 @@ from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.scene import SCENES, Scene, find_scene, read_scene
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.lidar.shifted_gates import ShiftedGates
-from linkedbandits.lidar.thompson_gating import ThompsonGating
+from linkedbandits.lidar.thompson_gating import ThompsonGating, WrappedThompsonGating
 
 __all__ = [
     "ACQUISITIONS",
@@ -45,6 +45,7 @@ __all__ = [
     "Task",
     "ThompsonGating",
     "Windows",
+    "WrappedThompsonGating",
     "acquisition_name",
     "capture",
     "find_acquisition",

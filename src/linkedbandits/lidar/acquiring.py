@@ -11,11 +11,13 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gate_policy import AnyGatePolicy, GateState
 from linkedbandits.linkage import find_linkage
-from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.model import BoolArray, FloatArray, IntArray, best_arm, empirical_means
 from linkedbandits.simulation import Outcomes, simulate_lanes
 
 MEMORY = 32 * 2**20
 """Bytes for the arrays of the pixels that run side by side in a process."""
+_AT_ONCE = 2**12
+"""Windows of a pixel that are simulated together: more would take more memory, and gain nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,10 @@ def acquire(
     """Acquire pixels with these photon rates, (pixels, bins); ``first`` is the number of the first of them."""
     if made.gates is not None:
         return _acquire_gate_by_gate(made, made.gates, task, rates, np.random.default_rng(seed), expected)
-    chances = -np.expm1(-rates)
+    if made.in_time:
+        return _acquire_whole_windows(made, task, rates, np.random.default_rng(seed))
     outcomes = simulate_lanes(
-        chances,
+        -np.expm1(-rates),
         made.policy,
         linkage=made.linkage,
         first=first,
@@ -64,7 +67,7 @@ def acquire(
         samples=outcomes.samples,
         successes=outcomes.successes,
         cycles=outcomes.plays * np.float64(made.cost),
-        seconds=_seconds(made, task, outcomes, chances),
+        seconds=_seconds(made, task, outcomes),
         bin=outcomes.top[:, 0],
         stopped=outcomes.confident,
         proved=outcomes.confident,
@@ -100,13 +103,16 @@ def _acquire_gate_by_gate(
     )
     running = np.arange(lanes)
     while running.size:
-        times = np.minimum(policy.next_cycles(state), task.cycles - state.cycles)
+        left = cycles_left(made, task, state, exposure)
+        times = np.minimum(policy.next_cycles(state), left)
         if made.mode == "free-running":  # nothing is chosen, so all pixels have had the same cycles
             counts = exposure.free_running(int(times[0]))
+        elif policy.wraps:
+            counts = exposure.wrapped(state.gate.argmax(axis=1), times)
         else:
             counts = exposure.expose(state.gate, times)
         policy.observe_in_time(state, counts, times)
-        out = state.stopped | (state.cycles >= task.cycles)
+        out = state.stopped | (cycles_left(made, task, state, exposure) <= 0)
         if not out.any():
             continue
         rows, done = running[out], np.flatnonzero(out)
@@ -126,10 +132,64 @@ def _acquire_gate_by_gate(
     return ended
 
 
-def _seconds(made: Acquisition, task: Task, outcomes: Outcomes, chances: FloatArray) -> FloatArray:
+def cycles_left(made: Acquisition, task: Task, state: GateState, exposure: Exposure) -> IntArray:
+    """How many cycles of its next gate each pixel may have, whatever they see."""
+    left = np.asarray(task.cycles - state.cycles)
+    if task.seconds is None:
+        return left
+    if made.mode == "free-running":
+        periods = np.floor(task.seconds / task.sensor.period * (1 + 1e-12) - exposure.periods)
+        return np.minimum(left, periods.astype(np.int64))
+    wraps = made.gates is not None and made.gates.wraps
+    until = exposure.wrapped_until if wraps else exposure.cycles_until
+    return np.minimum(left, until(task.seconds, state.gate.argmax(axis=1)))
+
+
+def _acquire_whole_windows(
+    made: Acquisition, task: Task, rates: FloatArray, generator: np.random.Generator
+) -> Acquired:
+    """Every bin in every window, whatever was seen: each begins with the period, or they are shifted."""
+    lanes, bins = rates.shape
+    exposure = Exposure(task.sensor, rates, generator)
+    samples, successes = np.zeros((2, lanes, bins), dtype=np.int64)
+    windows, seconds = np.zeros(lanes, dtype=np.int64), np.zeros(lanes)
+    most = int(task.cycles / made.cost * (1 + 1e-12))
+    running = np.arange(lanes)
+    while True:
+        times = np.minimum(most - exposure.plays, _AT_ONCE)
+        if task.seconds is not None:
+            until = exposure.cycles_until(task.seconds, np.zeros(running.size, dtype=np.int64))
+            if made.shifts is not None:
+                until = exposure.shifted_until(task.seconds, made.shifts)
+            times = np.minimum(times, until)
+        windows[running], seconds[running] = exposure.plays, exposure.seconds
+        going_on = np.flatnonzero(times > 0)
+        if not going_on.size:
+            break
+        running, times = running[going_on], times[going_on]
+        exposure.keep(going_on)
+        if made.shifts is None:
+            counts = exposure.expose(np.ones((running.size, bins), dtype=np.bool_), times)
+        else:
+            counts = exposure.shifted(times, made.shifts)
+        samples[running] += counts.samples
+        successes[running] += counts.successes
+    nothing = np.zeros(lanes, dtype=np.int64)
+    return Acquired(
+        samples=samples,
+        successes=successes,
+        cycles=windows * np.float64(made.cost),
+        seconds=seconds,
+        bin=best_arm(empirical_means(samples, successes), samples > 0),
+        stopped=nothing > 0,
+        proved=nothing > 0,
+        level=nothing,
+        log_prior=np.zeros((lanes, 0)),
+    )
+
+
+def _seconds(made: Acquisition, task: Task, outcomes: Outcomes) -> FloatArray:
     """The time that the plays took; nan for plays in an order in which no time runs."""
-    if made.shifts is not None:
-        return task.sensor.elapsed_shifted(outcomes.plays, made.shifts, made.cost, chances)
     if not find_linkage(made.linkage).in_order:
         return np.full(outcomes.plays.size, np.nan)
     return task.sensor.elapsed(outcomes.plays.astype(np.float64), outcomes.successes)  # a play in order is a cycle

@@ -11,6 +11,8 @@ free         gated        every bin equally often, if bins could be tried in any
 elimination  gated        LinkedElimination over bins, until those left are neighbours within the pulse
 halving      gated        LinkedHalving over bins, likewise
 thompson     gated        gates opened where a draw from the posterior says: the published peer
+thompson-    gated        the same as the authors have it: windows that wrap, as long as a period
+wrapped
 pulse        gated        PulseGating: the pulse is known, and the gate is the best of those that the sensor can open
 auto         any          pulse or free-running: what takes less time on made-up pixels of this sensor
 ============ ============ ============================================================================================
@@ -22,6 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
 from linkedbandits.checks import check_delta, check_positive, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.estimators import signal_range
@@ -31,7 +35,7 @@ from linkedbandits.lidar.gates import AnySubset, Suffixes
 from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.sensor import Mode, Sensor
 from linkedbandits.lidar.shifted_gates import ShiftedGates
-from linkedbandits.lidar.thompson_gating import ThompsonGating
+from linkedbandits.lidar.thompson_gating import ThompsonGating, WrappedThompsonGating
 from linkedbandits.policies import LinkedElimination, LinkedHalving, MaximalSampling
 from linkedbandits.policy import AnyPolicy
 
@@ -54,6 +58,7 @@ class Task:
     given; a brighter one is found all the same, if not as fast. ``told`` says that every pixel has just the sensor's
     background; without it, a pixel's own counts tell. ``present`` says that there is a return in every pixel, so that
     the estimator ``map`` never answers with none. ``borrow`` has pixels begin with what was found around them.
+    ``seconds`` is the time that a pixel may take, blind times included: no cycle is begun that might end later.
     """
 
     sensor: Sensor
@@ -65,6 +70,7 @@ class Task:
     told: bool = False
     present: bool = False
     borrow: bool = True
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         check_positive("signal", self.signal, most=MOST_SIGNAL)
@@ -73,6 +79,12 @@ class Task:
             check_delta(self.delta)
         if self.likely is not None:
             check_probability("likely", self.likely)
+        if self.seconds is not None:
+            check_positive("seconds", self.seconds)
+            if self.seconds < self.sensor.period:
+                raise InvalidParameter(
+                    f"seconds={self.seconds!r} is less than a laser cycle of {self.sensor.period:.3g} s; give more"
+                )
         if self.strongest is not None:
             check_positive("strongest", self.strongest, most=MOST_SIGNAL)
             if self.strongest < self.signal:
@@ -117,12 +129,21 @@ class Acquisition:
         """The policy, if it chooses gates by a model of the return."""
         return self.policy if isinstance(self.policy, GatePolicy) else None
 
+    @property
+    def in_time(self) -> bool:
+        """Is it simulated with a clock that runs? The others are plays of bins, whose time is told afterwards."""
+        return self.gates is not None or self.mode in ("synchronous", "shifted")
+
 
 def _shifted(task: Task) -> Acquisition:
     if task.cycles < 2:
         raise InvalidParameter(f"cycles={task.cycles} is less than the 2 that a shifted window takes; give more")
     shifts = ShiftedGates(1).shifts
-    policy = ShiftedGates(task.cycles * shifts // (shifts + 1))  # every round begun takes a cycle more
+    if task.seconds is not None:  # a round that does not fit has fewer windows, shifted farther
+        chances = -np.expm1(np.full((1, task.sensor.bins), -task.sensor.background))
+        each = task.sensor.elapsed_shifted(np.ones(1, dtype=np.int64), shifts, 1 + 1 / shifts, chances)[0]
+        shifts = max(1, min(shifts, int(task.seconds / each)))
+    policy = ShiftedGates(task.cycles * shifts // (shifts + 1), shifts)  # every round begun takes a cycle more
     return Acquisition(policy, "free", policy.cost, policy.round, mode="shifted")
 
 
@@ -145,10 +166,10 @@ def _elimination(task: Task) -> Acquisition:
     return _of_bins(policy, "elimination", task)
 
 
-def _thompson(task: Task) -> Acquisition:
+def _thompson(task: Task, kind: type[ThompsonGating] = ThompsonGating, linkage: str = "ordered") -> Acquisition:
     sensor = task.sensor
-    policy = ThompsonGating(sensor.pulse.fwhm, sensor.background, *task.signals, told=task.told, sensor=sensor)
-    return Acquisition(policy)
+    policy = kind(sensor.pulse.fwhm, sensor.background, *task.signals, told=task.told, sensor=sensor)
+    return Acquisition(policy, linkage)
 
 
 def _pulse(task: Task, mode: Mode = "gated") -> Acquisition:
@@ -176,6 +197,7 @@ ACQUISITIONS: dict[str, Callable[[Task], Acquisition]] = {
     "elimination": _elimination,
     "halving": lambda task: _of_bins(LinkedHalving(task.cycles, task.neighbours), "halving", task),
     "thompson": _thompson,
+    "thompson-wrapped": lambda task: _thompson(task, WrappedThompsonGating, "free"),
     "pulse": _pulse,
 }
 """All but ``auto``, which is one of these: see :mod:`linkedbandits.lidar.choosing`."""
@@ -200,6 +222,16 @@ def find_acquisition(name: str, task: Task) -> Acquisition:
     if made.mode not in task.sensor.modes:
         raise InvalidParameter(
             f"{name} needs the mode {made.mode}, and this sensor has {', '.join(task.sensor.modes)}; choose another way"
+        )
+    if task.seconds is not None and not made.in_time:
+        raise InvalidParameter(
+            f"{name} plans by cycles and does not end by a clock, so seconds={task.seconds!r} is nothing to it; give "
+            "cycles alone, or use synchronous, shifted, free-running, thompson or pulse"
+        )
+    if made.gates is not None and made.gates.wraps and not task.sensor.certifiable:
+        raise InvalidParameter(
+            f"{name} is simulated without afterpulses that outlast the dead time; use pulse, thompson or free-running, "
+            "or set the sensor's afterpulsing to 0"
         )
     if made.gates is None and (task.sensor.rise_bins or not task.sensor.certifiable):
         raise InvalidParameter(

@@ -187,38 +187,104 @@ class Exposure:
         self.plays = self.plays + plays
         return tally.counts(plays)
 
-    def shifted(self, windows: int, shifts: int = 100) -> Counts:
+    def wrapped(self, opens: IntArray, cycles: npt.ArrayLike) -> Counts:
+        """Open windows as long as a period that begin at this bin of each lane and wrap around into the next period.
+
+        A photon ends a window, and the next one begins the first time that its bin comes when the detector sees again.
+        So a window may begin in the period in which the last one ended.
+        """
+        sensor, (lanes, bins) = self.sensor, self.rates.shape
+        self._need("gated")
+        self._refuse_afterpulses("windows that wrap")
+        opens = np.asarray(opens)
+        if opens.shape != (lanes,) or opens.dtype.kind not in "iu" or (opens < 0).any() or (opens >= bins).any():
+            raise InvalidParameter(f"opens={opens!r} are no bins from 0 to {bins - 1}; give one for each lane")
+        times = _cycles(cycles, lanes)
+        started = times > 0
+        before = self._clock, self._fired
+        self._wait_for(opens.astype(np.int64))
+        order = (opens[:, np.newaxis] + np.arange(bins)) % bins  # from here on, bins are those of the window
+        whole = np.ones((1, bins), dtype=np.bool_)
+        seen = np.take_along_axis(self.rates, order, axis=1)
+        light = _Light(seen * sensitivity(whole, sensor) if sensor.gates.rises else seen)
+        hits = self._all_at_once(light, whole, np.zeros(lanes, dtype=np.int64), times)
+        ended = np.where(started & np.isfinite(self._fired), bins - 1 - self._fired, 0.0)  # bins before its end
+        self._clock = np.where(started, self._clock - ended.astype(np.int64), before[0])
+        self._fired = np.where(started, self._fired + ended, before[1])
+        self.plays = self.plays + times
+        samples = times[:, np.newaxis] - hits.cumsum(axis=1) + hits
+        if sensor.gates.rises:
+            samples[:, : sensor.rise_bins] = hits[:, : sensor.rise_bins] = 0
+        back = np.argsort(order, axis=1)
+        return Counts(np.take_along_axis(samples, back, axis=1), np.take_along_axis(hits, back, axis=1), times)
+
+    def shifted(self, windows: npt.ArrayLike, shifts: int = 100) -> Counts:
         """Open windows as long as a period, each a step later in its own than the one before: ``shifts`` to a round.
 
         They wrap around into the next period. A window that the detector would still be blind for begins as many
-        whole periods later as it takes. The next call goes on where this one ends.
+        whole periods later as it takes. The next call goes on where this one ends. ``windows`` is their number, or one
+        for each lane.
         """
-        check_whole("windows", windows)
         check_whole("shifts", shifts)
         self._need("shifted")
         sensor, (lanes, bins) = self.sensor, self.rates.shape
-        if self._has_afterpulses:
-            raise InvalidParameter(
-                "shifted windows are not simulated with afterpulses that outlast the dead time; "
-                "give a dead_time of five times the afterpulse_time, or another mode"
-            )
-        begins = (self._windows[:, np.newaxis] + np.arange(windows + 1)) % shifts * bins // shifts
+        self._refuse_afterpulses("shifted windows")
+        plays = _cycles(windows, lanes)
+        if (plays < 1).any():
+            raise InvalidParameter(f"windows={windows!r}; give a whole number of at least 1, or one for each lane")
+        number = np.arange(plays.max())
+        begins = (self._windows[:, np.newaxis] + np.arange(number.size + 1)) % shifts * bins // shifts
         self._wait_for(begins[:, 0])
         lost = self._lost_before(np.zeros(lanes, dtype=np.int64))
         steps = np.diff(begins, axis=1) % bins  # from each window to the next
-        lane, first = np.arange(lanes).repeat(windows), begins[:, :-1].reshape(-1)
+        used = number < plays[:, np.newaxis]
+        lane, first = np.nonzero(used)[0], begins[:, :-1][used]
         came = self._light.next_after(lane, first.astype(np.float64), self._generator)
         hit = came < first + bins
         end = np.where(hit, np.floor(came) + 1, first + bins)
         tally = _Tally(lanes, bins)
         tally.add(lane, first, end, hit)
-        place = np.where(hit, end - 1 - first, -np.inf).reshape(lanes, windows)
-        lost += sensor.lost_periods(place[:, :-1], steps[:, :-1]).sum(axis=1)
-        self._fired = place[:, -1]
-        self._clock = self._clock + (windows + lost.astype(np.int64)) * bins + steps[:, :-1].sum(axis=1)
-        plays = np.full(lanes, windows, dtype=np.int64)
-        self._windows, self.plays = self._windows + windows, self.plays + plays
+        place = np.full(used.shape, -np.inf)
+        place[used] = np.where(hit, end - 1 - first, -np.inf)
+        followed = used[:, 1:]
+        lost += (sensor.lost_periods(place[:, :-1], steps[:, :-1]) * followed).sum(axis=1)
+        self._fired = place[np.arange(lanes), plays - 1]
+        self._clock = self._clock + (plays + lost.astype(np.int64)) * bins + (steps[:, :-1] * followed).sum(axis=1)
+        self._windows, self.plays = self._windows + plays, self.plays + plays
         return tally.counts(plays)
+
+    def cycles_until(self, seconds: float, opens: IntArray) -> IntArray:
+        """How many cycles of gates that open there have ended by then on the clock, whatever they see."""
+        return self._fit(seconds, np.zeros_like(opens), opens)
+
+    def wrapped_until(self, seconds: float, opens: IntArray) -> IntArray:
+        """The same of windows that wrap."""
+        return self._fit(seconds, opens, np.zeros_like(opens))
+
+    def shifted_until(self, seconds: float, shifts: int = 100) -> IntArray:
+        """The same of shifted windows."""
+        bins = self.sensor.bins
+        begins = self._windows % shifts * bins // shifts
+        return self._fit(seconds, begins, np.zeros_like(begins), (bins // shifts, -(-bins // shifts)))
+
+    def _fit(self, seconds: float, phase: IntArray, opens: IntArray, step: tuple[int, int] = (0, 0)) -> IntArray:
+        """Cycles that begin at this bin of the period, and each so many bins later in its own, from to, than the last.
+
+        All but the last are taken to lose the most that they can, as a detection in the last bin does.
+        """
+        sensor = self.sensor
+        idle = (phase - self._clock) % sensor.bins
+        left = np.floor(seconds / sensor.bin_seconds * (1 + 1e-12)) - self._clock - idle
+        left = left / sensor.bins - sensor.lost_periods(self._fired - idle, opens)
+        each = 1 + sensor.lost_periods(sensor.bins - 1, opens + step[0]) + step[1] / sensor.bins
+        return np.asarray(np.where(left >= 1, np.floor((left - 1) / each) + 1, 0).astype(np.int64))
+
+    def _refuse_afterpulses(self, what: str) -> None:
+        if self._has_afterpulses:
+            raise InvalidParameter(
+                f"{what} are not simulated with afterpulses that outlast the dead time; "
+                "give a dead_time of five times the afterpulse_time, or another mode"
+            )
 
     @property
     def _has_afterpulses(self) -> bool:

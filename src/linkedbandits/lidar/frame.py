@@ -320,7 +320,7 @@ def _pixels(part: _Part) -> FloatArray:
     made = find_acquisition(part.acquisition, task)
     rates = task.sensor.rates(part.depth, part.signal, part.background)
     frame, number = part.seed
-    key = (number, part.first) if made.gates is not None else ()  # the others have streams by blocks of pixels
+    key = (number, part.first) if made.in_time else ()  # the others have streams by blocks of pixels
     seed = np.random.SeedSequence(frame, spawn_key=key)
     acquired = acquire(made, task, rates, part.first, seed, part.expected)
     model = model_of(task.sensor, task.signal, task.strongest, task.told)

@@ -68,6 +68,8 @@ class GatePolicy(Policy[GateStateT]):
     asks: ClassVar[Asks] = "ordered tuples"
     answers_at_any_time: ClassVar[bool] = True
     """Bins are sampled very unequally: the highest mean is often that of a bin which was hardly tried."""
+    wraps: ClassVar[bool] = False
+    """Does a gate stay open into the next period, up to the bin at which it opened?"""
     growth: ClassVar[float]
     """A gate is kept for this share of the cycles so far, and for one at least."""
 

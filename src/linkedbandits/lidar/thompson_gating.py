@@ -5,6 +5,9 @@ After Po, Pediredla and Gkioulekas, "Adaptive gating for single-photon 3D imagin
 Before a cycle, draw a depth from its posterior, and open the gate a little before it, to the end of the cycle. Where
 there is no knowledge yet the gate opens anywhere; as the posterior sharpens, it opens just before the return, and
 ambient light has little time to hide it.
+
+The authors' gate is open for a whole period, past the end of the cycle into the next one, and has twenty positions:
+:class:`WrappedThompsonGating`, on a sensor with ``gates=Suffixes(20)``.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ import numpy as np
 from linkedbandits.lidar.gate_policy import GatePolicy, GateState
 from linkedbandits.lidar.gates import Suffixes
 from linkedbandits.lidar.returns import few_at_a_time
-from linkedbandits.model import FloatArray, IntArray
+from linkedbandits.linkage import Asks
+from linkedbandits.model import FloatArray, IntArray, Repeats
 from linkedbandits.policies.without_guarantee import WithoutGuarantee
 from linkedbandits.policy import SeedArray
 
@@ -69,11 +73,41 @@ class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
         upto = np.cumsum(posterior, axis=1)
         drawn = (upto <= (uniform(state.seed, state.step) * upto[:, -1])[:, np.newaxis]).sum(axis=1)
         bins = posterior.shape[1]
-        opens = np.maximum(np.minimum(drawn, bins - 1) - round(LEAD * self.model.pulse.sigma), 0)
+        opens = self._before(np.minimum(drawn, bins - 1), bins)
         if self.sensor is not None and isinstance(self.sensor.gates, Suffixes):
             starts = self.sensor.gates.starts(bins)
             opens = starts[np.searchsorted(starts, opens, side="right") - 1]
         state.gate = np.arange(bins) >= opens[:, np.newaxis]
+
+    def _before(self, drawn: IntArray, bins: int) -> IntArray:
+        """Where a gate for this depth opens."""
+        return np.asarray(np.maximum(drawn - self._lead, 0))
+
+    @property
+    def _lead(self) -> int:
+        return round(LEAD * self.model.pulse.sigma)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrappedThompsonGating(ThompsonGating):
+    """The same with windows that go on into the next period, up to the bin at which they began: every bin is seen.
+
+    ``gate`` has the bins of a window up to the end of the period that it begins in. A window's bins follow their own
+    order but for the wrap, so it takes the linkage ``free``.
+    """
+
+    name: ClassVar[str] = "wrapped-thompson-gating"
+    asks: ClassVar[Asks] = "tuples"
+    wraps: ClassVar[bool] = True
+
+    def request(self, state: ThompsonState) -> Repeats:
+        """The window that was drawn when the last counts came in."""
+        bins = state.gate.shape[1]
+        order = (state.gate.argmax(axis=1)[:, np.newaxis] + np.arange(bins)) % bins
+        return Repeats(order, self.next_cycles(state))
+
+    def _before(self, drawn: IntArray, bins: int) -> IntArray:
+        return np.asarray((drawn - self._lead) % bins)
 
 
 def uniform(seed: SeedArray, step: IntArray) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar.acquiring import cycles_left
 from linkedbandits.lidar.acquisitions import Task, find_acquisition
 from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.pulse_gating import PulseGating
@@ -40,7 +41,8 @@ def watch(scene: Scene, task: Task, row: int, column: int, *, seed: int = 0) -> 
     if not (0 <= row < rows and 0 <= column < columns):
         raise InvalidParameter(f"there is no pixel {row},{column} in {rows} rows and {columns} columns; choose another")
     sensor = task.sensor
-    policy = find_acquisition("pulse", task).policy
+    made = find_acquisition("pulse", task)
+    policy = made.policy
     assert isinstance(policy, PulseGating)
     here = (slice(row, row + 1), slice(column, column + 1))
     depth = np.where(scene.depth < sensor.reach, scene.depth, np.nan)[here].reshape(1) / sensor.bin_depth
@@ -50,8 +52,8 @@ def watch(scene: Scene, task: Task, row: int, column: int, *, seed: int = 0) -> 
     exposure = Exposure(sensor, sensor.rates(depth, signal, background), generator)
     state = policy.start(1, sensor.bins, np.zeros(1, dtype=np.uint64))
     cycles, seconds, gates, photons, beliefs = [], [], [], [], []
-    while not state.stopped[0] and state.cycles[0] < task.cycles:
-        times = np.minimum(policy.next_cycles(state), task.cycles - state.cycles)
+    while not state.stopped[0] and (left := cycles_left(made, task, state, exposure))[0] > 0:
+        times = np.minimum(policy.next_cycles(state), left)
         opened = state.gate
         counts = exposure.expose(opened, times)
         policy.observe_in_time(state, counts, times)
