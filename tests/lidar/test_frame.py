@@ -289,6 +289,6 @@ def test_matrix_products_take_one_thread_in_this_process_too(parts, monkeypatch)
 
     monkeypatch.setattr(acquiring, "simulate_lanes", watched)
     with threadpool_limits(2):
-        capture(wall(np.full((parts, 300), 2.0)), Task(SENSOR, 1.0, cycles=5), "synchronous")
+        capture(wall(np.full((parts, 300), 2.0)), Task(SENSOR, 1.0, cycles=5), "even")
         assert {library["num_threads"] for library in threadpool_info()} == {2}
     assert set(seen) == {1}
