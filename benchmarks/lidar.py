@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.lidar_cycles import measure
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import Scene, Sensor, Task, capture, find_acquisition
-from linkedbandits.lidar.estimators import maximum_a_posteriori
+from linkedbandits.lidar import AnySubset, Scene, Sensor, Task, capture, find_acquisition
+from linkedbandits.lidar.estimators import maximum_a_posteriori, model_of
 from linkedbandits.simulation import simulate_lanes
 from tools.lidar_grid import NON_ADAPTIVE, Cell
 from tools.lidar_grid_page import heading, rows
@@ -41,31 +41,26 @@ SETTINGS = ((200, 3.0, 1, 0.5), (200, 3.0, 10, 0.5), (200, 3.0, 20, 0.5), (200, 
 
 
 def validity() -> None:
-    """How often a confident answer is wrong; and what a background that is not as calibrated does to that."""
+    """How often a confident answer is wrong where the background is told; ``lidar-sure`` is about where it is not."""
     print("pulse: share of confident depths that are wrong, with the upper 99 % limit, delta 0.05")
     for setting in (*SETTINGS, (50, 3.0, 5, 2.0)):
         report("pulse", *setting)
     print("elimination: share of confident bins that are not within the pulse, likewise")
     for setting in (*SETTINGS, (50, 3.0, 5, 2.0)):
         report("elimination", *setting)
-    print("pulse, where the true background is off from what the policy was told")
-    for told in (0.8, 0.9, 1.1, 1.25):
-        report("pulse", 200, 3.0, 10, 0.5, told=told, pixels=1000)
 
 
-def report(
-    method: str, bins: int, fwhm: float, ambient: float, signal: float, told: float = 1.0, pixels: int = 2000
-) -> None:
+def report(method: str, bins: int, fwhm: float, ambient: float, signal: float, pixels: int = 2000) -> None:
     """Pixels at random depths, all over the range: also where the pulse is cut off at its ends."""
-    sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient)
+    sensor = Sensor(bins=bins, fwhm=fwhm, ambient=ambient, dead_time=0.0, gates=AnySubset())
     depth = np.random.default_rng(4).uniform(0, bins, pixels)
-    task = Task(Sensor(bins=bins, fwhm=fwhm, ambient=told * ambient), signal, cycles=50_000, delta=DELTA)
+    task = Task(sensor, signal, cycles=50_000, delta=DELTA, told=True, borrow=False)
     policy = find_acquisition(method, task).policy
     ended = simulate_lanes(
         sensor.chances(depth, np.full(pixels, signal)), policy, seed=4, max_plays=task.cycles, memory_limit=2**25
     )
     if method == "pulse":
-        found = maximum_a_posteriori(ended.samples, ended.successes, model=policy.model)
+        found = maximum_a_posteriori(ended.samples, ended.successes, model=model_of(sensor, signal, told=True))
         right = np.abs(found - depth) <= task.tolerance
     else:
         right = np.abs(ended.top[:, 0] - np.floor(depth)) <= task.neighbours
@@ -73,7 +68,7 @@ def report(
     _, limit = share_interval(wrong, pixels, confidence=0.98)
     verdict = "holds" if limit <= DELTA else "VIOLATED"
     print(
-        f"  n={bins:<4} FWHM {fwhm:<5g} ambient {ambient:<3g} signal {signal:<4g} told {told:<5g}"
+        f"  n={bins:<4} FWHM {fwhm:<5g} ambient {ambient:<3g} signal {signal:<4g} "
         f"{wrong / pixels:.4f} (limit {limit:.4f}) {verdict}; "
         f"{ended.plays.mean():,.0f} cycles on average, {ended.confident.mean():.1%} confident",
         flush=True,

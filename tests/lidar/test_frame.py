@@ -33,15 +33,14 @@ def test_depth_comes_out_in_metres_where_the_scene_has_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("acquisition", ["pulse", "even"])
-def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers(acquisition):
+def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers():
     """Each pass with more than 256 pixels is shared out, and each expects what the passes before have found."""
-    depth = np.linspace(0.5, 5.5, 16 * 26).reshape(16, 26)
-    task = Task(Sensor(bins=60, reach=6.0, ambient=2.0), signal=1.0, cycles=100, delta=0.05)
-    alone, shared = (capture(wall(depth), task, acquisition, seed=3, workers=workers) for workers in (1, 2))
+    depth = np.linspace(0.5, 5.5, 15 * 25).reshape(15, 25)
+    task = Task(Sensor(bins=100, reach=6.0, ambient=2.0), signal=1.0, cycles=100, delta=0.05)
+    alone, shared = (capture(wall(depth), task, seed=3, workers=workers) for workers in (1, 2))
     for name in ("depth", "cycles", "seconds", "confident", "signal", "background"):
         assert np.array_equal(getattr(alone, name), getattr(shared, name), equal_nan=True)
-    assert acquisition == "even" or 0.1 < alone.confident.mean() < 0.95
+    assert 0.1 < alone.confident.mean() < 0.95
     one, other = (capture(wall(depth[:2]), task, seed=seed).depth for seed in (3, 4))
     assert not np.array_equal(one, other, equal_nan=True)
 
@@ -69,6 +68,25 @@ def test_pixels_are_acquired_pass_by_pass_and_only_later_ones_expect_something(m
     seen.clear()
     capture(scene, TASK, "even")
     assert [part.pixels.size for part in seen] == [30]
+
+
+def test_parts_of_a_pass_have_each_their_own_pixels_expectations_and_random_numbers(monkeypatch):
+    seen = []
+
+    def watched(made, task, rates, first, seed, expected):
+        seen.append((rates, seed.spawn_key, expected))
+        return acquired(made, task, rates, first, seed, expected)
+
+    acquired = lidar_frame.acquire
+    monkeypatch.setattr(lidar_frame, "acquire", watched)
+    depth = np.linspace(1.05, 5.05, 22).repeat(18).reshape(22, 18).T  # columns of one depth
+    capture(wall(depth), Task(Sensor(bins=100, reach=6.0, ambient=2.0), 3.0, cycles=60))
+    assert len(seen) == 4  # the last pass has 297 pixels
+    assert len({key for _, key, _ in seen}) == 4
+    for rates, _, expected in seen[1:]:
+        assert len(rates) == len(expected.signal)
+        right = np.abs(expected.log_prior.argmax(axis=1) - rates.argmax(axis=1)) <= 4
+        assert right.mean() > 0.9
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ POLICIES = [
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_every_policy_of_the_sensor_keeps_the_contract(policy):
-    check_policy(policy, max_plays=300)
+    check_policy(policy, max_plays=150)
 
 
 @pytest.mark.parametrize("kind", [PulseGating, ThompsonGating])

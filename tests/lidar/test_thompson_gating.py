@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from linkedbandits.lidar import Sensor, ThompsonGating, WrappedThompsonGating
-from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.gates import AnySubset, Suffixes
+from linkedbandits.lidar import AnySubset, Expected, Sensor, Suffixes, ThompsonGating, WrappedThompsonGating
 from linkedbandits.lidar.thompson_gating import uniform
 from linkedbandits.model import Counts
 from linkedbandits.testing import check_policy
@@ -44,31 +42,6 @@ def test_gates_open_anywhere_at_first_and_just_before_the_return_when_it_is_know
     assert (state.arm <= 50).all()
 
 
-def test_windows_that_wrap_open_before_a_return_at_the_start_too_and_try_every_bin():
-    """A depth in bin 0: the window opens two deviations before it, at the end of the period before."""
-    sensor = Sensor(bins=80, ambient=5.0)
-    policy = WrappedThompsonGating(sensor.fwhm, sensor.background)
-    state = policy.start(5, 80, np.arange(5, dtype=np.uint64))
-    samples = np.full((5, 80), 2000)
-    chances = sensor.chances(np.full(5, 0.5), np.full(5, 0.5))
-    policy.observe(state, Counts(samples, np.round(samples * chances).astype(np.int64), np.full(5, 5000)))
-    lead = round(2 * sensor.pulse.sigma)
-    assert set(openings(policy, state).tolist()) <= {80 - lead, 81 - lead}
-    for order, first in zip(policy.request(state).order, openings(policy, state), strict=True):
-        assert order.tolist() == [*range(first, 80), *range(first)]
-
-
-def test_windows_that_wrap_open_at_the_positions_that_the_sensor_has():
-    sensor = Sensor(bins=100, gates=Suffixes(20))
-    policy = WrappedThompsonGating(sensor.fwhm, sensor.background, sensor=sensor)
-    state = policy.start(300, 100, np.arange(300, dtype=np.uint64))
-    assert set(openings(policy, state).tolist()) == set(range(0, 100, 5))
-
-
-def test_windows_that_wrap_keep_the_contract_of_policies():
-    check_policy(WrappedThompsonGating(2.0, 0.1), max_plays=300)
-
-
 @pytest.mark.parametrize("positions", [4, 20, None])
 def test_gates_open_at_the_positions_that_the_sensor_has(positions):
     """At the last one before the depth that was drawn, less the lead."""
@@ -95,3 +68,28 @@ def test_gates_are_drawn_from_what_is_expected_too():
     assert (openings(policy, state) == 40 - lead).mean() > 0.8
     assert np.unique(openings(policy, state)).size > 5
     assert not state.stopped.any()
+
+
+def test_windows_that_wrap_open_before_a_return_at_the_start_too_and_try_every_bin():
+    """A depth in bin 0: the window opens two deviations before it, at the end of the period before."""
+    sensor = Sensor(bins=80, ambient=5.0)
+    policy = WrappedThompsonGating(sensor.fwhm, sensor.background)
+    state = policy.start(5, 80, np.arange(5, dtype=np.uint64))
+    samples = np.full((5, 80), 2000)
+    chances = sensor.chances(np.full(5, 0.5), np.full(5, 0.5))
+    policy.observe(state, Counts(samples, np.round(samples * chances).astype(np.int64), np.full(5, 5000)))
+    lead = round(2 * sensor.pulse.sigma)
+    assert set(openings(policy, state).tolist()) <= {80 - lead, 81 - lead}
+    for order, first in zip(policy.request(state).order, openings(policy, state), strict=True):
+        assert order.tolist() == [*range(first, 80), *range(first)]
+
+
+def test_windows_that_wrap_open_at_the_positions_that_the_sensor_has():
+    sensor = Sensor(bins=100, gates=Suffixes(20))
+    policy = WrappedThompsonGating(sensor.fwhm, sensor.background, sensor=sensor)
+    state = policy.start(300, 100, np.arange(300, dtype=np.uint64))
+    assert set(openings(policy, state).tolist()) == set(range(0, 100, 5))
+
+
+def test_windows_that_wrap_keep_the_contract_of_policies():
+    check_policy(WrappedThompsonGating(2.0, 0.1), max_plays=300)
