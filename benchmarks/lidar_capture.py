@@ -46,6 +46,11 @@ class Cells:
     cycles: int
     bins: int
 
+    @property
+    def signal(self) -> float:
+        """About how many photons a cycle come back."""
+        return float(np.mean([stamps.size for stamps in self.stamps.reshape(-1)])) / self.cycles
+
     def thinned(self, step: int, first: int) -> Cells:
         """Every so-manieth pixel, from one on."""
         return Cells(self.stamps[first::step, first::step], self.cycles, self.bins)
@@ -90,7 +95,7 @@ def measured_pulse(cells: Cells, folder: str) -> Path:
     find them again with what that shows would not do: depths would follow the first photon, and sharpen its edge.
     """
     photons = cells.photons((0, 1), seed=0)
-    found = find_depths(photons, fwhm=FWHM, signal=0.1, delta=DELTA, borrow=False)
+    found = find_depths(photons, fwhm=FWHM, signal=cells.signal, delta=DELTA, borrow=False)
     place = found.depth / photons.bin_depth
     sure = zip(*(width(found, photons) <= NARROW).nonzero(), strict=True)
     away = np.concatenate([cells.stamps[pixel] / MERGE - place[pixel] for pixel in sure])
@@ -133,7 +138,7 @@ def main() -> None:
 def replay(cells: Cells, words: str, how: dict[str, object], borrow: bool) -> None:
     def found_from(begin: float, end: float) -> tuple[DepthMap, FloatArray]:
         photons = cells.photons((begin, end), seed=1)
-        found = find_depths(photons, **how, signal=0.1, delta=DELTA, borrow=borrow)  # type: ignore[arg-type]
+        found = find_depths(photons, **how, signal=cells.signal, delta=DELTA, borrow=borrow)  # type: ignore[arg-type]
         return found, width(found, photons)
 
     references = [found_from(0.5, 1.0), found_from(0.0, 1.0)]
@@ -173,7 +178,7 @@ def two_layers(cells: Cells, ranges: list[list[int]]) -> None:
         pulse = measured_pulse(Cells(near, cells.cycles, cells.bins).thinned(2, 1), folder)
 
         def find(photons: Photons) -> DepthMap:
-            return find_depths(photons, pulse=pulse, signal=0.1, delta=DELTA, borrow=False)
+            return find_depths(photons, pulse=pulse, signal=cells.signal, delta=DELTA, borrow=False)
 
         found = find(photons)
         layers = [find(photons.crop(first_bin=begin // MERGE, last_bin=end // MERGE)) for begin, end in ranges]

@@ -105,11 +105,7 @@ IN_TIME = ("synchronous", "free-running", "shifted", "thompson", "thompson-wrapp
 LANES = 12
 
 
-<<<<<<< HEAD
-def acquired(name, task, lanes=LANES, seed=1):
-=======
 def acquired_in_time(name, task, lanes=LANES, seed=1):
->>>>>>> lidar19
     rates = task.sensor.rates(np.linspace(3, 36, lanes), np.full(lanes, 0.5))
     return rates, acquire(find_acquisition(name, task), task, rates, 0, np.random.SeedSequence(seed), None)
 
@@ -119,11 +115,7 @@ def acquired_in_time(name, task, lanes=LANES, seed=1):
 def test_no_pixel_takes_longer_than_it_may_nor_leaves_time_that_a_cycle_would_fit_into(name, blind):
     sensor = Sensor(bins=40, ambient=8.0, dead_time=blind, gates=Suffixes(20))
     task = Task(sensor, signal=0.5, cycles=10_000, seconds=100.4 * sensor.period)
-<<<<<<< HEAD
-    _, found = acquired(name, task)
-=======
     _, found = acquired_in_time(name, task)
->>>>>>> lidar19
     assert (found.seconds <= task.seconds).all()
     assert (found.seconds > task.seconds - (2 + np.ceil(blind / sensor.period)) * sensor.period).all()
     assert (found.successes <= found.samples).all()
@@ -133,17 +125,10 @@ def test_no_pixel_takes_longer_than_it_may_nor_leaves_time_that_a_cycle_would_fi
 @pytest.mark.parametrize("name", IN_TIME)
 def test_cycles_end_a_pixel_as_well(name):
     task = Task(Sensor(bins=40), signal=0.5, cycles=37, seconds=1.0)
-<<<<<<< HEAD
-    found = acquired(name, task)[1]
-    assert (found.cycles <= 37).all()
-    assert (found.cycles > 35).all()
-    within = acquired(name, replace(task, seconds=None))[1]
-=======
     found = acquired_in_time(name, task)[1]
     assert (found.cycles <= 37).all()
     assert (found.cycles > 35).all()
     within = acquired_in_time(name, replace(task, seconds=None))[1]
->>>>>>> lidar19
     if name != "shifted":  # a round of windows is spread over the time that there is
         assert (within.samples == found.samples).all()
 
@@ -153,11 +138,7 @@ def test_cycles_end_a_pixel_as_well(name):
 def test_a_bin_that_was_sampled_fires_with_its_chance(name):
     """60 pixels of 200 periods; chi-square over their bins, false alarm 1e-6."""
     sensor = Sensor(bins=40, ambient=4.0, dead_time=15e-9)
-<<<<<<< HEAD
-    rates, found = acquired(name, Task(sensor, 0.5, 10_000, seconds=200 * sensor.period), lanes=60)
-=======
     rates, found = acquired_in_time(name, Task(sensor, 0.5, 10_000, seconds=200 * sensor.period), lanes=60)
->>>>>>> lidar19
     chance = -np.expm1(-rates)
     off = (found.successes - found.samples * chance) ** 2 / np.maximum(found.samples * chance * (1 - chance), 1e-300)
     told = (found.samples * chance).min() > 1 or found.samples * chance > 3
@@ -167,10 +148,6 @@ def test_a_bin_that_was_sampled_fires_with_its_chance(name):
 def test_a_round_of_shifted_windows_is_spread_over_a_short_time():
     """Thirty windows or so: the last bins come first in some of them, so all bins are sampled about as often."""
     sensor = Sensor(bins=40, ambient=20.0, dead_time=100e-9)
-<<<<<<< HEAD
-    _, found = acquired("shifted", Task(sensor, 0.5, 10_000, seconds=120 * sensor.period), lanes=200)
-=======
     _, found = acquired_in_time("shifted", Task(sensor, 0.5, 10_000, seconds=120 * sensor.period), lanes=200)
->>>>>>> lidar19
     quarters = found.samples.mean(axis=0).reshape(4, 10).mean(axis=1)
     assert quarters.max() < 1.3 * quarters.min()

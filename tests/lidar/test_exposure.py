@@ -308,8 +308,6 @@ def test_shifted_windows_see_every_bin_alike_and_take_their_time(reach, dead_tim
     assert (exposure.plays == 200).all()
 
 
-<<<<<<< HEAD
-=======
 @given(seed=st.integers(0, 1000), blind=st.floats(0, 3.5), shifts=st.integers(1, 15), windows=st.integers(2, 12))
 def test_the_clock_of_shifted_windows_is_that_of_the_laser(seed, blind, shifts, windows):
     """Window after window: each begins at its own place of a period, the first time that it sees again there."""
@@ -344,7 +342,6 @@ def test_many_shifted_windows_take_the_time_of_one_after_the_other(blind, shifts
         assert (sum(getattr(part, name) for part in counts) == sum(getattr(part, name) for part in ones)).all()
 
 
->>>>>>> lidar19
 @given(
     seed=st.integers(0, 1000),
     blind=st.floats(0, 3.5),
@@ -411,43 +408,6 @@ def test_cycles_that_are_said_to_fit_do_whatever_comes(seed, blind, first, room)
             else:
                 getattr(exposure, use)(argument, fitting)
         assert (until - exposure.seconds)[~going_on].max() < (3 + np.ceil(blind)) * PERIOD
-<<<<<<< HEAD
-
-
-@given(seed=st.integers(0, 1000), blind=st.floats(0, 3.5), shifts=st.integers(1, 15), windows=st.integers(2, 12))
-def test_the_clock_of_shifted_windows_is_that_of_the_laser(seed, blind, shifts, windows):
-    """Window after window: each begins at its own place of a period, the first time that it sees again there."""
-    sensor = Sensor(bins=BINS, dead_time=blind * PERIOD)
-    exposure = Exposure(sensor, 3 * RATES[np.newaxis], np.random.default_rng(seed))
-    end, sees_again = 0, -np.inf  # in bins
-    for window in range(windows):
-        counts = exposure.shifted(1, shifts)
-        start = window % shifts * BINS // shifts
-        while start < end or start < sees_again - 1e-6:
-            start += BINS
-        end = start + BINS
-        assert exposure.periods[0] * BINS == pytest.approx(end)
-        if counts.successes.any():
-            place = (counts.successes[0].argmax() - start) % BINS
-            assert counts.samples.sum() == place + 1
-            sees_again = start + place + 0.5 + sensor.dead_time / BIN
-
-
-@pytest.mark.parametrize("blind", [0.0, 0.3, 0.62, 1.9])
-@pytest.mark.parametrize("shifts", [1, 5, 12])
-def test_many_shifted_windows_take_the_time_of_one_after_the_other(blind, shifts):
-    """A light that always fires, so that nothing is left to chance."""
-    rates = np.zeros((2, BINS))
-    rates[[0, 1, 1], [3, 9, 2]] = 1e9
-    sensor = Sensor(bins=BINS, dead_time=blind * PERIOD)
-    at_once, single = (Exposure(sensor, rates, np.random.default_rng(0)) for _ in range(2))
-    counts = [at_once.shifted(windows, shifts) for windows in (7, 13)]
-    ones = [single.shifted(1, shifts) for _ in range(20)]
-    assert (at_once.periods == single.periods).all()
-    for name in ("samples", "successes"):
-        assert (sum(getattr(part, name) for part in counts) == sum(getattr(part, name) for part in ones)).all()
-=======
->>>>>>> lidar19
 
 
 def test_modes_may_follow_each_other():
