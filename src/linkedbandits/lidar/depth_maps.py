@@ -163,7 +163,7 @@ def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) ->
     return Sensor(
         bins=photons.bins,
         fwhm=width,
-        ambient=max(float(rate), LEAST_BACKGROUND) * photons.bins,  # most bins of few photons have none
+        ambient=float(rate) * photons.bins,
         reach=photons.bins * photons.bin_depth,
         response=response,
     )
