@@ -78,8 +78,11 @@ def lidar(
     ] = None,
     ambient: Annotated[float, typer.Option(help="Background photons per cycle, on average over pixels.")] = 5.0,
     light: Annotated[
-        str, typer.Option(help="The background of pixels: sun (in proportion to their reflectivity) or even.")
-    ] = "sun",
+        str | None,
+        typer.Option(
+            help="The background of pixels: sun (in proportion to their reflectivity), or even; sun unless --told."
+        ),
+    ] = None,
     signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
     strongest: Annotated[
         float | None,
@@ -145,6 +148,7 @@ def lidar(
     array: photon_options.ArrayName = None,
     axes: photon_options.Axes = None,
     shape: photon_options.Shape = None,
+    tolerance: photon_options.Tolerance = None,
     merge: photon_options.Merge = 1,
     first_bin: photon_options.FirstBin = None,
     last_bin: photon_options.LastBin = None,
@@ -156,7 +160,8 @@ def lidar(
 ) -> None:
     """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
 
-    Without --cycles, --microseconds and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
+    Without --cycles, --microseconds, --delta and --likely, a pixel may have 1,000 cycles, and delta is 0.05. Without
+    --delta no depth is called sure.
 
     With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
     --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
@@ -168,6 +173,8 @@ def lidar(
     photon_options.refuse_without_photons(given)
     shown = _read_scene(scene, file, unit).shrunk(size)
     shown = _lit(shown, light, told)
+    if {"pulse", "fwhm"} <= given:
+        raise InvalidParameter("both --pulse and --fwhm were given; leave one out: a measured pulse has its own width")
     times = {"--dead-time": dead_time, "--jitter": jitter, "--rise": rise, "--afterpulse-time": afterpulse_time}
     for name, time in times.items():
         check_not_negative(name, time)
@@ -219,10 +226,12 @@ def lidar(
             _show(frames, seed, picture, as_json)
 
 
-def _lit(scene: Scene, light: str, told: bool) -> Scene:
-    if light not in LIGHTS:
+def _lit(scene: Scene, light: str | None, told: bool) -> Scene:
+    if light is not None and light not in LIGHTS:
         raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
-    return scene.sunlit() if light == "sun" and not told else scene
+    if told and light == "sun":
+        raise InvalidParameter("--told says that all pixels have the same background, and --light sun that they do not")
+    return scene if told or light == "even" else scene.sunlit()
 
 
 def _check_outs(outs: list[Path], methods: list[str]) -> None:

@@ -43,7 +43,10 @@ Out = Annotated[
     list[Path] | None, _option(f"Write the depth map to this file: {', '.join(WRITERS)}. Repeat it for several.")
 ]
 BinWidth = Annotated[str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns.")]
-PulseFile = Annotated[Path | None, _option("The pulse as the detector sees it, measured; or give --fwhm, in bins.")]
+PulseFile = Annotated[
+    Path | None,
+    _option("The pulse as the detector sees it, measured, its jitter included; or give --fwhm. For scenes, too."),
+]
 ModeOfSensor = Annotated[
     str | None,
     _option(f"How the sensor works: {', '.join(PHOTON_MODES)}. Unless given, synchronous, or as the capture says."),
@@ -56,6 +59,10 @@ Capture = Annotated[str | None, _option(f"A public capture: {', '.join(CAPTURES)
 ArrayName = Annotated[str | None, _option("Which array of the file is the histogram.")]
 Axes = Annotated[str | None, _option("The axes of that array, in its order: rows,columns,bins.")]
 Shape = Annotated[str | None, _option("Rows and columns, where the file has a list of pixels: 32,32.")]
+Tolerance = Annotated[
+    float | None,
+    _option("How many bins a sure depth may be off; 1 unless given, or half of a pulse wider than 5 bins."),
+]
 Merge = Annotated[int, _option("Put this many neighbouring bins together; --fwhm is in bins after that.")]
 FirstBin = Annotated[int | None, _option("Leave out the bins before this one, after merging.")]
 LastBin = Annotated[int | None, _option("Leave out the bins behind this one, after merging.")]
@@ -74,7 +81,7 @@ OF_BOTH = frozenset(
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
     {"bin_width", "mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
-    | {"first_bin", "last_bin", "period", "opens", "zero", "channel"}
+    | {"first_bin", "last_bin", "period", "opens", "zero", "channel", "tolerance"}
 )
 """Parameters that have none without them."""
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
@@ -170,6 +177,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             pulse=told["pulse"],
             signal=told["signal"],
             delta=0.05 if told["delta"] is None else told["delta"],
+            tolerance=told["tolerance"],
             borrow=not told["alone"],
             progress=partial(advance, file.name),
         )
@@ -198,6 +206,7 @@ def as_data(photons: Photons, found: DepthMap, written: list[str]) -> dict[str, 
         "found": int(found.found.sum()),
         "sure": int(found.confident.sum()),
         "delta": found.delta,
+        "tolerance_m": found.tolerance,
         "depth_m": _range(depth),
         "signal": _range(found.signal[found.found]),
         "background": _range(found.background),
@@ -237,9 +246,10 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
         table.add_row(name, value)
     console.print(table)
     console.print(
-        f"Ranges are from the least to the largest, with the median between. A sure depth is wrong with probability at "
-        f"most {found.delta:g}, if the pulse is as given, a pixel has one return at most, and its background is the "
-        "same in all bins. Glass before a target, an edge within a pixel and afterpulses are outside of that."
+        f"Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
+        f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "
+        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a pixel and "
+        "afterpulses are outside of that."
     )
     for note in found.notes:
         console.print(note)

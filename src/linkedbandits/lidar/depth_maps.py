@@ -19,8 +19,9 @@ from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-WIDE = 5.0
-"""A pulse of more bins than this is a wide one: its depth is right to half its width, of others to a bin."""
+BEFORE = 0.005
+"""Photons a bin and cycle: the background that is expected before anything was counted. It must not come from the
+photons themselves, and M is wide: a hundred times more or less costs four nats, in the first pass alone."""
 _APART = 2.0
 """A background that is this many times what was calibrated is worth a word."""
 _FEW = 0.05
@@ -34,7 +35,8 @@ class DepthMap:
     ``depth`` is in metres, nan where nothing speaks for a return; ``interval`` (rows, columns, 2) is from the least to
     the largest depth that is possible, but for a probability ``delta``; ``signal`` is the likeliest photons a cycle
     that come back, ``background`` the likeliest photons a bin and cycle that are no return. ``confident`` says where
-    the interval is as narrow as was asked for. ``cycles`` are laser cycles.
+    the interval is as narrow as was asked for, and nothing speaks for two returns that overlap. Where it is not known
+    how often each bin was looked at, the interval is all depths. ``cycles`` are laser cycles.
     """
 
     depth: FloatArray
@@ -45,6 +47,8 @@ class DepthMap:
     cycles: IntArray
     source: str = ""
     delta: float | None = None
+    tolerance: float = float("nan")
+    """Metres that a depth which is confident may be off."""
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -102,26 +106,26 @@ def find_depths(
         check_positive("tolerance", tolerance)
     sensor = sensor_of(photons, fwhm, pulse)
     if tolerance is None:
-        tolerance = sensor.pulse.fwhm / 2 if sensor.pulse.fwhm > WIDE else 1.0
+        tolerance = sensor.tolerance
     find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
-    found = _pass_by_pass(photons, find, signal, sensor.background, borrow)
+    found = _pass_by_pass(photons, find, signal, borrow)
     shape = photons.shape
+    low, high = (found.low, found.high) if photons.exact else (0 * found.low, 0 * found.high + photons.bins)
     located = DepthMap(
         depth=photons.depth(found.depth).reshape(shape),
-        interval=photons.depth(np.stack([found.low, found.high], axis=-1)).reshape(*shape, 2),
+        interval=photons.depth(np.stack([low, high], axis=-1)).reshape(*shape, 2),
         signal=found.signal.reshape(shape),
         background=found.background.reshape(shape),
         confident=(found.confident & photons.exact).reshape(shape),
         cycles=photons.cycles,
         source=photons.source,
         delta=delta,
+        tolerance=tolerance * photons.bin_depth,
     )
     return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
 
 
-def _pass_by_pass(
-    photons: Photons, find: Callable[..., Located], signal: float, background: float, borrow: bool
-) -> Located:
+def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float, borrow: bool) -> Located:
     """Every pixel located, each with a prior from the passes before its own."""
     samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
     pixels = len(samples)
@@ -130,7 +134,7 @@ def _pass_by_pass(
     found = np.zeros((columns, pixels))
     known = Known.nothing(photons.shape)
     for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
-        expected = expected_from_around(known, some, photons.bins, signal, background)
+        expected = expected_from_around(known, some, photons.bins, signal, BEFORE)
         if calibrated is not None:
             expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
         located = find(samples[some.pixels], detections[some.pixels], expected=expected)

@@ -32,7 +32,7 @@ from linkedbandits.lidar.photon_files import (
     width_in,
     width_without_unit,
 )
-from linkedbandits.lidar.photons import Mode, Photons, check_mode, cycles_of
+from linkedbandits.lidar.photons import PhotonMode, Photons, check_mode, cycles_of
 from linkedbandits.lidar.tcspc_files import read_ptu
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
 from linkedbandits.model import IntArray
@@ -50,7 +50,7 @@ def read_photons(
     *,
     cycles: npt.ArrayLike | None = None,
     bin_seconds: float | None = None,
-    mode: Mode | None = None,
+    mode: PhotonMode | None = None,
     dead_time: float | None = None,
     background: str | Path | None = None,
     background_cycles: npt.ArrayLike | None = None,
@@ -180,7 +180,7 @@ def _from_histogram(contents: FileContents, told: Settings, kind: str | None) ->
             f"{contents.source} has shape {counts.shape}, not {STB_SHAPE} as that capture; say what its axes are with "
             "--axes, or leave kind out"
         )
-    mode: Mode = told.mode or "synchronous"
+    mode: PhotonMode = told.mode or "synchronous"
     width = _width(contents, told)
     cycles = _cycles(contents, told)
     photons = Photons.from_histogram(

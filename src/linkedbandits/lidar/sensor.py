@@ -31,6 +31,8 @@ SPEED_OF_LIGHT = 299_792_458.0
 LEAST_BACKGROUND = 1e-6
 """Models assume at least this many background photons a bin and cycle, or one stray photon would prove a depth.
 With this it does not, unless the pulse is much narrower than a bin."""
+WIDE = 5.0
+"""A pulse of more bins than this is a wide one."""
 MOST_REACH = 1e6
 """Metres: no sensor sees so far."""
 AFTERPULSES_END = 5.0
@@ -102,6 +104,12 @@ class Sensor:
         """What the detector sees of a short flash, on this sensor's bins, jitter included."""
         shape = Pulse(self.fwhm) if self.response is None else self.response
         return shape.jittered(self.jitter / self.bin_seconds)
+
+    @property
+    def tolerance(self) -> float:
+        """How many bins a right depth may be off: one, or half the pulse's width where the pulse is a wide one."""
+        fwhm = self.pulse.fwhm
+        return fwhm / 2 if fwhm > WIDE else 1.0
 
     @property
     def background(self) -> float:
