@@ -46,6 +46,7 @@ from linkedbandits.lidar.picture import check_picture, draw_frames
 from linkedbandits.lidar.plate import draw_plate
 from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.scene import UNITS
+from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.lidar.watching import Watched, watch
 
 DEFAULT_METHODS = ("synchronous", "free-running", "pulse")
@@ -179,6 +180,8 @@ def lidar(
     for name, time in times.items():
         check_not_negative(name, time)
     far = _default_reach(shown) if reach is None else reach
+    if bin_width is not None:
+        bins, far = _bins_of_width(bin_width, far, given)
     sensor = Sensor(
         bins=bins,
         fwhm=fwhm,
@@ -221,9 +224,21 @@ def lidar(
     finally:
         # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
         if frames and not isinstance(sys.exception(), KeyboardInterrupt):
+            draw_frames(picture, frames)
             _write(frames[0], out or [], field_of_view)
             _draw_plate(plate, watched)
-            _show(frames, seed, picture, as_json)
+            written = [picture, *([plate] if plate is not None else []), *(out or [])]
+            _show(frames, methods, seed, written, as_json)
+
+
+def _bins_of_width(text: str, reach: float, given: frozenset[str]) -> tuple[int, float]:
+    """How many bins of that width reach so far, and where the last one ends."""
+    if "bins" in given:
+        raise InvalidParameter(f"both --bin-width {text} and --bins were given; leave one out")
+    width = SPEED_OF_LIGHT / 2 * photon_options.read_time("--bin-width", text)
+    check_positive("--bin-width", width)
+    bins = ceil(reach / width - 1e-9)
+    return bins, bins * width
 
 
 def _lit(scene: Scene, light: str | None, told: bool) -> Scene:
@@ -275,12 +290,11 @@ def _was_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _show(frames: list[Frame], seed: int, picture: Path, as_json: bool) -> None:
-    draw_frames(picture, frames)
+def _show(frames: list[Frame], asked: list[str], seed: int, written: list[Path], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(_as_data(frames, seed)))
     else:
-        _print(frames, picture)
+        _print(frames, asked, written)
 
 
 def _read_scene(scene: str | None, file: Path | None, unit: str | None) -> Scene:
@@ -314,6 +328,10 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "dark": sensor.dark,
         "reach": sensor.reach,
         "dead_time_ns": round(1e9 * sensor.dead_time, 6),
+        "jitter_ps": round(1e12 * sensor.jitter, 6),
+        "rise_ns": round(1e9 * sensor.rise, 6),
+        "afterpulsing": sensor.afterpulsing,
+        "sunlit": first.scene.light is not None,
         "signal": first.task.signal,
         "strongest": first.task.strongest,
         "likely": first.task.likely,
@@ -329,7 +347,7 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
     }
 
 
-def _print(frames: list[Frame], picture: Path) -> None:
+def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
     console = Console()
     first = frames[0]
     sensor = first.task.sensor
@@ -340,19 +358,21 @@ def _print(frames: list[Frame], picture: Path) -> None:
         f"gates: {sensor.gates.words}; estimator {first.estimator}",
         style="bold",
     )
-    lines = _figures(frames)
+    lines = _figures(frames, asked)
     table = _table(lines)
     if not fits(console, table):
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
     console.print(table)
     console.print(
-        "Time and cycles are of a pixel, mean and 90 %, "
+        "Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
         f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are over the pixels that were "
         "found. Shares: depth within 1 bin (or the ± of its column) of the truth, found at all, and (of all pixels) "
         "sure; blank where nothing guarantees this depth."
     )
     _print_notes(console, frames)
-    console.print(f"Depth, error and cycles of every pixel: {picture}")
+    console.print(f"Depth, error, time and background of every pixel: {written[0]}")
+    for path in written[1:]:
+        console.print(f"Written: {path}")
 
 
 def _dark(sensor: Sensor) -> str:
@@ -363,16 +383,18 @@ def _centimetres(metres: float) -> str:
     return f"{100 * metres:.2g} cm" if metres < 0.1 else f"{100 * metres:,.0f} cm"
 
 
-def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
+def _figures(frames: list[Frame], asked: list[str]) -> Sequence[tuple[str, ...]]:
     """Headings, and a line for each method; blank where there is no number."""
     tolerance = frames[0].task.tolerance
     within = [f"±{tolerance:g} bins"] if tolerance != 1 else []
-    lines = [("method", "time µs", "90 %", "cycles", "90 % ", "RMSE mm", "MAE mm", "±1 bin", *within, "found", "sure")]
-    for frame in frames:
+    lines = [
+        ("method", "time µs", "90 % µs", "cycles", "90 %", "RMSE mm", "MAE mm", "±1 bin", *within, "found", "sure")
+    ]
+    for frame, name in zip(frames, asked, strict=False):
         summary = frame.summary()
         shares = [summary.within_one_bin, *([summary.within_tolerance] if within else []), summary.found]
         line = (
-            frame.acquisition,
+            f"auto ({frame.acquisition})" if name == "auto" else frame.acquisition,
             _number(summary.microseconds_mean, 1),
             _number(summary.microseconds_90, 1),
             formatting.count(summary.cycles_mean),
@@ -423,6 +445,10 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
             "--strongest rules out: their depths may be sure and wrong; raise it."
         )
     sensor = frames[0].task.sensor
+    if sensor.first_seen:
+        console.print(
+            f"Gates still rise below {_centimetres(sensor.first_seen * sensor.bin_depth)}: they see no depth there."
+        )
     if not sensor.certifiable:
         console.print(
             "No depth is sure: afterpulses outlast the dead time, so what a gate sees depends on more than the gate. A "

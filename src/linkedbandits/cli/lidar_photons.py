@@ -42,7 +42,9 @@ PhotonFile = Annotated[
 Out = Annotated[
     list[Path] | None, _option(f"Write the depth map to this file: {', '.join(WRITERS)}. Repeat it for several.")
 ]
-BinWidth = Annotated[str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns.")]
+BinWidth = Annotated[
+    str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns. For scenes instead of --bins, too.")
+]
 PulseFile = Annotated[
     Path | None,
     _option("The pulse as the detector sees it, measured, its jitter included; or give --fwhm. For scenes, too."),
@@ -76,11 +78,11 @@ FieldOfView = Annotated[float, _option("Degrees from the first column to the las
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
-    | {"out", "pulse", "field_of_view", "alone"}
+    | {"out", "pulse", "field_of_view", "alone", "bin_width"}
 )
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
-    {"bin_width", "mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
+    {"mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
     | {"first_bin", "last_bin", "period", "opens", "zero", "channel", "tolerance"}
 )
 """Parameters that have none without them."""
@@ -246,10 +248,10 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
         table.add_row(name, value)
     console.print(table)
     console.print(
-        f"Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
+        "Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
         f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "
-        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a pixel and "
-        "afterpulses are outside of that."
+        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a "
+        "pixel and afterpulses are outside of that."
     )
     for note in found.notes:
         console.print(note)

@@ -38,7 +38,7 @@ def mean_seconds(name: str, task: Task) -> float:
     trial = replace(task, delta=None, likely=LIKELY, cycles=_MOST_CYCLES, seconds=None)
     sensor = task.sensor
     generator = np.random.default_rng(_SEED)
-    depth = generator.uniform(0, sensor.bins, PIXELS)
+    depth = generator.uniform(sensor.first_seen, sensor.bins, PIXELS)
     ambient = sensor.ambient * np.ones(PIXELS)
     if not task.told:
         ambient *= log(SPAN) / (SPAN - 1) * SPAN ** generator.uniform(0, 1, PIXELS)

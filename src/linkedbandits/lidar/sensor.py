@@ -85,6 +85,10 @@ class Sensor:
         check_share("afterpulsing", self.afterpulsing)
         if self.afterpulsing > 0 and self.afterpulse_time == 0:
             raise InvalidParameter("afterpulsing without an afterpulse_time; give their mean time in seconds")
+        if self.jitter >= self.period:
+            raise InvalidParameter(
+                f"jitter={self.jitter!r} s is no shorter than a period of {self.period:.3g} s; give seconds, as 5e-11"
+            )
         if self.rise >= self.period:
             raise InvalidParameter(
                 f"rise={self.rise!r} s is no shorter than a period of {self.period:.3g} s; give seconds, such as 1e-9"
@@ -140,6 +144,11 @@ class Sensor:
     def rise_bins(self) -> int:
         """How many bins of a window are not counted, because the gate still rises."""
         return ceil(self.rise / self.bin_seconds - 1e-9)
+
+    @property
+    def first_seen(self) -> int:
+        """The first bin that can be counted: none is in which every gate still rises."""
+        return self.rise_bins if self.gates.rises else 0
 
     @property
     def rising(self) -> FloatArray:
