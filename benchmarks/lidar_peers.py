@@ -15,7 +15,7 @@ from linkedbandits.figures.style import new_panels, save, series_styles
 from linkedbandits.lidar import Frame, Scene, Sensor, Suffixes, Task, capture, find_scene
 
 AMBIENT = 10.0
-SCENES = {"motorcycle": 16, "room": 3, "leaves": 3}
+SCENES = {"motorcycle": 18, "room": 4, "leaves": 4}
 """Every so-manieth pixel of every so-manieth row."""
 DEAD_TIMES = (10, 100)
 MICROSECONDS = (5, 10, 20, 40, 80, 160)

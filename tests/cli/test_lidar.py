@@ -55,8 +55,9 @@ def test_where_nothing_has_a_depth_figures_are_blank(tmp_path):
 
 @pytest.mark.slow
 def test_json_has_the_figures_and_the_settings(tmp_path):
-    wanted = ("--method", "pulse", "--delta", "0.1", "--picture", str(tmp_path / "maps.png"))
+    wanted = ("--method", "pulse", "--delta", "0.1", "--microseconds", "300", "--picture", str(tmp_path / "maps.png"))
     data = run_json("lidar", *SMALL, *wanted)
+    assert data["microseconds"] == 300
     assert (data["scene"], data["shape"], data["bins"], data["delta"]) == ("ramp", [9, 12], 60, 0.1)
     frame = data["frames"][0]
     assert (data["dead_time_ns"], data["dark"], data["neighbours"]) == (100, 0, 1)
@@ -64,6 +65,7 @@ def test_json_has_the_figures_and_the_settings(tmp_path):
     assert frame["within_tolerance"] > 0.9
     assert frame["confident"] > 0.8
     assert frame["cycles_mean"] <= data["cycles"]
+    assert frame["microseconds_90"] <= 300
 
 
 @pytest.mark.slow

@@ -62,6 +62,13 @@ def test_a_calibrated_background_that_fits_needs_no_words(monkeypatch):
     assert find_depths(replace(PHOTONS, background=np.full((3, 4), 1e-3)), fwhm=2.0).notes == ()
 
 
+def test_where_most_bins_have_no_photon_at_all_there_is_some_background_still():
+    counts = np.zeros((1, 1, 60), dtype=int)
+    counts[0, 0, [30, 31, 31, 32]] = 1, 3, 3, 1
+    found = find_depths(Photons.from_histogram(counts, cycles=50, bin_seconds=1e-9), fwhm=2.0, signal=0.1)
+    assert found.depth == pytest.approx(31.5 * 0.1499, abs=0.1)
+
+
 def expectations(monkeypatch, photons, **told):
     """What every pixel was located with, in the order of the image."""
     seen = []

@@ -215,7 +215,7 @@ class Exposure:
         samples = times[:, np.newaxis] - hits.cumsum(axis=1) + hits
         if sensor.gates.rises:
             samples[:, : sensor.rise_bins] = hits[:, : sensor.rise_bins] = 0
-        back = np.argsort(order, axis=1)
+        back = (np.arange(bins) - opens[:, np.newaxis]) % bins
         return Counts(np.take_along_axis(samples, back, axis=1), np.take_along_axis(hits, back, axis=1), times)
 
     def shifted(self, windows: npt.ArrayLike, shifts: int = 100) -> Counts:
