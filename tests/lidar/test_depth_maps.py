@@ -117,7 +117,7 @@ def test_a_pixel_that_always_fires_is_spoken_of(monkeypatch):
     counts = COUNTS.copy()
     counts[0, 0], counts[0, 0, 0] = 0, 200
     found = find_depths(Photons.from_histogram(counts, cycles=200, bin_seconds=1e-9), fwhm=2.0)
-    assert "1 pixels fire whenever they are looked at" in found.notes[-1]
+    assert "1 pixel fires whenever it is looked at" in found.notes[-1]
 
 
 @pytest.mark.parametrize(

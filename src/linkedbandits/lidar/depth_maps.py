@@ -14,6 +14,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
+from linkedbandits.lidar.misfits import misfits
 from linkedbandits.lidar.photons import Photons
 from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
@@ -122,7 +123,10 @@ def find_depths(
         delta=delta,
         tolerance=tolerance * photons.bin_depth,
     )
-    return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
+    said = _notes(located, photons, signal)
+    if located.found.any():
+        said += misfits(photons, found.depth, sensor.pulse)
+    return replace(located, notes=(*photons.notes, *said))
 
 
 def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float, borrow: bool) -> Located:
@@ -197,8 +201,13 @@ def _notes(found: DepthMap, photons: Photons, signal: float) -> list[str]:
             )
     behind = int((found.depth[found.found] < 0).sum())
     if behind:
-        notes.append(f"{behind:,} depths are below 0: light of depth 0 comes earlier than --zero says.")
+        depths = "1 depth is" if behind == 1 else f"{behind:,} depths are"
+        notes.append(f"{depths} below 0: light of depth 0 comes earlier than --zero says.")
     lost = int((photons.samples == photons.detections).all(axis=2).sum())
     if lost:
-        notes.append(f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them.")
+        notes.append(
+            "1 pixel fires whenever it is looked at: nothing can be said of it."
+            if lost == 1
+            else f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them."
+        )
     return notes
