@@ -88,7 +88,15 @@ def test_where_nothing_is_found_there_is_no_number(file):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--photons", "absent.npy", *TOLD), "absent.npy is not there"),
+        (("--photons", "absent.npy", *TOLD), "there is no file absent.npy"),
+        (("--photons", "slope.npy", *TOLD, "--background", "absent.npy"), "there is no file absent.npy"),
+        (("--photons", "slope.npy", *TOLD, "--pulse", "absent.csv"), "--fwhm and --pulse"),
+        (("--photons", "slope.npy", *TOLD[:4], "--pulse", "absent.csv"), "there is no file absent.csv"),
+        (("--photons", "slope.npy", *TOLD, "--dead-time", "50"), "goes with --mode free-running"),
+        (
+            ("--photons", "slope.npy", *TOLD, "--first-bin", "9", "--last-bin", "5"),
+            "--first-bin 9 is behind --last-bin 5",
+        ),
         (("--photons", "slope.npy", "--fwhm", "2", "--bin-width", "1ns"), "--cycles 1000"),
         (("--photons", "slope.npy", "--fwhm", "2", "--cycles", "200"), "--bin-width 55ps"),
         (("--photons", "slope.npy", "--bin-width", "1ns", "--cycles", "200"), "--fwhm 3"),

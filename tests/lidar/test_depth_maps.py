@@ -124,7 +124,7 @@ def test_a_pixel_that_always_fires_is_spoken_of(monkeypatch):
     ("told", "said"),
     [
         ({}, r"either fwhm=3.0.*--fwhm 3.*--pulse FILE"),
-        ({"fwhm": 2.0, "pulse": "p.csv"}, "either fwhm"),
+        ({"fwhm": 2.0, "pulse": "p.csv"}, "both fwhm and pulse were given .--fwhm and --pulse"),
         ({"fwhm": 30.0}, r"fwhm=30.0 is no pulse within the 20 bins of histogram.*1000 ps"),
         ({"fwhm": 2.0, "delta": 1.5}, "delta=1.5"),
         ({"fwhm": 2.0, "signal": 0.0}, "signal=0.0"),

@@ -56,8 +56,8 @@ def test_a_background_that_is_not_flat_is_spoken_of(wrong, seed):
     ids=str,
 )
 def test_what_is_as_given_needs_no_words(light):
-    """Halves of the background are off by a quarter less than once in a million times. Of 1,800 other runs, 300 for each
-    of six of these lights, not one had a note: a false alarm in 600 at most, with probability 0.95."""
+    """Halves of the background are off by a quarter less than once in a million times. Of 1,800 other runs, at true
+    depths, 300 for each of six of these lights, not one had a note: at most 1 in 600, with 95 % confidence."""
     for seed in range(20):
         assert notes(seed, told=light.get("fwhm", 4.0), **light) == []
 

@@ -168,6 +168,15 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         zero_seconds=times["zero"] or 0.0,
         channel=told["channel"],
     )
+    if "dead_time" in given and photons.mode != "free-running":
+        raise InvalidParameter(
+            f"--dead-time goes with --mode free-running, and {file} is read as {photons.mode}; give that mode, or "
+            "leave it out"
+        )
+    if None not in (told["first_bin"], told["last_bin"]) and told["first_bin"] > told["last_bin"]:
+        raise InvalidParameter(
+            f"--first-bin {told['first_bin']} is behind --last-bin {told['last_bin']}; give the earlier one first"
+        )
     if told["first_bin"] is not None or told["last_bin"] is not None:
         photons = photons.crop(first_bin=told["first_bin"] or 0, last_bin=told["last_bin"])
     with progress_bar(photons.cycles.size, "pixels") as advance:
@@ -224,8 +233,8 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
     console = report_console()
     high, wide = photons.shape
     console.print(
-        f"{photons.source}: {wide} x {high} pixels, {photons.bins} bins of {1e12 * photons.bin_seconds:g} ps "
-        f"({_length(photons.bin_depth)}), {photons.mode}",
+        f"{photons.source}: {wide} x {high} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
+        f"{1e12 * photons.bin_seconds:g} ps ({_length(photons.bin_depth)}), {photons.mode}",
         style="bold",
     )
     pixels = found.depth.size
@@ -248,8 +257,8 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
     console.print(
         f"Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
         f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "
-        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a pixel and "
-        "afterpulses are outside of that."
+        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a "
+        "pixel and afterpulses are outside of that."
     )
     for note in found.notes:
         console.print(note)

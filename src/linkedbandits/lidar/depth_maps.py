@@ -151,7 +151,11 @@ def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float,
 
 def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
     """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
-    if (fwhm is None) == (pulse is None):
+    if fwhm is not None and pulse is not None:
+        raise InvalidParameter(
+            "both fwhm and pulse were given (--fwhm and --pulse); leave one out: a measured pulse has its own width"
+        )
+    if fwhm is None and pulse is None:
         raise InvalidParameter(
             "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
             "a file in which it was measured (--pulse FILE)"

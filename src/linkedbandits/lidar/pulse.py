@@ -405,6 +405,8 @@ def read_pulse(
             zero=None if zero is None else zero / bin_seconds,
             baseline=baseline,
         )
+    except FileNotFoundError as error:
+        raise CannotRead(f"there is no file {path}; name one in which the pulse was measured") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CannotRead(f"the pulse {path} cannot be read: {error}") from error
     if not (pulse.fwhm >= _NARROWEST and pulse.half <= _WIDEST):
