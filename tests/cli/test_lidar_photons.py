@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from linkedbandits.cli.lidar_photons import read_pulse_step
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import read_depth
 from tests.support.command_line import refusal, run, run_json
 from tests.support.photon_files import histogram
@@ -18,6 +20,12 @@ def file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("slope.npy", COUNTS)
     return "slope.npy"
+
+
+def test_the_step_of_a_pulse_has_its_unit():
+    assert (read_pulse_step(None), read_pulse_step("50ps")) == (None, 5e-11)
+    with pytest.raises(InvalidParameter, match="--pulse-step '50' is no time with its unit"):
+        read_pulse_step("50")
 
 
 @pytest.mark.slow

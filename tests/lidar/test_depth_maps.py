@@ -136,6 +136,21 @@ def test_settings_without_a_meaning_are_refused(told, said):
         find_depths(PHOTONS, **told)
 
 
+def test_a_measured_pulse_may_need_its_unit_or_its_step(tmp_path):
+    times = np.arange(-4, 4.1, 0.5)
+    values = np.exp(-(times**2) / 2 / 0.85**2)
+    np.savetxt(tmp_path / "times.csv", np.stack([times, values], axis=1), delimiter=",")
+    np.savetxt(tmp_path / "values.csv", values)
+    gaussian = find_depths(PHOTONS, fwhm=2.0).depth
+    for name, told in [("times.csv", {"pulse_unit": "ns"}), ("values.csv", {"pulse_step": 0.5e-9})]:
+        found = find_depths(PHOTONS, pulse=tmp_path / name, **told)
+        assert found.depth == pytest.approx(gaussian, abs=0.01)
+        with pytest.raises(lb.CannotRead, match="--pulse-"):
+            find_depths(PHOTONS, pulse=tmp_path / name)
+        with pytest.raises(lb.InvalidParameter, match="go with a pulse that was measured"):
+            find_depths(PHOTONS, fwhm=2.0, **told)
+
+
 def test_images_of_a_map_have_the_same_pixels():
     image = np.ones((2, 3))
     with pytest.raises(lb.InvalidParameter, match="is no image"):

@@ -79,6 +79,8 @@ def find_depths(
     *,
     fwhm: float | None = None,
     pulse: str | Path | None = None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
     signal: float = 0.5,
     delta: float = 0.05,
     tolerance: float | None = None,
@@ -88,11 +90,12 @@ def find_depths(
     """The depth of every pixel, from its photons and from what was found around it.
 
     The pulse as the detector sees it is a Gaussian of full width ``fwhm``, in bins, or it is measured, in the file
-    ``pulse``. ``signal`` says about how many photons a cycle come back, to a factor of ten, ``delta`` how often an
-    interval may be wrong, ``tolerance`` how many bins a sure depth may be off: one unless given, or half of a pulse
-    wider than five bins. ``borrow`` has pixels begin with what was found around them, from pixels that were looked at
-    before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called with the number of pixels that have just
-    finished.
+    ``pulse``; ``pulse_unit`` (as ``"ns"``) is the unit of that file's times where it does not say, ``pulse_step`` how
+    many seconds its values are apart where it has no times. ``signal`` says about how many photons a cycle come back,
+    to a factor of ten, ``delta`` how often an interval may be wrong, ``tolerance`` how many bins a sure depth may be
+    off: one unless given, or half of a pulse wider than five bins. ``borrow`` has pixels begin with what was found
+    around them, from pixels that were looked at before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called
+    with the number of pixels that have just finished.
 
     >>> import numpy as np
     >>> counts = np.zeros((1, 1, 60), dtype=int)
@@ -105,7 +108,7 @@ def find_depths(
     check_positive("signal", signal)
     if tolerance is not None:
         check_positive("tolerance", tolerance)
-    sensor = sensor_of(photons, fwhm, pulse)
+    sensor = sensor_of(photons, fwhm, pulse, pulse_unit, pulse_step)
     if tolerance is None:
         tolerance = sensor.tolerance
     find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
@@ -149,7 +152,13 @@ def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float,
     return replace(whole, confident=whole.confident > 0)
 
 
-def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
+def sensor_of(
+    photons: Photons,
+    fwhm: float | None,
+    pulse: str | Path | None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
+) -> Sensor:
     """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
     if fwhm is not None and pulse is not None:
         raise InvalidParameter(
@@ -160,7 +169,14 @@ def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) ->
             "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
             "a file in which it was measured (--pulse FILE)"
         )
-    response = None if pulse is None else read_pulse(Path(pulse), photons.bin_seconds)
+    if pulse is None and (pulse_unit is not None or pulse_step is not None):
+        raise InvalidParameter(
+            "pulse_unit and pulse_step (--pulse-unit, --pulse-step) go with a pulse that was measured; give its file "
+            "(--pulse FILE), or leave them out"
+        )
+    response = None
+    if pulse is not None:
+        response = read_pulse(Path(pulse), photons.bin_seconds, unit=pulse_unit, step=pulse_step)
     width = response.fwhm if response is not None else fwhm
     assert width is not None
     if not 0 < width < photons.bins / 2:
