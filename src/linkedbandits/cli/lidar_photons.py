@@ -25,6 +25,7 @@ from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
 from linkedbandits.lidar.depth_picture import draw_depth
 from linkedbandits.lidar.photon_files import READERS
 from linkedbandits.lidar.picture import check_picture
+from linkedbandits.lidar.pulse import UNITS
 
 _PANEL = "Photons of a real sensor"
 
@@ -48,6 +49,12 @@ BinWidth = Annotated[
 PulseFile = Annotated[
     Path | None,
     _option("The pulse as the detector sees it, measured, its jitter included; or give --fwhm. For scenes, too."),
+]
+PulseUnit = Annotated[
+    str | None, _option(f"The unit of the times in --pulse, where the file does not say: {', '.join(UNITS)}.")
+]
+PulseStep = Annotated[
+    str | None, _option("How far the values in --pulse are apart, where it has no times, with its unit: 50ps.")
 ]
 ModeOfSensor = Annotated[
     str | None,
@@ -78,7 +85,7 @@ FieldOfView = Annotated[float, _option("Degrees from the first column to the las
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
-    | {"out", "pulse", "field_of_view", "alone", "bin_width"}
+    | {"out", "pulse", "pulse_unit", "pulse_step", "field_of_view", "alone", "bin_width"}
 )
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
@@ -111,6 +118,11 @@ def read_time(option: str, text: str) -> float:
     if parts is None or unit is None:
         raise InvalidParameter(f"{option} {text!r} is no time with its unit; write {option} 55ps or {option} 0.1ns")
     return round(float(parts.group(1)) * unit, 18)
+
+
+def read_pulse_step(text: str | None) -> float | None:
+    """Seconds between the values of a measured pulse, where they were given."""
+    return None if text is None else read_time("--pulse-step", text)
 
 
 def read_pair(option: str, text: str) -> tuple[int, int]:
@@ -151,6 +163,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         name: None if told[name] is None else read_time(_written(name), told[name])
         for name in ("bin_width", "period", "zero")
     }
+    step = read_pulse_step(told.get("pulse_step"))
     photons = read_photons(
         file,
         cycles=told["cycles"],
@@ -170,6 +183,15 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         zero_seconds=times["zero"] or 0.0,
         channel=told["channel"],
     )
+    if "dead_time" in given and photons.mode != "free-running":
+        raise InvalidParameter(
+            f"--dead-time goes with --mode free-running, and {file} is read as {photons.mode}; give that mode, or "
+            "leave it out"
+        )
+    if None not in (told["first_bin"], told["last_bin"]) and told["first_bin"] > told["last_bin"]:
+        raise InvalidParameter(
+            f"--first-bin {told['first_bin']} is behind --last-bin {told['last_bin']}; give the earlier one first"
+        )
     if told["first_bin"] is not None or told["last_bin"] is not None:
         photons = photons.crop(first_bin=told["first_bin"] or 0, last_bin=told["last_bin"])
     with progress_bar(photons.cycles.size, "pixels") as advance:
@@ -177,6 +199,8 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             photons,
             fwhm=told["fwhm"] if "fwhm" in given else None,
             pulse=told["pulse"],
+            pulse_unit=told.get("pulse_unit"),
+            pulse_step=step,
             signal=told["signal"],
             delta=0.05 if told["delta"] is None else told["delta"],
             tolerance=told["tolerance"],
@@ -226,8 +250,8 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
     console = report_console()
     high, wide = photons.shape
     console.print(
-        f"{photons.source}: {wide} x {high} pixels, {photons.bins} bins of {1e12 * photons.bin_seconds:g} ps "
-        f"({_length(photons.bin_depth)}), {photons.mode}",
+        f"{photons.source}: {wide} x {high} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
+        f"{1e12 * photons.bin_seconds:g} ps ({_length(photons.bin_depth)}), {photons.mode}",
         style="bold",
     )
     pixels = found.depth.size

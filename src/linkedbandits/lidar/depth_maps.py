@@ -14,6 +14,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
+from linkedbandits.lidar.misfits import misfits
 from linkedbandits.lidar.photons import Photons
 from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
@@ -78,6 +79,8 @@ def find_depths(
     *,
     fwhm: float | None = None,
     pulse: str | Path | None = None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
     signal: float = 0.5,
     delta: float = 0.05,
     tolerance: float | None = None,
@@ -87,11 +90,12 @@ def find_depths(
     """The depth of every pixel, from its photons and from what was found around it.
 
     The pulse as the detector sees it is a Gaussian of full width ``fwhm``, in bins, or it is measured, in the file
-    ``pulse``. ``signal`` says about how many photons a cycle come back, to a factor of ten, ``delta`` how often an
-    interval may be wrong, ``tolerance`` how many bins a sure depth may be off: one unless given, or half of a pulse
-    wider than five bins. ``borrow`` has pixels begin with what was found around them, from pixels that were looked at
-    before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called with the number of pixels that have just
-    finished.
+    ``pulse``; ``pulse_unit`` (as ``"ns"``) is the unit of that file's times where it does not say, ``pulse_step`` how
+    many seconds its values are apart where it has no times. ``signal`` says about how many photons a cycle come back,
+    to a factor of ten, ``delta`` how often an interval may be wrong, ``tolerance`` how many bins a sure depth may be
+    off: one unless given, or half of a pulse wider than five bins. ``borrow`` has pixels begin with what was found
+    around them, from pixels that were looked at before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called
+    with the number of pixels that have just finished.
 
     >>> import numpy as np
     >>> counts = np.zeros((1, 1, 60), dtype=int)
@@ -104,7 +108,7 @@ def find_depths(
     check_positive("signal", signal)
     if tolerance is not None:
         check_positive("tolerance", tolerance)
-    sensor = sensor_of(photons, fwhm, pulse)
+    sensor = sensor_of(photons, fwhm, pulse, pulse_unit, pulse_step)
     if tolerance is None:
         tolerance = sensor.tolerance
     find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
@@ -122,7 +126,10 @@ def find_depths(
         delta=delta,
         tolerance=tolerance * photons.bin_depth,
     )
-    return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
+    said = _notes(located, photons, signal)
+    if located.found.any():
+        said += misfits(photons, found.depth, sensor.pulse)
+    return replace(located, notes=(*photons.notes, *said))
 
 
 def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float, borrow: bool) -> Located:
@@ -145,14 +152,31 @@ def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float,
     return replace(whole, confident=whole.confident > 0)
 
 
-def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
+def sensor_of(
+    photons: Photons,
+    fwhm: float | None,
+    pulse: str | Path | None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
+) -> Sensor:
     """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
-    if (fwhm is None) == (pulse is None):
+    if fwhm is not None and pulse is not None:
+        raise InvalidParameter(
+            "both fwhm and pulse were given (--fwhm and --pulse); leave one out: a measured pulse has its own width"
+        )
+    if fwhm is None and pulse is None:
         raise InvalidParameter(
             "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
             "a file in which it was measured (--pulse FILE)"
         )
-    response = None if pulse is None else read_pulse(Path(pulse), photons.bin_seconds)
+    if pulse is None and (pulse_unit is not None or pulse_step is not None):
+        raise InvalidParameter(
+            "pulse_unit and pulse_step (--pulse-unit, --pulse-step) go with a pulse that was measured; give its file "
+            "(--pulse FILE), or leave them out"
+        )
+    response = None
+    if pulse is not None:
+        response = read_pulse(Path(pulse), photons.bin_seconds, unit=pulse_unit, step=pulse_step)
     width = response.fwhm if response is not None else fwhm
     assert width is not None
     if not 0 < width < photons.bins / 2:
@@ -197,8 +221,13 @@ def _notes(found: DepthMap, photons: Photons, signal: float) -> list[str]:
             )
     behind = int((found.depth[found.found] < 0).sum())
     if behind:
-        notes.append(f"{behind:,} depths are below 0: light of depth 0 comes earlier than --zero says.")
+        depths = "1 depth is" if behind == 1 else f"{behind:,} depths are"
+        notes.append(f"{depths} below 0: light of depth 0 comes earlier than --zero says.")
     lost = int((photons.samples == photons.detections).all(axis=2).sum())
     if lost:
-        notes.append(f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them.")
+        notes.append(
+            "1 pixel fires whenever it is looked at: nothing can be said of it."
+            if lost == 1
+            else f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them."
+        )
     return notes
