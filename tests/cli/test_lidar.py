@@ -160,6 +160,7 @@ def test_a_file_of_ones_own(tmp_path):
         (("--scene", "ramp", "--told", "--light", "sun"), "--told says that all pixels have the same background"),
         (("--scene", "ramp", "--pulse", "p.csv", "--fwhm", "3"), "both --pulse and --fwhm were given"),
         (("--scene", "ramp", "--jitter", "80000"), "jitter="),
+        (("--scene", "ramp", "--pulse-step", "50ps"), "--pulse-unit and --pulse-step go with --pulse FILE"),
         (("--scene", "ramp", "--gates", "windows:2", "--method", "even"), "even may open at any bin"),
     ],
 )

@@ -44,7 +44,7 @@ from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, check_depth_file, wri
 from linkedbandits.lidar.gates import parse_gates
 from linkedbandits.lidar.picture import check_picture, draw_frames
 from linkedbandits.lidar.plate import draw_plate
-from linkedbandits.lidar.pulse import read_pulse
+from linkedbandits.lidar.pulse import MeasuredPulse, read_pulse
 from linkedbandits.lidar.scene import UNITS
 from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.lidar.watching import Watched, watch
@@ -142,6 +142,8 @@ def lidar(
     out: photon_options.Out = None,
     bin_width: photon_options.BinWidth = None,
     pulse: photon_options.PulseFile = None,
+    pulse_unit: photon_options.PulseUnit = None,
+    pulse_step: photon_options.PulseStep = None,
     mode: photon_options.ModeOfSensor = None,
     background: photon_options.Background = None,
     background_cycles: photon_options.BackgroundCycles = None,
@@ -193,7 +195,7 @@ def lidar(
         rise=1e-9 * rise,
         afterpulsing=afterpulsing,
         afterpulse_time=1e-9 * afterpulse_time,
-        response=None if pulse is None else read_pulse(pulse, Sensor(bins=bins, reach=far).bin_seconds),
+        response=_response(pulse, pulse_unit, pulse_step, Sensor(bins=bins, reach=far)),
         gates=parse_gates(gates),
     )
     if microseconds is not None:
@@ -239,6 +241,14 @@ def _bins_of_width(text: str, reach: float, given: frozenset[str]) -> tuple[int,
     check_positive("--bin-width", width)
     bins = ceil(reach / width - 1e-9)
     return bins, bins * width
+
+
+def _response(pulse: Path | None, unit: str | None, step: str | None, sensor: Sensor) -> MeasuredPulse | None:
+    if pulse is None:
+        if unit is not None or step is not None:
+            raise InvalidParameter("--pulse-unit and --pulse-step go with --pulse FILE; give one, or leave them out")
+        return None
+    return read_pulse(pulse, sensor.bin_seconds, unit=unit, step=photon_options.read_pulse_step(step))
 
 
 def _lit(scene: Scene, light: str | None, told: bool) -> Scene:

@@ -163,7 +163,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         name: None if told[name] is None else read_time(_written(name), told[name])
         for name in ("bin_width", "period", "zero")
     }
-    step = read_pulse_step(told.get("pulse_step"))
+    step = read_pulse_step(told["pulse_step"])
     photons = read_photons(
         file,
         cycles=told["cycles"],
@@ -199,7 +199,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             photons,
             fwhm=told["fwhm"] if "fwhm" in given else None,
             pulse=told["pulse"],
-            pulse_unit=told.get("pulse_unit"),
+            pulse_unit=told["pulse_unit"],
             pulse_step=step,
             signal=told["signal"],
             delta=0.05 if told["delta"] is None else told["delta"],
