@@ -155,7 +155,7 @@ def crossing(line: list[Errors], level: float = 0.95) -> str:
 
 def draw(found: dict[tuple[str, float], Lines]) -> None:
     """A panel for each scene and dead time, a line for each peer."""
-    styles = series_styles(peer.name for peer in PEERS)
+    styles = series_styles(peer.name for peer in PEERS if peer.drawn)
     shown = [peer.name for peer in PEERS if peer.drawn]
     with new_panels(len(DEAD_TIMES), len(SCENES), 10.5, 6.6) as (figure, axes):
         panels = [(name, dead_time) for dead_time in DEAD_TIMES for name in SCENES]
@@ -172,7 +172,7 @@ def draw(found: dict[tuple[str, float], Lines]) -> None:
         for panel in axes[:: len(SCENES)]:
             panel.set_ylabel("mean absolute error (mm)")
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, handlelength=3.2)
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, handlelength=3.2)
         save(figure, PICTURE)
     print(f"\npicture: {PICTURE.relative_to(PICTURE.parents[2])}")
 
