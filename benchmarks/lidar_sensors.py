@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import Frame, Scene, Sensor, Task, capture, find_scene
+from linkedbandits.lidar import Frame, Photons, Scene, Sensor, Task, capture, find_depths, find_scene
 from linkedbandits.lidar.acquiring import Acquired, acquire
 from linkedbandits.lidar.acquisitions import find_acquisition
 from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gates import AnySubset, Gates, Suffixes, Windows
 from linkedbandits.lidar.pulse import MeasuredPulse
 from linkedbandits.lidar.returns import few_at_a_time
@@ -198,6 +199,9 @@ def settings(pixels: int) -> list[Setting]:
     side = round(pixels**0.5)
     room = spanning(even_signal(thinned(find_scene("leaves"), max(1, 96 // side))), SPAN)
     far = replace(room, depth=np.minimum(room.depth, 5.9))
+    near = np.where(np.arange(pixels) % 2 == 0, 0.0, 5.85) + np.random.default_rng(9).uniform(0.001, 0.149, (1, pixels))
+    ends = replace(plain, depth=near, reflectivity=np.full(near.shape, 0.5))
+    sky = replace(far, depth=np.where(np.indices(far.depth.shape)[0] < len(far.depth) // 4, np.nan, far.depth))
     nothing = replace(plain, depth=np.full(plain.depth.shape, np.nan))
     bright = replace(plain, reflectivity=np.where(np.arange(pixels) % 20 == 0, plain.reflectivity, 0.02))
     return [
@@ -210,7 +214,10 @@ def settings(pixels: int) -> list[Setting]:
         Setting("gate that rises for 1 ns", plain, sensor(rise=1e-9)),
         Setting("measured pulse with a tail", plain, sensor(response=with_a_tail())),
         Setting("free-running, 10 ns", plain, sensor(dead_time=10e-9), acquisition="free-running"),
+        Setting("depths at both ends", ends, sensor()),
+        Setting("jitter of 100 ps", plain, sensor(jitter=100e-12)),
         Setting("neighbours across edges", far, sensor(), borrow=True),
+        Setting("neighbours, windows, sky", sky, sensor(gates=Windows(2e-9, 2e-9)), borrow=True),
         Setting("neighbours that know nothing", shuffled(far), sensor(), borrow=True),
         Setting("no return", nothing, sensor(), cycles=1500),
         Setting("returns brighter than expected", bright, sensor()),
@@ -247,6 +254,27 @@ def validity(pixels: int = 2000) -> None:
         acquired, depth = returns.acquired(told)
         wrong = int((acquired.proved & (np.abs(depth - returns.depth) > 1)).sum())
         print_row(f"expecting {words} background and signal", acquired.proved, wrong, acquired.cycles, acquired.seconds)
+    from_histograms(pixels)
+
+
+def from_histograms(pixels: int) -> None:
+    """Depths of photons that were counted already, with neighbours: 400 synchronous cycles, ambient 2."""
+    side = round(pixels**0.5)
+    scene = spanning(even_signal(thinned(find_scene("room"), max(1, 96 // side))), SPAN)
+    sensor = Sensor(bins=BINS, fwhm=FWHM, ambient=2.0, reach=6.0)
+    depth = scene.depth.reshape(-1) / sensor.bin_depth
+    background = scene.ambients(sensor.ambient).reshape(-1) / BINS
+    exposure = Exposure(sensor, sensor.rates(depth, np.full(depth.size, SIGNAL), background), np.random.default_rng(3))
+    counts = exposure.expose(np.ones((depth.size, BINS), dtype=np.bool_), 400)
+    photons = Photons.from_histogram(
+        counts.successes.reshape(*scene.depth.shape, BINS), cycles=400, bin_seconds=sensor.bin_seconds
+    )
+    found = find_depths(photons, fwhm=FWHM, signal=SIGNAL, delta=DELTA)
+    wrong = int((found.confident & (np.abs(found.depth - scene.depth) > sensor.bin_depth)).sum())
+    print_row("histograms of a file, neighbours", found.confident, wrong, np.full(depth.size, 400.0), exposure.seconds)
+    missed = (scene.depth < found.interval[..., 0]) | (scene.depth > found.interval[..., 1])
+    _, limit = share_interval(int(missed.sum()), missed.size, confidence=0.98)
+    print(f"\nof those histograms, intervals that miss the depth: {missed.sum()} of {missed.size:,}, limit {limit:.4f}")
 
 
 @dataclass(frozen=True)
@@ -299,7 +327,7 @@ def two_returns(pixels: int = 2000) -> None:
     print("and how many of those are within a bin of neither, with the upper 99 % limit\n")
     print("| second return | bins apart | sure | of neither | limit | |\n|--:|--:|--:|--:|--:|---|")
     for signal in (0.5, 0.25):
-        for apart in (1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 50.0):
+        for apart in (1.0, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 4.0, 6.0, 50.0):
             returns = Returns.at_random(pixels, 10.0, np.random.default_rng(8))
             task = Task(returns.sensor, SIGNAL, 4000, DELTA, borrow=False)
             acquired, depth = returns.with_another(apart, signal).acquired(task)

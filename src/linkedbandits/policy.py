@@ -318,8 +318,14 @@ def saved_parameters(policy: AnyPolicy) -> dict[str, Any]:
     for field in fields(cls):
         if field.metadata.get("saved") == "if set" and values[field.name] == field.default:
             del values[field.name]
-    # As JSON has them, so that what was read back is the same.
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {name: _as_json(value) for name, value in values.items()}
+
+
+def _as_json(value: object) -> object:
+    """As JSON has it, so that what was read back is the same; what it does not have, such as a sensor, in words."""
+    if isinstance(value, tuple):
+        return list(value)
+    return repr(value) if is_dataclass(value) else value
 
 
 DECLARED_AS = {

@@ -118,6 +118,18 @@ def test_where_afterpulses_outlast_the_dead_time_it_says_that_nothing_is_sure(tm
 
 
 @pytest.mark.slow
+def test_what_auto_chose_what_a_gate_cannot_see_and_what_was_written_is_said(tmp_path):
+    written = ("--picture", str(tmp_path / "maps.png"), "--out", str(tmp_path / "depth.png"))
+    scene = ("--scene", "ramp", "--size", "8", "--bin-width", "1ns", "--ambient", "1", "--workers", "1")
+    result = run("lidar", *scene, "--rise", "1", "--method", "auto", "--cycles", "100", *written)
+    said = " ".join(result.stdout.split())
+    assert "auto (pulse)" in said or "auto (free-running)" in said
+    assert "34 bins of 15 cm" in said
+    assert "Gates still rise below 15 cm: they see no depth there." in said
+    assert f"Written: {tmp_path / 'depth.png'}" in result.stdout
+
+
+@pytest.mark.slow
 def test_a_file_of_ones_own(tmp_path):
     np.save(tmp_path / "step.npy", np.repeat([[1.0, 2.0, np.nan]], 4, axis=0))
     data = run_json(
@@ -144,6 +156,11 @@ def test_a_file_of_ones_own(tmp_path):
         (("--scene", "ramp", "--pixel", "1,1"), "--pixel 1,1 goes with --plate FILE"),
         (("--scene", "ramp", "--plate", "p.png", "--pixel", "99,1"), "there is no pixel 99,1"),
         (("--scene", "ramp", "--out", "d.npz"), "--out goes with one --method"),
+        (("--scene", "ramp", "--bins", "50", "--bin-width", "1ns"), "both --bin-width 1ns and --bins were given"),
+        (("--scene", "ramp", "--told", "--light", "sun"), "--told says that all pixels have the same background"),
+        (("--scene", "ramp", "--pulse", "p.csv", "--fwhm", "3"), "both --pulse and --fwhm were given"),
+        (("--scene", "ramp", "--jitter", "80000"), "jitter="),
+        (("--scene", "ramp", "--pulse-step", "50ps"), "--pulse-unit and --pulse-step go with --pulse FILE"),
         (("--scene", "ramp", "--gates", "windows:2", "--method", "even"), "even may open at any bin"),
     ],
 )

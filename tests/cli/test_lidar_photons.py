@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from linkedbandits.cli.lidar_photons import read_pulse_step
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import read_depth
 from tests.support.command_line import refusal, run, run_json
 from tests.support.photon_files import histogram
@@ -18,6 +20,12 @@ def file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("slope.npy", COUNTS)
     return "slope.npy"
+
+
+def test_the_step_of_a_pulse_has_its_unit():
+    assert (read_pulse_step(None), read_pulse_step("50ps")) == (None, 5e-11)
+    with pytest.raises(InvalidParameter, match="--pulse-step '50' is no time with its unit"):
+        read_pulse_step("50")
 
 
 @pytest.mark.slow
@@ -88,7 +96,15 @@ def test_where_nothing_is_found_there_is_no_number(file):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--photons", "absent.npy", *TOLD), "absent.npy is not there"),
+        (("--photons", "absent.npy", *TOLD), "there is no file absent.npy"),
+        (("--photons", "slope.npy", *TOLD, "--background", "absent.npy"), "there is no file absent.npy"),
+        (("--photons", "slope.npy", *TOLD, "--pulse", "absent.csv"), "--fwhm and --pulse"),
+        (("--photons", "slope.npy", *TOLD[:4], "--pulse", "absent.csv"), "there is no file absent.csv"),
+        (("--photons", "slope.npy", *TOLD, "--dead-time", "50"), "goes with --mode free-running"),
+        (
+            ("--photons", "slope.npy", *TOLD, "--first-bin", "9", "--last-bin", "5"),
+            "--first-bin 9 is behind --last-bin 5",
+        ),
         (("--photons", "slope.npy", "--fwhm", "2", "--bin-width", "1ns"), "--cycles 1000"),
         (("--photons", "slope.npy", "--fwhm", "2", "--cycles", "200"), "--bin-width 55ps"),
         (("--photons", "slope.npy", "--bin-width", "1ns", "--cycles", "200"), "--fwhm 3"),

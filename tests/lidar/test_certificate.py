@@ -128,7 +128,7 @@ def best_within(case, low, high, rng, strongest=MOST_SIGNAL):
 
 def without_return(case):
     """The largest log-likelihood if nothing comes back, on a fine grid of backgrounds."""
-    background = np.array([case.background]) if case.told else np.geomspace(LEAST_BACKGROUND, MOST_BACKGROUND, 2001)
+    background = np.array([case.background]) if case.told else np.geomspace(1e-12, MOST_BACKGROUND, 4001)
     fired, missed = case.successes.sum(), (case.samples - case.successes).sum()
     return float((fired * np.log(-np.expm1(-background)) - missed * background).max())
 

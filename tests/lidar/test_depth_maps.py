@@ -124,14 +124,14 @@ def test_a_pixel_that_always_fires_is_spoken_of(monkeypatch):
     counts = COUNTS.copy()
     counts[0, 0], counts[0, 0, 0] = 0, 200
     found = find_depths(Photons.from_histogram(counts, cycles=200, bin_seconds=1e-9), fwhm=2.0)
-    assert "1 pixels fire whenever they are looked at" in found.notes[-1]
+    assert "1 pixel fires whenever it is looked at" in found.notes[-1]
 
 
 @pytest.mark.parametrize(
     ("told", "said"),
     [
         ({}, r"either fwhm=3.0.*--fwhm 3.*--pulse FILE"),
-        ({"fwhm": 2.0, "pulse": "p.csv"}, "either fwhm"),
+        ({"fwhm": 2.0, "pulse": "p.csv"}, "both fwhm and pulse were given .--fwhm and --pulse"),
         ({"fwhm": 30.0}, r"fwhm=30.0 is no pulse within the 20 bins of histogram.*1000 ps"),
         ({"fwhm": 2.0, "delta": 1.5}, "delta=1.5"),
         ({"fwhm": 2.0, "signal": 0.0}, "signal=0.0"),
@@ -141,6 +141,21 @@ def test_a_pixel_that_always_fires_is_spoken_of(monkeypatch):
 def test_settings_without_a_meaning_are_refused(told, said):
     with pytest.raises(lb.InvalidParameter, match=said):
         find_depths(PHOTONS, **told)
+
+
+def test_a_measured_pulse_may_need_its_unit_or_its_step(tmp_path):
+    times = np.arange(-4, 4.1, 0.5)
+    values = np.exp(-(times**2) / 2 / 0.85**2)
+    np.savetxt(tmp_path / "times.csv", np.stack([times, values], axis=1), delimiter=",")
+    np.savetxt(tmp_path / "values.csv", values)
+    gaussian = find_depths(PHOTONS, fwhm=2.0).depth
+    for name, told in [("times.csv", {"pulse_unit": "ns"}), ("values.csv", {"pulse_step": 0.5e-9})]:
+        found = find_depths(PHOTONS, pulse=tmp_path / name, **told)
+        assert found.depth == pytest.approx(gaussian, abs=0.01)
+        with pytest.raises(lb.CannotRead, match="--pulse-"):
+            find_depths(PHOTONS, pulse=tmp_path / name)
+        with pytest.raises(lb.InvalidParameter, match="go with a pulse that was measured"):
+            find_depths(PHOTONS, fwhm=2.0, **told)
 
 
 def test_images_of_a_map_have_the_same_pixels():

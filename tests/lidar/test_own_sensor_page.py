@@ -26,7 +26,7 @@ def test_its_examples_find_the_wall_and_the_return(tmp_path, monkeypatch, capsys
     assert np.abs(names["found"].depth - names["depth"] * 0.03).max() < 0.03
     verdict = names["experiment"].recommend()
     assert (verdict.status, abs(verdict.arm - 64) <= 1) == ("confident", True)
-    assert re.search(r"bin 6[345] after \d+ cycles", capsys.readouterr().out)
+    assert re.search(r"bin 6[345], 1\.9\d\d m, after \d+ cycles", capsys.readouterr().out)
     (command,) = re.findall(r"```sh\nlinkedbandits (.*?)\n```", PAGE, flags=re.DOTALL)
     result = run(*shlex.split(command))
     assert (result.returncode, result.stderr) == (0, "")

@@ -53,7 +53,7 @@ def test_every_format_has_the_same_counts(name, tmp_path):
 @pytest.mark.parametrize("name", FORMATS[:-1])
 def test_every_format_is_refused_by_name_if_it_is_cut_short_empty_or_absent(name, tmp_path):
     path = tmp_path / name
-    with pytest.raises(OSError, match=name):  # what is absent is refused by the caller too
+    with pytest.raises(lb.CannotRead, match=f"there is no file .*{name}"):
         read_contents(path)
     whole = write(path).read_bytes()
     path.write_bytes(b"")
@@ -63,6 +63,41 @@ def test_every_format_is_refused_by_name_if_it_is_cut_short_empty_or_absent(name
     with pytest.raises(lb.CannotRead, match=name) as refused:
         find_histogram(read_contents(path), None, None, None)
     assert any(remedy in str(refused.value) for remedy in ("copy it again", "export it again", "each pixel one line"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((30, 2, 4), "--axes bins,rows,columns$"),
+        ((2, 30, 4), "--axes rows,bins,columns$"),
+        ((6, 6, 6), "--axes rows,columns,bins$"),
+        ((4, 30), "--axes pixels,bins with --shape 32,32, or --axes columns,bins for one row$"),
+        ((30, 4), "--axes bins,pixels with --shape 32,32, or --axes bins,columns for one row$"),
+        ((2, 2, 2, 9), "no other axis$"),
+    ],
+)
+def test_the_longest_axis_is_suggested_for_the_bins(shape, hint, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(shape, dtype=int))
+    with pytest.raises(lb.CannotRead, match=hint):
+        find_histogram(read_contents(tmp_path / "a.npy"), None, None, None)
+
+
+def test_what_is_no_number_is_not_called_cut_short(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,two\n")
+    np.save(tmp_path / "a.npy", np.array([{}, []], dtype=object))
+    np.savez(tmp_path / "a.npz", counts=np.array([{}, []], dtype=object))
+    for name, said in [("a.csv", "'two' in column 2 is no number"), ("a.npy", "Python objects"), ("a.npz", "objects")]:
+        with pytest.raises(lb.CannotRead, match=said) as refused:
+            read_contents(tmp_path / name)
+        assert "cut short" not in str(refused.value)
+
+
+def test_one_pixel_in_a_list_needs_no_shape(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2,3\n")
+    contents = read_contents(tmp_path / "a.csv")
+    assert find_histogram(contents, None, None, None).shape == (1, 1, 3)
+    with pytest.raises(lb.CannotRead, match="1 pixel, and not 2 rows of 4"):
+        find_histogram(contents, None, None, (2, 4))
 
 
 def test_a_list_of_pixels_needs_its_shape(tmp_path):

@@ -181,5 +181,14 @@ def test_a_bin_width_without_a_unit_is_not_believed(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(lb.CannotRead, match=r"absent.npy is not there"):
+    with pytest.raises(lb.CannotRead, match=r"there is no file .*absent.npy"):
         read_photons(tmp_path / "absent.npy", **TOLD)
+
+
+def test_a_background_without_its_cycles_is_told_how_to_say_them(tmp_path):
+    counts, _ = histogram()
+    np.savez(tmp_path / "a.npz", counts=counts, cycles=200)
+    np.save(tmp_path / "dark.npy", 10 * counts)
+    for cycles in (None, 200):  # the file says none; more photons than the other's cycles
+        with pytest.raises(lb.LinkedBanditError, match=r"the background .*dark.npy.*--background-cycles 1000"):
+            read_photons(tmp_path / "a.npz", cycles=cycles, bin_seconds=1e-9, background=tmp_path / "dark.npy")

@@ -240,8 +240,8 @@ def test_numpy_files_are_read(tmp_path, expected):
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
-        ("a.csv", "0\n2\n1\n", {}, "step="),
-        ("a.csv", "0,0\n1,2\n2,0\n", {}, "unit="),
+        ("a.csv", "0\n2\n1\n", {}, r"step=50e-12 \(--pulse-step 50ps\)"),
+        ("a.csv", "0,0\n1,2\n2,0\n", {}, r"unit='ns' \(--pulse-unit ns\)"),
         ("a.csv", "laser's time,value\n0,0\n1,2\n2,0\n", {}, "unit="),
         ("a.csv", "time_ns,v\n0,0\n1,2\n2,0\n", {"unit": "ps"}, "says 'ns', not ps"),
         ("a.csv", "time_ns,v\n0,0\n1,2\n2,0\n", {"step": 1e-9}, "leave out step="),

@@ -44,8 +44,9 @@ from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, check_depth_file, wri
 from linkedbandits.lidar.gates import parse_gates
 from linkedbandits.lidar.picture import check_picture, draw_frames
 from linkedbandits.lidar.plate import draw_plate
-from linkedbandits.lidar.pulse import read_pulse
+from linkedbandits.lidar.pulse import MeasuredPulse, read_pulse
 from linkedbandits.lidar.scene import UNITS
+from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.lidar.watching import Watched, watch
 
 DEFAULT_METHODS = ("synchronous", "free-running", "pulse")
@@ -78,8 +79,11 @@ def lidar(
     ] = None,
     ambient: Annotated[float, typer.Option(help="Background photons per cycle, on average over pixels.")] = 5.0,
     light: Annotated[
-        str, typer.Option(help="The background of pixels: sun (in proportion to their reflectivity) or even.")
-    ] = "sun",
+        str | None,
+        typer.Option(
+            help="The background of pixels: sun (in proportion to their reflectivity), or even; sun unless --told."
+        ),
+    ] = None,
     signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
     strongest: Annotated[
         float | None,
@@ -138,6 +142,8 @@ def lidar(
     out: photon_options.Out = None,
     bin_width: photon_options.BinWidth = None,
     pulse: photon_options.PulseFile = None,
+    pulse_unit: photon_options.PulseUnit = None,
+    pulse_step: photon_options.PulseStep = None,
     mode: photon_options.ModeOfSensor = None,
     background: photon_options.Background = None,
     background_cycles: photon_options.BackgroundCycles = None,
@@ -145,6 +151,7 @@ def lidar(
     array: photon_options.ArrayName = None,
     axes: photon_options.Axes = None,
     shape: photon_options.Shape = None,
+    tolerance: photon_options.Tolerance = None,
     merge: photon_options.Merge = 1,
     first_bin: photon_options.FirstBin = None,
     last_bin: photon_options.LastBin = None,
@@ -156,7 +163,8 @@ def lidar(
 ) -> None:
     """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
 
-    Without --cycles, --microseconds and --delta, a pixel may have 1,000 cycles, and delta is 0.05.
+    Without --cycles, --microseconds, --delta and --likely, a pixel may have 1,000 cycles, and delta is 0.05. Without
+    --delta no depth is called sure.
 
     With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
     --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
@@ -168,10 +176,14 @@ def lidar(
     photon_options.refuse_without_photons(given)
     shown = _read_scene(scene, file, unit).shrunk(size)
     shown = _lit(shown, light, told)
+    if {"pulse", "fwhm"} <= given:
+        raise InvalidParameter("both --pulse and --fwhm were given; leave one out: a measured pulse has its own width")
     times = {"--dead-time": dead_time, "--jitter": jitter, "--rise": rise, "--afterpulse-time": afterpulse_time}
     for name, time in times.items():
         check_not_negative(name, time)
     far = _default_reach(shown) if reach is None else reach
+    if bin_width is not None:
+        bins, far = _bins_of_width(bin_width, far, given)
     sensor = Sensor(
         bins=bins,
         fwhm=fwhm,
@@ -183,7 +195,7 @@ def lidar(
         rise=1e-9 * rise,
         afterpulsing=afterpulsing,
         afterpulse_time=1e-9 * afterpulse_time,
-        response=None if pulse is None else read_pulse(pulse, Sensor(bins=bins, reach=far).bin_seconds),
+        response=_response(pulse, pulse_unit, pulse_step, Sensor(bins=bins, reach=far)),
         gates=parse_gates(gates),
     )
     if microseconds is not None:
@@ -214,15 +226,37 @@ def lidar(
     finally:
         # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
         if frames and not isinstance(sys.exception(), KeyboardInterrupt):
+            draw_frames(picture, frames)
             _write(frames[0], out or [], field_of_view)
             _draw_plate(plate, watched)
-            _show(frames, seed, picture, as_json)
+            written = [picture, *([plate] if plate is not None else []), *(out or [])]
+            _show(frames, methods, seed, written, as_json)
 
 
-def _lit(scene: Scene, light: str, told: bool) -> Scene:
-    if light not in LIGHTS:
+def _bins_of_width(text: str, reach: float, given: frozenset[str]) -> tuple[int, float]:
+    """How many bins of that width reach so far, and where the last one ends."""
+    if "bins" in given:
+        raise InvalidParameter(f"both --bin-width {text} and --bins were given; leave one out")
+    width = SPEED_OF_LIGHT / 2 * photon_options.read_time("--bin-width", text)
+    check_positive("--bin-width", width)
+    bins = ceil(reach / width - 1e-9)
+    return bins, bins * width
+
+
+def _response(pulse: Path | None, unit: str | None, step: str | None, sensor: Sensor) -> MeasuredPulse | None:
+    if pulse is None:
+        if unit is not None or step is not None:
+            raise InvalidParameter("--pulse-unit and --pulse-step go with --pulse FILE; give one, or leave them out")
+        return None
+    return read_pulse(pulse, sensor.bin_seconds, unit=unit, step=photon_options.read_pulse_step(step))
+
+
+def _lit(scene: Scene, light: str | None, told: bool) -> Scene:
+    if light is not None and light not in LIGHTS:
         raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
-    return scene.sunlit() if light == "sun" and not told else scene
+    if told and light == "sun":
+        raise InvalidParameter("--told says that all pixels have the same background, and --light sun that they do not")
+    return scene if told or light == "even" else scene.sunlit()
 
 
 def _check_outs(outs: list[Path], methods: list[str]) -> None:
@@ -266,12 +300,11 @@ def _was_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _show(frames: list[Frame], seed: int, picture: Path, as_json: bool) -> None:
-    draw_frames(picture, frames)
+def _show(frames: list[Frame], asked: list[str], seed: int, written: list[Path], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(_as_data(frames, seed)))
     else:
-        _print(frames, picture)
+        _print(frames, asked, written)
 
 
 def _read_scene(scene: str | None, file: Path | None, unit: str | None) -> Scene:
@@ -305,6 +338,10 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "dark": sensor.dark,
         "reach": sensor.reach,
         "dead_time_ns": round(1e9 * sensor.dead_time, 6),
+        "jitter_ps": round(1e12 * sensor.jitter, 6),
+        "rise_ns": round(1e9 * sensor.rise, 6),
+        "afterpulsing": sensor.afterpulsing,
+        "sunlit": first.scene.light is not None,
         "signal": first.task.signal,
         "strongest": first.task.strongest,
         "likely": first.task.likely,
@@ -320,7 +357,7 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
     }
 
 
-def _print(frames: list[Frame], picture: Path) -> None:
+def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
     console = Console()
     first = frames[0]
     sensor = first.task.sensor
@@ -331,19 +368,21 @@ def _print(frames: list[Frame], picture: Path) -> None:
         f"gates: {sensor.gates.words}; estimator {first.estimator}",
         style="bold",
     )
-    lines = _figures(frames)
+    lines = _figures(frames, asked)
     table = _table(lines)
     if not fits(console, table):
         table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
     console.print(table)
     console.print(
-        "Time and cycles are of a pixel, mean and 90 %, "
+        "Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
         f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are over the pixels that were "
         "found. Shares: depth within 1 bin (or the ± of its column) of the truth, found at all, and (of all pixels) "
         "sure; blank where nothing guarantees this depth."
     )
     _print_notes(console, frames)
-    console.print(f"Depth, error and cycles of every pixel: {picture}")
+    console.print(f"Depth, error, time and background of every pixel: {written[0]}")
+    for path in written[1:]:
+        console.print(f"Written: {path}")
 
 
 def _dark(sensor: Sensor) -> str:
@@ -354,16 +393,18 @@ def _centimetres(metres: float) -> str:
     return f"{100 * metres:.2g} cm" if metres < 0.1 else f"{100 * metres:,.0f} cm"
 
 
-def _figures(frames: list[Frame]) -> Sequence[tuple[str, ...]]:
+def _figures(frames: list[Frame], asked: list[str]) -> Sequence[tuple[str, ...]]:
     """Headings, and a line for each method; blank where there is no number."""
     tolerance = frames[0].task.tolerance
     within = [f"±{tolerance:g} bins"] if tolerance != 1 else []
-    lines = [("method", "time µs", "90 %", "cycles", "90 % ", "RMSE mm", "MAE mm", "±1 bin", *within, "found", "sure")]
-    for frame in frames:
+    lines = [
+        ("method", "time µs", "90 % µs", "cycles", "90 %", "RMSE mm", "MAE mm", "±1 bin", *within, "found", "sure")
+    ]
+    for frame, name in zip(frames, asked, strict=False):
         summary = frame.summary()
         shares = [summary.within_one_bin, *([summary.within_tolerance] if within else []), summary.found]
         line = (
-            frame.acquisition,
+            f"auto ({frame.acquisition})" if name == "auto" else frame.acquisition,
             _number(summary.microseconds_mean, 1),
             _number(summary.microseconds_90, 1),
             formatting.count(summary.cycles_mean),
@@ -414,6 +455,10 @@ def _print_notes(console: Console, frames: list[Frame]) -> None:
             "--strongest rules out: their depths may be sure and wrong; raise it."
         )
     sensor = frames[0].task.sensor
+    if sensor.first_seen:
+        console.print(
+            f"Gates still rise below {_centimetres(sensor.first_seen * sensor.bin_depth)}: they see no depth there."
+        )
     if not sensor.certifiable:
         console.print(
             "No depth is sure: afterpulses outlast the dead time, so what a gate sees depends on more than the gate. A "

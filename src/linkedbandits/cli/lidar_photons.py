@@ -25,6 +25,7 @@ from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
 from linkedbandits.lidar.depth_picture import draw_depth
 from linkedbandits.lidar.photon_files import READERS
 from linkedbandits.lidar.picture import check_picture
+from linkedbandits.lidar.pulse import UNITS
 
 _PANEL = "Photons of a real sensor"
 
@@ -42,8 +43,19 @@ PhotonFile = Annotated[
 Out = Annotated[
     list[Path] | None, _option(f"Write the depth map to this file: {', '.join(WRITERS)}. Repeat it for several.")
 ]
-BinWidth = Annotated[str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns.")]
-PulseFile = Annotated[Path | None, _option("The pulse as the detector sees it, measured; or give --fwhm, in bins.")]
+BinWidth = Annotated[
+    str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns. For scenes instead of --bins, too.")
+]
+PulseFile = Annotated[
+    Path | None,
+    _option("The pulse as the detector sees it, measured, its jitter included; or give --fwhm. For scenes, too."),
+]
+PulseUnit = Annotated[
+    str | None, _option(f"The unit of the times in --pulse, where the file does not say: {', '.join(UNITS)}.")
+]
+PulseStep = Annotated[
+    str | None, _option("How far the values in --pulse are apart, where it has no times, with its unit: 50ps.")
+]
 ModeOfSensor = Annotated[
     str | None,
     _option(f"How the sensor works: {', '.join(PHOTON_MODES)}. Unless given, synchronous, or as the capture says."),
@@ -56,6 +68,10 @@ Capture = Annotated[str | None, _option(f"A public capture: {', '.join(CAPTURES)
 ArrayName = Annotated[str | None, _option("Which array of the file is the histogram.")]
 Axes = Annotated[str | None, _option("The axes of that array, in its order: rows,columns,bins.")]
 Shape = Annotated[str | None, _option("Rows and columns, where the file has a list of pixels: 32,32.")]
+Tolerance = Annotated[
+    float | None,
+    _option("How many bins a sure depth may be off; 1 unless given, or half of a pulse wider than 5 bins."),
+]
 Merge = Annotated[int, _option("Put this many neighbouring bins together; --fwhm is in bins after that.")]
 FirstBin = Annotated[int | None, _option("Leave out the bins before this one, after merging.")]
 LastBin = Annotated[int | None, _option("Leave out the bins behind this one, after merging.")]
@@ -69,12 +85,12 @@ FieldOfView = Annotated[float, _option("Degrees from the first column to the las
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
-    | {"out", "pulse", "field_of_view", "alone"}
+    | {"out", "pulse", "pulse_unit", "pulse_step", "field_of_view", "alone", "bin_width"}
 )
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
-    {"bin_width", "mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
-    | {"first_bin", "last_bin", "period", "opens", "zero", "channel"}
+    {"mode", "background", "background_cycles", "capture_kind", "array", "axes", "shape", "merge"}
+    | {"first_bin", "last_bin", "period", "opens", "zero", "channel", "tolerance"}
 )
 """Parameters that have none without them."""
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
@@ -102,6 +118,11 @@ def read_time(option: str, text: str) -> float:
     if parts is None or unit is None:
         raise InvalidParameter(f"{option} {text!r} is no time with its unit; write {option} 55ps or {option} 0.1ns")
     return round(float(parts.group(1)) * unit, 18)
+
+
+def read_pulse_step(text: str | None) -> float | None:
+    """Seconds between the values of a measured pulse, where they were given."""
+    return None if text is None else read_time("--pulse-step", text)
 
 
 def read_pair(option: str, text: str) -> tuple[int, int]:
@@ -142,6 +163,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         name: None if told[name] is None else read_time(_written(name), told[name])
         for name in ("bin_width", "period", "zero")
     }
+    step = read_pulse_step(told["pulse_step"])
     photons = read_photons(
         file,
         cycles=told["cycles"],
@@ -161,6 +183,15 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         zero_seconds=times["zero"] or 0.0,
         channel=told["channel"],
     )
+    if "dead_time" in given and photons.mode != "free-running":
+        raise InvalidParameter(
+            f"--dead-time goes with --mode free-running, and {file} is read as {photons.mode}; give that mode, or "
+            "leave it out"
+        )
+    if None not in (told["first_bin"], told["last_bin"]) and told["first_bin"] > told["last_bin"]:
+        raise InvalidParameter(
+            f"--first-bin {told['first_bin']} is behind --last-bin {told['last_bin']}; give the earlier one first"
+        )
     if told["first_bin"] is not None or told["last_bin"] is not None:
         photons = photons.crop(first_bin=told["first_bin"] or 0, last_bin=told["last_bin"])
     with progress_bar(photons.cycles.size, "pixels") as advance:
@@ -168,8 +199,11 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             photons,
             fwhm=told["fwhm"] if "fwhm" in given else None,
             pulse=told["pulse"],
+            pulse_unit=told["pulse_unit"],
+            pulse_step=step,
             signal=told["signal"],
             delta=0.05 if told["delta"] is None else told["delta"],
+            tolerance=told["tolerance"],
             borrow=not told["alone"],
             progress=partial(advance, file.name),
         )
@@ -198,6 +232,7 @@ def as_data(photons: Photons, found: DepthMap, written: list[str]) -> dict[str, 
         "found": int(found.found.sum()),
         "sure": int(found.confident.sum()),
         "delta": found.delta,
+        "tolerance_m": found.tolerance,
         "depth_m": _range(depth),
         "signal": _range(found.signal[found.found]),
         "background": _range(found.background),
@@ -215,8 +250,8 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
     console = report_console()
     high, wide = photons.shape
     console.print(
-        f"{photons.source}: {wide} x {high} pixels, {photons.bins} bins of {1e12 * photons.bin_seconds:g} ps "
-        f"({_length(photons.bin_depth)}), {photons.mode}",
+        f"{photons.source}: {wide} x {high} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
+        f"{1e12 * photons.bin_seconds:g} ps ({_length(photons.bin_depth)}), {photons.mode}",
         style="bold",
     )
     pixels = found.depth.size
@@ -237,9 +272,10 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
         table.add_row(name, value)
     console.print(table)
     console.print(
-        f"Ranges are from the least to the largest, with the median between. A sure depth is wrong with probability at "
-        f"most {found.delta:g}, if the pulse is as given, a pixel has one return at most, and its background is the "
-        "same in all bins. Glass before a target, an edge within a pixel and afterpulses are outside of that."
+        "Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
+        f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "
+        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a "
+        "pixel and afterpulses are outside of that."
     )
     for note in found.notes:
         console.print(note)

@@ -39,8 +39,6 @@ from linkedbandits.lidar.thompson_gating import ThompsonGating, WrappedThompsonG
 from linkedbandits.policies import LinkedElimination, LinkedHalving, MaximalSampling
 from linkedbandits.policy import AnyPolicy
 
-WIDE = 5.0
-"""A pulse of more bins than this is a wide one."""
 MOST_SIGNAL = 1e6
 """Photons a cycle: more are no single photons."""
 DROP = 0.05
@@ -52,12 +50,13 @@ class Task:
     """What is known beforehand: the sensor, about what signal to expect, and what may be spent.
 
     ``delta`` is for ``pulse`` and ``free-running``, which stop where a depth is sure. ``elimination`` drops bins at
-    that level, or at 0.05, and always stops where those left are neighbours. ``likely`` has pulse and free-running stop
-    where a depth is right with that probability by the model's own reckoning, without a guarantee. Without both all
-    ``cycles`` are used. ``strongest`` is the largest signal that models are prepared for, ten times ``signal`` unless
-    given; a brighter one is found all the same, if not as fast. ``told`` says that every pixel has just the sensor's
-    background; without it, a pixel's own counts tell. ``present`` says that there is a return in every pixel, so that
-    the estimator ``map`` never answers with none. ``borrow`` has pixels begin with what was found around them.
+    that level, or at 0.05, and always stops where those left are neighbours. ``likely`` has pulse and free-running
+    stop where a depth is right with that probability by the model's own reckoning, without a guarantee. Without both
+    all ``cycles`` are used. ``strongest`` is the largest signal that models are prepared for, ten times ``signal``
+    unless given. Where it is given, the guarantee is void for brighter ones; where not, it holds for any. ``told``
+    says that every pixel has just the sensor's background; without it, a pixel's own counts tell. ``present`` says
+    that there is a return in every pixel, so that the estimator ``map`` never answers with none. ``borrow`` has pixels
+    begin with what was found around them.
     ``seconds`` is the time that a pixel may take, blind times included: no cycle is begun that might end later.
     """
 
@@ -100,8 +99,7 @@ class Task:
     @property
     def tolerance(self) -> float:
         """How many bins a right depth may be off: one, or half the pulse's width where the pulse is a wide one."""
-        fwhm = self.sensor.pulse.fwhm
-        return fwhm / 2 if fwhm > WIDE else 1.0
+        return self.sensor.tolerance
 
     @property
     def neighbours(self) -> int:

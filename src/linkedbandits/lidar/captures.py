@@ -27,7 +27,7 @@ import numpy as np
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import CannotRead, InvalidParameter, UnknownName
 from linkedbandits.lidar.photon_files import AnyArray, FileContents
-from linkedbandits.lidar.photons import Mode, Photons
+from linkedbandits.lidar.photons import PhotonMode, Photons
 from linkedbandits.lidar.tcspc_files import read_records
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
 from linkedbandits.model import IntArray
@@ -55,7 +55,7 @@ class Settings:
 
     cycles: AnyArray | int | None = None
     bin_seconds: float | None = None
-    mode: Mode | None = None
+    mode: PhotonMode | None = None
     dead_time: float | None = None
     period: float | None = None
     bins: int | None = None
@@ -68,7 +68,7 @@ class Settings:
     channel: int | None = None
 
 
-def count_as_told(stamps: TimeStamps, told: Settings, mode: Mode) -> Photons:
+def count_as_told(stamps: TimeStamps, told: Settings, mode: PhotonMode) -> Photons:
     """The photons of time stamps, with the caller's settings."""
     zero = told.zero_seconds - told.opens * stamps.tick_seconds
     return stamps.opened(told.opens).count(mode=mode, dead_time=told.dead_time, merge=told.merge, zero_seconds=zero)
@@ -107,7 +107,7 @@ def settings_of_wisc_histogram(path: Path, told: Settings) -> Settings:
     )
 
 
-def _wisc_mode(folder: Path) -> Mode:
+def _wisc_mode(folder: Path) -> PhotonMode:
     name = folder.name
     if name == "det":
         raise CannotRead(
@@ -220,7 +220,7 @@ def read_cells(contents: FileContents, told: Settings, kind: str | None) -> Phot
     groups = bins // told.merge
     kept = tick < groups * told.merge
     counts = np.bincount(pixel[kept] * groups + tick[kept] // told.merge, minlength=len(stamps) * groups)
-    mode: Mode = told.mode or ("every" if shin else "synchronous")
+    mode: PhotonMode = told.mode or ("every" if shin else "synchronous")
     photons = Photons.from_histogram(
         counts.reshape(*cells.shape, groups),
         cycles=cycles,

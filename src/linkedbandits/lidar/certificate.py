@@ -81,13 +81,15 @@ M, averaged over these two c, a narrow and a wide one; and likewise the backgrou
 class Certificate:
     """The proof for one pulse, and answers that may be ``tolerance`` bins off; no signal is above ``strongest``.
 
-    With ``told`` the background is known, and just what is expected.
+    With ``told`` the background is known, and just what is expected. A return that comes from outside of the range may
+    reach into it, unless it is known that none does (``within_range``).
     """
 
     pulse: PulseShape
     tolerance: float
     strongest: float = inf
     told: bool = False
+    within_range: bool = True
 
     def holds(
         self, samples: IntArray, successes: IntArray, centre: FloatArray, needed: float, expected: Expected
@@ -127,7 +129,8 @@ class Certificate:
         finest = CELLS[-1]
         outside = np.stack([centre - self.tolerance, centre + self.tolerance])
         middle = (np.floor(outside * finest) + np.array([[-0.5], [1.5]])) / finest
-        exists = (middle > 0) & (middle < bins)
+        beyond = 0 if self.within_range else self.pulse.half
+        exists = (middle > -beyond) & (middle < bins + beyond)
         lane = np.tile(np.arange(lanes), 2)[exists.reshape(-1)]
         cells = counts.cells(lane, middle[exists], finest)
         value = np.full((2, lanes), -np.inf)
@@ -180,7 +183,7 @@ class Certificate:
         """The cells, of these lanes, that are not refuted at first sight."""
         lane, place = np.nonzero(counts.saturated(lanes) > level[lanes, np.newaxis])
         tables = _tables(self.pulse, CELLS[0])
-        weight = counts.fired[lanes] / np.expm1(counts.alone[lanes])[:, np.newaxis] - counts.missed[lanes]
+        weight = counts.wide_fired[lanes] / np.expm1(counts.alone[lanes])[:, np.newaxis] - counts.wide_missed[lanes]
         around = surroundings(weight, self.pulse.half)[lane, :, place]
         most = (
             around @ tables.share.T
@@ -188,7 +191,9 @@ class Certificate:
             + (np.abs(around) @ tables.curve.T) * (tables.width**2 / 8)
         )
         row, phase = np.nonzero(most > 0)  # elsewhere no signal at all fits best
-        return _Suspects(lanes[lane[row]], place[row] + tables.middle[phase])
+        suspects = _Suspects(lanes[lane[row]], place[row] - self.pulse.half + tables.middle[phase])
+        inside = (suspects.depth > 0) & (suspects.depth < counts.fired.shape[1])
+        return suspects.take(inside | (not self.within_range))
 
     def _possible(
         self, counts: _Counts, suspects: _Suspects, level: FloatArray, per_bin: int
@@ -309,15 +314,23 @@ class _Counts:
         best = np.log1p(self.total_fired / np.maximum(self.total_missed, 1e-9))
         self.alone = expected.background if self.told else np.clip(best, LEAST_BACKGROUND, MOST_BACKGROUND)
         """The background that fits best if nothing comes back,"""
-        self.none = self.total_fired * np.log(-np.expm1(-self.alone)) - self.total_missed * self.alone
+        none = self.total_fired * np.log(-np.expm1(-self.alone)) - self.total_missed * self.alone
+        dimmer = (best <= MOST_BACKGROUND) & (not self.told)
+        self.none = np.where(dimmer, _best(self.total_fired, self.total_missed), none)
         """and the log-likelihood then."""
+        # A return may be outside of the range and reach into it: nothing was counted there.
         half = pulse.half
-        self._padded_fired = np.pad(self.fired, ((0, 0), (half, half)))
-        self._padded_missed = np.pad(self.missed, ((0, 0), (half, half)))
+        self.wide_fired = np.pad(self.fired, ((0, 0), (half, half)))
+        self.wide_missed = np.pad(self.missed, ((0, 0), (half, half)))
+        self._wider_fired = np.pad(self.wide_fired, ((0, 0), (half, half)))
+        self._wider_missed = np.pad(self.wide_missed, ((0, 0), (half, half)))
 
     def saturated(self, lanes: IntArray) -> FloatArray:
-        """What no return to a bin can exceed: the bins around it fire as often as they did, the others all alike."""
-        fired, missed = self.fired[lanes], self.missed[lanes]
+        """What no return to a bin can exceed: the bins around it fire as often as they did, the others all alike.
+
+        That is for all bins of the range, and for as many before and behind as a pulse reaches from there.
+        """
+        fired, missed = self.wide_fired[lanes], self.wide_missed[lanes]
         half = self.pulse.half
         near = surroundings(_best(fired, missed), half).sum(axis=1)
         fired_elsewhere = self.total_fired[lanes, np.newaxis] - surroundings(fired, half).sum(axis=1)
@@ -332,9 +345,9 @@ class _Counts:
         tables = _tables(self.pulse, per_bin)
         place = np.floor(depth).astype(np.int64)
         phase = np.floor((depth - place) * per_bin).astype(np.int64)
-        around = place[:, np.newaxis] + np.arange(2 * self.pulse.half + 1)
-        fired = self._padded_fired[lane[:, np.newaxis], around]
-        missed = self._padded_missed[lane[:, np.newaxis], around]
+        around = place[:, np.newaxis] + self.pulse.half + np.arange(2 * self.pulse.half + 1)
+        fired = self._wider_fired[lane[:, np.newaxis], around]
+        missed = self._wider_missed[lane[:, np.newaxis], around]
         return _Cells(
             lane=lane,
             fired=fired,

@@ -14,13 +14,15 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
+from linkedbandits.lidar.misfits import misfits
 from linkedbandits.lidar.photons import Photons
 from linkedbandits.lidar.pulse import read_pulse
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
-WIDE = 5.0
-"""A pulse of more bins than this is a wide one: its depth is right to half its width, of others to a bin."""
+BEFORE = 0.005
+"""Photons a bin and cycle: the background that is expected before anything was counted. It must not come from the
+photons themselves, and M is wide: a hundred times more or less costs four nats, in the first pass alone."""
 _APART = 2.0
 """A background that is this many times what was calibrated is worth a word."""
 _FEW = 0.05
@@ -34,7 +36,8 @@ class DepthMap:
     ``depth`` is in metres, nan where nothing speaks for a return; ``interval`` (rows, columns, 2) is from the least to
     the largest depth that is possible, but for a probability ``delta``; ``signal`` is the likeliest photons a cycle
     that come back, ``background`` the likeliest photons a bin and cycle that are no return. ``confident`` says where
-    the interval is as narrow as was asked for. ``cycles`` are laser cycles.
+    the interval is as narrow as was asked for, and nothing speaks for two returns that overlap. Where it is not known
+    how often each bin was looked at, the interval is all depths. ``cycles`` are laser cycles.
     """
 
     depth: FloatArray
@@ -45,6 +48,8 @@ class DepthMap:
     cycles: IntArray
     source: str = ""
     delta: float | None = None
+    tolerance: float = float("nan")
+    """Metres that a depth which is confident may be off."""
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -74,6 +79,8 @@ def find_depths(
     *,
     fwhm: float | None = None,
     pulse: str | Path | None = None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
     signal: float = 0.5,
     delta: float = 0.05,
     tolerance: float | None = None,
@@ -83,11 +90,12 @@ def find_depths(
     """The depth of every pixel, from its photons and from what was found around it.
 
     The pulse as the detector sees it is a Gaussian of full width ``fwhm``, in bins, or it is measured, in the file
-    ``pulse``. ``signal`` says about how many photons a cycle come back, to a factor of ten, ``delta`` how often an
-    interval may be wrong, ``tolerance`` how many bins a sure depth may be off: one unless given, or half of a pulse
-    wider than five bins. ``borrow`` has pixels begin with what was found around them, from pixels that were looked at
-    before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called with the number of pixels that have just
-    finished.
+    ``pulse``; ``pulse_unit`` (as ``"ns"``) is the unit of that file's times where it does not say, ``pulse_step`` how
+    many seconds its values are apart where it has no times. ``signal`` says about how many photons a cycle come back,
+    to a factor of ten, ``delta`` how often an interval may be wrong, ``tolerance`` how many bins a sure depth may be
+    off: one unless given, or half of a pulse wider than five bins. ``borrow`` has pixels begin with what was found
+    around them, from pixels that were looked at before (:mod:`linkedbandits.lidar.borrowing`). ``progress`` is called
+    with the number of pixels that have just finished.
 
     >>> import numpy as np
     >>> counts = np.zeros((1, 1, 60), dtype=int)
@@ -100,28 +108,31 @@ def find_depths(
     check_positive("signal", signal)
     if tolerance is not None:
         check_positive("tolerance", tolerance)
-    sensor = sensor_of(photons, fwhm, pulse)
+    sensor = sensor_of(photons, fwhm, pulse, pulse_unit, pulse_step)
     if tolerance is None:
-        tolerance = sensor.pulse.fwhm / 2 if sensor.pulse.fwhm > WIDE else 1.0
+        tolerance = sensor.tolerance
     find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
-    found = _pass_by_pass(photons, find, signal, sensor.background, borrow)
+    found = _pass_by_pass(photons, find, signal, borrow)
     shape = photons.shape
+    low, high = (found.low, found.high) if photons.exact else (0 * found.low, 0 * found.high + photons.bins)
     located = DepthMap(
         depth=photons.depth(found.depth).reshape(shape),
-        interval=photons.depth(np.stack([found.low, found.high], axis=-1)).reshape(*shape, 2),
+        interval=photons.depth(np.stack([low, high], axis=-1)).reshape(*shape, 2),
         signal=found.signal.reshape(shape),
         background=found.background.reshape(shape),
         confident=(found.confident & photons.exact).reshape(shape),
         cycles=photons.cycles,
         source=photons.source,
         delta=delta,
+        tolerance=tolerance * photons.bin_depth,
     )
-    return replace(located, notes=(*photons.notes, *_notes(located, photons, signal)))
+    said = _notes(located, photons, signal)
+    if located.found.any():
+        said += misfits(photons, found.depth, sensor.pulse)
+    return replace(located, notes=(*photons.notes, *said))
 
 
-def _pass_by_pass(
-    photons: Photons, find: Callable[..., Located], signal: float, background: float, borrow: bool
-) -> Located:
+def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float, borrow: bool) -> Located:
     """Every pixel located, each with a prior from the passes before its own."""
     samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
     pixels = len(samples)
@@ -130,7 +141,7 @@ def _pass_by_pass(
     found = np.zeros((columns, pixels))
     known = Known.nothing(photons.shape)
     for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
-        expected = expected_from_around(known, some, photons.bins, signal, background)
+        expected = expected_from_around(known, some, photons.bins, signal, BEFORE)
         if calibrated is not None:
             expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
         located = find(samples[some.pixels], detections[some.pixels], expected=expected)
@@ -141,14 +152,31 @@ def _pass_by_pass(
     return replace(whole, confident=whole.confident > 0)
 
 
-def sensor_of(photons: Photons, fwhm: float | None, pulse: str | Path | None) -> Sensor:
+def sensor_of(
+    photons: Photons,
+    fwhm: float | None,
+    pulse: str | Path | None,
+    pulse_unit: str | None = None,
+    pulse_step: float | None = None,
+) -> Sensor:
     """The sensor that these photons are from, as far as depth is concerned: its bins, its pulse and about its light."""
-    if (fwhm is None) == (pulse is None):
+    if fwhm is not None and pulse is not None:
+        raise InvalidParameter(
+            "both fwhm and pulse were given (--fwhm and --pulse); leave one out: a measured pulse has its own width"
+        )
+    if fwhm is None and pulse is None:
         raise InvalidParameter(
             "say how the pulse looks: either fwhm=3.0, its full width at half maximum in bins (--fwhm 3), or pulse, "
             "a file in which it was measured (--pulse FILE)"
         )
-    response = None if pulse is None else read_pulse(Path(pulse), photons.bin_seconds)
+    if pulse is None and (pulse_unit is not None or pulse_step is not None):
+        raise InvalidParameter(
+            "pulse_unit and pulse_step (--pulse-unit, --pulse-step) go with a pulse that was measured; give its file "
+            "(--pulse FILE), or leave them out"
+        )
+    response = None
+    if pulse is not None:
+        response = read_pulse(Path(pulse), photons.bin_seconds, unit=pulse_unit, step=pulse_step)
     width = response.fwhm if response is not None else fwhm
     assert width is not None
     if not 0 < width < photons.bins / 2:
@@ -193,8 +221,13 @@ def _notes(found: DepthMap, photons: Photons, signal: float) -> list[str]:
             )
     behind = int((found.depth[found.found] < 0).sum())
     if behind:
-        notes.append(f"{behind:,} depths are below 0: light of depth 0 comes earlier than --zero says.")
+        depths = "1 depth is" if behind == 1 else f"{behind:,} depths are"
+        notes.append(f"{depths} below 0: light of depth 0 comes earlier than --zero says.")
     lost = int((photons.samples == photons.detections).all(axis=2).sum())
     if lost:
-        notes.append(f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them.")
+        notes.append(
+            "1 pixel fires whenever it is looked at: nothing can be said of it."
+            if lost == 1
+            else f"{lost:,} pixels fire whenever they are looked at: nothing can be said of them."
+        )
     return notes

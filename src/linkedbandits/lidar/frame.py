@@ -88,6 +88,7 @@ class Frame:
             cycles=np.rint(self.cycles).astype(np.int64),
             source=f"{self.scene.name}, simulated, {self.acquisition}",
             delta=self.task.delta,
+            tolerance=within,
         )
 
     def summary(self) -> FrameSummary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from math import log, sqrt
+from math import sqrt
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -111,10 +111,17 @@ class GatePolicy(Policy[GateStateT]):
             "successes": counts.copy(),
             "gate": np.ones((lanes, arms), dtype=np.bool_),
             "level": self.model.level_of(background),
-            "log_prior": np.full((lanes, arms), -log(arms)),
+            "log_prior": np.tile(self._log_weights(arms), (lanes, 1)),
             "expected_signal": np.full(lanes, self.typical_signal),
             "expected_background": background,
         }
+
+    def _log_weights(self, arms: int) -> FloatArray:
+        """All bins alike, but for those that no gate can see: who looks for a depth there never ends."""
+        weight = np.ones(arms)
+        if self.sensor is not None:
+            weight[: self.sensor.first_seen] = _UNSEEN
+        return np.asarray(np.log(weight / weight.sum()))
 
     def expect(self, state: GateStateT, expected: Expected) -> None:
         """Begin with what is known beforehand."""
@@ -159,3 +166,5 @@ class GatePolicy(Policy[GateStateT]):
 
 
 AnyGatePolicy = GatePolicy[Any]
+_UNSEEN = 1e-6
+"""The weight of a bin that is never seen, where others have 1."""

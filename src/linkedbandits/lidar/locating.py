@@ -71,7 +71,7 @@ def locate(
     check_positive("tolerance", tolerance)
     pixels, bins = samples.shape
     model = model_of(sensor, signal, max(SIGNAL_SPREAD * signal, BRIGHT) if strongest is None else strongest)
-    certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest)
+    certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest, within_range=False)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
     found = np.full((7, pixels), np.nan)

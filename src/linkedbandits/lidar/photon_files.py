@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -83,10 +84,17 @@ def read_contents(path: Path) -> FileContents:
         return READERS[ending](path)
     except LinkedBanditError:
         raise
+    except FileNotFoundError as error:
+        raise CannotRead(f"there is no file {path}; name one that is there") from error
     except MemoryError as error:
         raise CannotRead(f"{path} does not fit into memory; export fewer rows or bins at a time") from error
     except Exception as error:  # what readers raise at broken files has no common type
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if "allow_pickle" in said:
+            raise CannotRead(
+                f"{path} cannot be read: it has Python objects in it, or is of another format; save an array of "
+                "whole numbers with np.save"
+            ) from error
         raise CannotRead(f"{path} cannot be read ({said}); it may be cut short: export or copy it again") from error
 
 
@@ -215,7 +223,16 @@ def _read_csv(path: Path) -> FileContents:
         names = next(csv.reader([first], delimiter=separator)) if separator else first.split()
         headed = not all(_is_number(name) for name in names)
         file.seek(0)
-        table = np.loadtxt(file, delimiter=separator, skiprows=int(headed), ndmin=2, comments="#")
+        try:
+            table = np.loadtxt(file, delimiter=separator, skiprows=int(headed), ndmin=2, comments="#")
+        except ValueError as error:
+            word = re.search(r"could not convert string '(.+)' to float64 at row \d+, column (\d+)", str(error))
+            if word is None:
+                raise
+            raise CannotRead(
+                f"{path} cannot be read: {word[1]!r} in column {word[2]} is no number; leave only counts "
+                "below the heading"
+            ) from error
     if table.size == 0:
         raise CannotRead(f"{path} has a heading and no rows; export it again")
     if not headed:
@@ -300,7 +317,7 @@ def _pick(contents: FileContents, array: str | None) -> AnyArray:
 
 
 def _axes_of(array: AnyArray, contents: FileContents, axes: str | None) -> tuple[str, ...]:
-    remedy = "say what they are, as --axes rows,columns,bins"
+    remedy = _axes_remedy(array.shape)
     if axes is not None:
         named = tuple(part.strip() for part in axes.split(","))
         known = set(named) <= {*AXES, "pixels"} and len(set(named)) == len(named) and "bins" in named
@@ -324,16 +341,34 @@ def _axes_of(array: AnyArray, contents: FileContents, axes: str | None) -> tuple
     raise CannotRead(f"{contents.source}: which axis of {array.shape} has the bins is not clear; {remedy}")
 
 
+def _axes_remedy(shape: tuple[int, ...]) -> str:
+    """What to say of axes; the longest is probably that of the bins, but people have to say so."""
+    longest = int(np.argmax(shape)) if shape.count(max(shape, default=0)) == 1 else len(shape) - 1
+    if len(shape) == 1:
+        return "say what it is: --axes bins"
+    if len(shape) == 2:
+        pixels, columns = (",".join([name, "bins"][:: 1 if longest else -1]) for name in ("pixels", "columns"))
+        return f"say what they are, as --axes {pixels} with --shape 32,32, or --axes {columns} for one row"
+    if len(shape) == 3:
+        others = ["rows", "columns"]
+        others.insert(longest, "bins")
+        return f"say what they are, as --axes {','.join(others)}"
+    return "give an array with rows, columns and bins and no other axis"
+
+
 def _in_order(array: AnyArray, axes: tuple[str, ...], shape: tuple[int, int] | None, source: str) -> AnyArray:
     if "pixels" in axes:
         array = array if axes[1] == "bins" else array.T
+        if shape is None and len(array) == 1:
+            shape = (1, 1)
         if shape is None:
             raise CannotRead(
                 f"{source} has {len(array):,} pixels; say how many rows and columns they are: --shape 32,32"
             )
         if shape[0] * shape[1] != len(array):
             raise CannotRead(
-                f"{source} has {len(array):,} pixels, which are not {shape[0]} rows of {shape[1]}; give another --shape"
+                f"{source} has {len(array):,} pixel{'s' * (len(array) > 1)}, and not {shape[0]} rows of {shape[1]}; "
+                "give another --shape"
             )
         return array.reshape(*shape, array.shape[1])
     for place, axis in enumerate(AXES):

@@ -32,7 +32,7 @@ from linkedbandits.lidar.photon_files import (
     width_in,
     width_without_unit,
 )
-from linkedbandits.lidar.photons import Mode, Photons, check_mode, cycles_of
+from linkedbandits.lidar.photons import PhotonMode, Photons, check_mode, cycles_of
 from linkedbandits.lidar.tcspc_files import read_ptu
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
 from linkedbandits.model import IntArray
@@ -50,7 +50,7 @@ def read_photons(
     *,
     cycles: npt.ArrayLike | None = None,
     bin_seconds: float | None = None,
-    mode: Mode | None = None,
+    mode: PhotonMode | None = None,
     dead_time: float | None = None,
     background: str | Path | None = None,
     background_cycles: npt.ArrayLike | None = None,
@@ -105,12 +105,23 @@ def read_photons(
         photons = _read(path, told, kind)
         if background is None:
             return photons
-        less = replace(told, cycles=told.cycles if background_cycles is None else _told_cycles(background_cycles))
-        return photons.with_background(_read(Path(background), less, kind))
+        path = Path(background)
+        return photons.with_background(_read_background(path, told, kind, background_cycles))
     except OSError as error:
         if isinstance(error, LinkedBanditError):
             raise
         raise CannotRead(f"{path} cannot be read ({error.strerror}); name a file that is there") from error
+
+
+def _read_background(path: Path, told: Settings, kind: str | None, cycles: npt.ArrayLike | None) -> Photons:
+    try:
+        return _read(path, replace(told, cycles=told.cycles if cycles is None else _told_cycles(cycles)), kind)
+    except (CannotRead, InvalidParameter) as error:
+        if "--cycles" not in str(error):
+            raise
+        raise type(error)(
+            f"the background {error}; its own cycles are background_cycles=1000 (--background-cycles 1000)"
+        ) from error
 
 
 def _told_cycles(cycles: npt.ArrayLike) -> AnyArray | int:
@@ -120,7 +131,7 @@ def _told_cycles(cycles: npt.ArrayLike) -> AnyArray | int:
 
 def _read(path: Path, told: Settings, kind: str | None) -> Photons:
     if not path.exists():
-        raise CannotRead(f"{path} is not there; name a file of photons")
+        raise CannotRead(f"there is no file {path}; name a file of photons")
     if path.is_dir() or path.suffix.lower() == ".out":
         return read_wisc(path, told)
     if path.suffix.lower() == ".ptu":
@@ -180,7 +191,7 @@ def _from_histogram(contents: FileContents, told: Settings, kind: str | None) ->
             f"{contents.source} has shape {counts.shape}, not {STB_SHAPE} as that capture; say what its axes are with "
             "--axes, or leave kind out"
         )
-    mode: Mode = told.mode or "synchronous"
+    mode: PhotonMode = told.mode or "synchronous"
     width = _width(contents, told)
     cycles = _cycles(contents, told)
     photons = Photons.from_histogram(

@@ -26,8 +26,8 @@ from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.model import COUNT_LIMIT, FloatArray, IntArray
 
-Mode = Literal["synchronous", "free-running", "every"]
-PHOTON_MODES: tuple[Mode, ...] = ("synchronous", "free-running", "every")
+PhotonMode = Literal["synchronous", "free-running", "every"]
+PHOTON_MODES: tuple[PhotonMode, ...] = ("synchronous", "free-running", "every")
 LEAST_BIN = 1e-12
 MOST_BIN = 1e-6
 """Seconds: no time bin of a photon counter is shorter or longer than these."""
@@ -102,7 +102,7 @@ class Photons:
     bin_seconds: float
     cycles: IntArray
     source: str = "photons"
-    mode: Mode = "synchronous"
+    mode: PhotonMode = "synchronous"
     zero_seconds: float = 0.0
     background: FloatArray | None = None
     background_cycles: IntArray | None = None
@@ -146,7 +146,7 @@ class Photons:
         *,
         cycles: npt.ArrayLike,
         bin_seconds: float,
-        mode: Mode = "synchronous",
+        mode: PhotonMode = "synchronous",
         dead_time: float | None = None,
         period: float | None = None,
         opens: int = 0,

@@ -33,6 +33,7 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
     columns = len(frames) + 1
     width = 2.3 * columns + 1.0
     with new_panels(len(ROWS), columns, width, 2.3 * len(ROWS) * max(high / wide, 0.5) + 1.4) as (figure, panels):
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # or titles and labels at the border are cut
         grid = np.array(panels, dtype=object).reshape(len(ROWS), columns)
         for axes in grid.flat:
             axes.set(xticks=[], yticks=[])

@@ -395,7 +395,7 @@ def read_pulse(
     if ending not in readers:
         raise CannotRead(f"{path} is no pulse that can be read; give a file in {', '.join(readers)}")
     if unit is not None and unit not in UNITS:
-        raise InvalidParameter(f"unit={unit!r} is no unit of time here; give one of {', '.join(UNITS)}")
+        raise InvalidParameter(f"unit={unit!r} (--pulse-unit) is no unit of time here; give one of {', '.join(UNITS)}")
     try:
         values, times, says = readers[ending](path)
         seconds = _seconds(values, times, says, step, unit)
@@ -405,12 +405,15 @@ def read_pulse(
             zero=None if zero is None else zero / bin_seconds,
             baseline=baseline,
         )
+    except FileNotFoundError as error:
+        raise CannotRead(f"there is no file {path}; name one in which the pulse was measured") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CannotRead(f"the pulse {path} cannot be read: {error}") from error
     if not (pulse.fwhm >= _NARROWEST and pulse.half <= _WIDEST):
         raise CannotRead(
             f"the pulse {path} is {pulse.fwhm:.3g} bins wide at half maximum and goes from {pulse.times[0]:.3g} to "
-            f"{pulse.times[-1]:.3g} bins, which no sensor has; check the unit of its times, or the step, and the "
+            f"{pulse.times[-1]:.3g} bins, which no sensor has; check the unit of its times, or the step "
+            "(--pulse-unit, --pulse-step), and the "
             f"{bin_seconds:.3g} s that a bin takes"
         )
     return pulse
@@ -422,18 +425,21 @@ def _seconds(
     """The time of every value."""
     if times is None:
         if step is None:
-            raise ValueError("it has values without times; say with step= how many seconds they are apart")
+            raise ValueError("it has values without times; say how far they are apart: step=50e-12 (--pulse-step 50ps)")
         check_positive("step", step, most=1.0)
         return np.arange(values.size, dtype=np.float64) * step
     if step is not None:
-        raise ValueError("it has times of its own; leave out step=")
+        raise ValueError("it has times of its own; leave out step= (--pulse-step)")
     named = {_UNIT_WORDS[word] for word in says if word in _UNIT_WORDS}
     if unit is not None:
         if named and named != {UNITS[unit]}:
             raise ValueError(f"its head says {' '.join(says)!r}, not {unit}; give the unit that is right, in one place")
         named = {UNITS[unit]}
     if len(named) != 1:
-        raise ValueError("it does not say the unit of its times; name the column time_ns (or _s, _ps), or give unit=")
+        raise ValueError(
+            "it does not say the unit of its times; name the column time_ns (or _s, _ps), or give unit='ns' "
+            "(--pulse-unit ns)"
+        )
     return times * named.pop()
 
 

@@ -31,6 +31,8 @@ SPEED_OF_LIGHT = 299_792_458.0
 LEAST_BACKGROUND = 1e-6
 """Models assume at least this many background photons a bin and cycle, or one stray photon would prove a depth.
 With this it does not, unless the pulse is much narrower than a bin."""
+WIDE = 5.0
+"""A pulse of more bins than this is a wide one."""
 MOST_REACH = 1e6
 """Metres: no sensor sees so far."""
 AFTERPULSES_END = 5.0
@@ -83,6 +85,10 @@ class Sensor:
         check_share("afterpulsing", self.afterpulsing)
         if self.afterpulsing > 0 and self.afterpulse_time == 0:
             raise InvalidParameter("afterpulsing without an afterpulse_time; give their mean time in seconds")
+        if self.jitter >= self.period:
+            raise InvalidParameter(
+                f"jitter={self.jitter!r} s is no shorter than a period of {self.period:.3g} s; give seconds, as 5e-11"
+            )
         if self.rise >= self.period:
             raise InvalidParameter(
                 f"rise={self.rise!r} s is no shorter than a period of {self.period:.3g} s; give seconds, such as 1e-9"
@@ -102,6 +108,12 @@ class Sensor:
         """What the detector sees of a short flash, on this sensor's bins, jitter included."""
         shape = Pulse(self.fwhm) if self.response is None else self.response
         return shape.jittered(self.jitter / self.bin_seconds)
+
+    @property
+    def tolerance(self) -> float:
+        """How many bins a right depth may be off: one, or half the pulse's width where the pulse is a wide one."""
+        fwhm = self.pulse.fwhm
+        return fwhm / 2 if fwhm > WIDE else 1.0
 
     @property
     def background(self) -> float:
@@ -132,6 +144,11 @@ class Sensor:
     def rise_bins(self) -> int:
         """How many bins of a window are not counted, because the gate still rises."""
         return ceil(self.rise / self.bin_seconds - 1e-9)
+
+    @property
+    def first_seen(self) -> int:
+        """The first bin that can be counted: none is in which every gate still rises."""
+        return self.rise_bins if self.gates.rises else 0
 
     @property
     def rising(self) -> FloatArray:

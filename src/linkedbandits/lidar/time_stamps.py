@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.photons import Mode, Photons, check_bin_seconds, check_dead_time, check_mode
+from linkedbandits.lidar.photons import PhotonMode, Photons, check_bin_seconds, check_dead_time, check_mode
 from linkedbandits.model import IntArray
 
 _CLOSE = 1e-9
@@ -78,7 +78,7 @@ class TimeStamps:
         return replace(self, cycle=self.cycle - before, tick=self.tick - opens + before * self.ticks)
 
     def count(
-        self, *, mode: Mode, dead_time: float | None = None, merge: int = 1, zero_seconds: float = 0.0
+        self, *, mode: PhotonMode, dead_time: float | None = None, merge: int = 1, zero_seconds: float = 0.0
     ) -> Photons:
         """Detections and samples of bins of ``merge`` ticks."""
         check_mode(mode)

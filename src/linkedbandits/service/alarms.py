@@ -132,6 +132,7 @@ class Alarms:
         """What is known now. Starts to look again, if it is time for that and enough was told since."""
         kept = self._kept.setdefault(experiment, _Kept())
         self._kept.move_to_end(experiment)
+        known = kept.found  # before it looks again, which may be done by the time that this returns
         now = self._clock()
         free = self._running is None or self._running.done()
         if free and _due(kept.found.plays, plays, done, warm is not None) and now >= max(kept.next_at, self._next_at):
@@ -139,7 +140,7 @@ class Alarms:
                 self._kept.popitem(last=False)
             self._running_for = experiment
             self._running = self._worker.submit(self._look, kept, experiment, labels, warm, plays)
-        return kept.found
+        return known
 
     def up(self, experiments: Container[str]) -> list[Alarm]:
         """All alarms that were found in these experiments, as far as they are remembered."""
