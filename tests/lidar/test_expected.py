@@ -41,7 +41,7 @@ def test_some_pixels_of_it_keep_what_is_theirs():
 )
 def test_weights_that_a_guarantee_cannot_rest_on_are_refused(log_prior, signal, said):
     with pytest.raises(lb.InvalidParameter, match=said):
-        Expected(log_prior, signal, np.ones(2))
+        Expected(log_prior, signal, np.ones(2)).check()
 
 
 def test_nothing_is_expected_to_be_quite_dark():

@@ -31,19 +31,21 @@ class Expected:
     background: FloatArray
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "signal", np.maximum(self.signal, LEAST_SIGNAL))
+        object.__setattr__(self, "background", np.maximum(self.background, LEAST_BACKGROUND))
+
+    def check(self) -> None:
+        """Refuse what a guarantee cannot rest on: who takes it from outside calls this, once."""
         pixels = self.log_prior.shape[:1]
         if self.log_prior.ndim != 2 or self.signal.shape != pixels or self.background.shape != pixels:
             raise InvalidParameter(
                 f"weights of shape {self.log_prior.shape}, signals of {self.signal.shape} and backgrounds of "
                 f"{self.background.shape}; give a row of weights, a signal and a background for every pixel"
             )
-        # A guarantee rests on this; less than one would only cost photons.
-        if not (logsumexp(self.log_prior, axis=1) < _ROUNDING).all():
+        if not (logsumexp(self.log_prior, axis=1) < _ROUNDING).all():  # less than one would only cost photons
             raise InvalidParameter("the weights of bins add up to more than one; normalise them")
         if not (np.isfinite(self.signal).all() and np.isfinite(self.background).all()):
             raise InvalidParameter("a signal or background that is expected is no number; give one for every pixel")
-        object.__setattr__(self, "signal", np.maximum(self.signal, LEAST_SIGNAL))
-        object.__setattr__(self, "background", np.maximum(self.background, LEAST_BACKGROUND))
 
     @classmethod
     def alike(cls, pixels: int, bins: int, signal: float, background: float) -> Expected:

@@ -125,6 +125,7 @@ class GatePolicy(Policy[GateStateT]):
 
     def expect(self, state: GateStateT, expected: Expected) -> None:
         """Begin with what is known beforehand."""
+        expected.check()
         state.log_prior = expected.log_prior
         state.expected_signal = expected.signal
         state.expected_background = expected.background

@@ -74,6 +74,7 @@ def locate(
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest, within_range=False)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
+    expected.check()
     found = np.full((7, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)

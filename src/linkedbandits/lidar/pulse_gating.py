@@ -8,7 +8,7 @@ proof that no depth but those near its answer explains the counts (:mod:`linkedb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log
+from math import ceil, inf, log
 from typing import ClassVar
 
 import numpy as np
@@ -172,8 +172,13 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         of_bin = best.max(axis=1)
         top = of_bin.max(axis=1)
         state.still_in = of_bin >= (top - needed)[:, np.newaxis]
-        # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near.
+        # The proof takes time, and hardly succeeds while another depth of this coarse grid comes near: first by bins.
         due = np.flatnonzero(state.cycles >= state.next_try)
+        far = of_bin[due]
+        around = ceil(self.tolerance) + 1
+        near = np.clip(far.argmax(axis=1)[:, np.newaxis] + np.arange(-around, around + 1), 0, bins - 1)
+        np.put_along_axis(far, near, -np.inf, axis=1)
+        due = due[top[due] - far.max(axis=1) >= needed + _PRICE]
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best[due].reshape(due.size, middle.size).argmax(axis=1)]
         step = 1 / self.model.phases.size

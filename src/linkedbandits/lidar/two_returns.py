@@ -24,7 +24,7 @@ SIDES = (1.05, 1.6, 2.4)
 """How far the two are from the depth that was found, each on its side, in tolerances."""
 SINGLE = (-0.6, -0.3, 0.0, 0.3, 0.6)
 """Where a single one is looked for."""
-_STEPS = 10
+_STEPS = 8
 
 
 def gain_of_two(
@@ -49,17 +49,17 @@ def gain_of_two(
     tried = np.where(inside, samples[row, np.clip(place, 0, bins - 1)], 0).astype(np.float64)
     edges = place - centre[:, np.newaxis]
 
-    def share(away: float) -> FloatArray:
-        """Of a pulse that is so far from the centre, in tolerances, by bin."""
-        first = edges - away * tolerance
+    def shares(away: tuple[float, ...]) -> FloatArray:
+        """Of pulses that are so far from the centre, in tolerances: (pulses, lanes, bins)."""
+        first = edges - tolerance * np.array(away)[:, np.newaxis, np.newaxis]
         return np.asarray(pulse.cumulative(first + 1) - pulse.cumulative(first))
 
     light = _Light(fired, tried - fired, background[:, np.newaxis])
-    nothing = np.zeros_like(fired)
-    one = np.max([light.best(share(away), nothing, signal) for away in SINGLE], axis=0)
-    sides = {away: share(away) for each in SIDES for away in (-each, each)}
-    two = np.max([light.best(sides[-left], sides[right], signal) for left in SIDES for right in SIDES], axis=0)
-    return np.asarray(two - one)
+    one = light.best(shares(SINGLE), None, signal)
+    left, right = shares(tuple(-each for each in SIDES)), shares(SIDES)
+    count = len(SIDES)
+    two = light.best(left.repeat(count, axis=0), np.tile(right, (count, 1, 1)), signal)
+    return np.asarray(two.max(axis=0) - one.max(axis=0))
 
 
 class _Light:
@@ -68,27 +68,38 @@ class _Light:
     def __init__(self, fired: FloatArray, missed: FloatArray, background: FloatArray) -> None:
         self._fired, self._missed, self._background = fired, missed, background
 
-    def best(self, one: FloatArray, other: FloatArray, signal: FloatArray) -> FloatArray:
-        """The largest log-likelihood of returns with these shares of bins, over both signals."""
-        first, second = signal.copy() / 2 + 1e-6, signal.copy() / 2 + 1e-6
-        alone = not other.any()
+    def best(self, one: FloatArray, other: FloatArray | None, signal: FloatArray) -> FloatArray:
+        """The largest log-likelihood over all signals, of returns with these shares (returns, lanes, bins), or of pairs."""
+        first = np.broadcast_to(signal / 2 + 1e-6, one.shape[:-1])
+        second = None if other is None else first
         for _ in range(_STEPS):
             firing = -np.expm1(-self._rate(one, other, first, second))
             pull = self._fired * (1 / firing - 1)
             bend, weight = pull / firing, pull - self._missed
-            along_one, along_other = (weight * one).sum(axis=1), (weight * other).sum(axis=1)
-            bend_one = (bend * one**2).sum(axis=1) + 1e-12
-            if alone:
-                first = np.clip(first + along_one / bend_one, first / 5, 5 * first)
+            along, bent = _sum(weight, one), _sum(bend, one, one) + 1e-12
+            if other is None or second is None:
+                first = np.clip(first + along / bent, first / 5, 5 * first)
                 continue
-            bend_other, both = (bend * other**2).sum(axis=1) + 1e-12, (bend * one * other).sum(axis=1)
-            area = np.maximum(bend_one * bend_other - both**2, 1e-6 * bend_one * bend_other)
-            step_one = (bend_other * along_one - both * along_other) / area
-            step_other = (bend_one * along_other - both * along_one) / area
-            first = np.clip(first + step_one, first / 5, 5 * first)
+            along_other, bent_other, both = (
+                _sum(weight, other),
+                _sum(bend, other, other) + 1e-12,
+                _sum(bend, one, other),
+            )
+            area = np.maximum(bent * bent_other - both**2, 1e-6 * bent * bent_other)
+            step = (bent_other * along - both * along_other) / area
+            step_other = (bent * along_other - both * along) / area
+            first = np.clip(first + step, first / 5, 5 * first)
             second = np.clip(second + step_other, second / 5, 5 * second)
         rate = self._rate(one, other, first, second)
-        return np.asarray((self._fired * np.log(-np.expm1(-rate)) - self._missed * rate).sum(axis=1))
+        return np.asarray((self._fired * np.log(-np.expm1(-rate)) - self._missed * rate).sum(axis=-1))
 
-    def _rate(self, one: FloatArray, other: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.asarray(first[:, np.newaxis] * one + second[:, np.newaxis] * other + self._background)
+    def _rate(
+        self, one: FloatArray, other: FloatArray | None, first: FloatArray, second: FloatArray | None
+    ) -> FloatArray:
+        rate = first[..., np.newaxis] * one + self._background
+        return np.asarray(rate if other is None or second is None else rate + second[..., np.newaxis] * other)
+
+
+def _sum(*factors: FloatArray) -> FloatArray:
+    """The sum of products over bins."""
+    return np.asarray(np.einsum(",".join(["pli"] * len(factors)) + "->pl", *factors))
