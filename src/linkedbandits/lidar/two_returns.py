@@ -69,7 +69,7 @@ class _Light:
         self._fired, self._missed, self._background = fired, missed, background
 
     def best(self, one: FloatArray, other: FloatArray | None, signal: FloatArray) -> FloatArray:
-        """The largest log-likelihood over all signals, of returns with these shares (returns, lanes, bins), or of pairs."""
+        """The largest log-likelihood over all signals of returns with these shares (returns, lanes, bins), or pairs."""
         first = np.broadcast_to(signal / 2 + 1e-6, one.shape[:-1])
         second = None if other is None else first
         for _ in range(_STEPS):
