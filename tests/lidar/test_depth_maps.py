@@ -10,7 +10,8 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.lidar import DepthMap, Photons, depth_maps, find_depths
-from linkedbandits.lidar.locating import Located
+from linkedbandits.lidar.borrowing import passes
+from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from tests.support.photon_files import histogram
 
@@ -164,3 +165,36 @@ def test_images_of_a_map_have_the_same_pixels():
         DepthMap(np.ones(3), np.ones((3, 2)), np.ones(3), np.ones(3), np.ones(3), np.ones(3))
     with pytest.raises(lb.InvalidParameter, match=r"interval of shape \(2, 3\).*give one of shape \(2, 3, 2\)"):
         DepthMap(image, image, image, image, image, image)
+
+
+def test_no_pixel_is_expected_to_be_as_its_own_photons_are(monkeypatch):
+    """Five times the photons of one pixel change what is expected of others, and never of that pixel itself."""
+    generator = np.random.default_rng(5)
+    counts = generator.binomial(200, 0.004, (5, 6, 40))
+    counts[..., 20] += 30
+    seen = []
+
+    def watched(samples, detections, **told):
+        seen.append(told["expected"])
+        return locate(samples, detections, **told)
+
+    def expectations(detections):
+        seen.clear()
+        find_depths(Photons.from_histogram(detections, cycles=1000, bin_seconds=1e-9), fwhm=2.0)
+        shape = detections.shape[:2]
+        return {
+            int(pixel): (expected.log_prior[row], expected.signal[row], expected.background[row])
+            for each, expected in zip(passes(shape), seen, strict=True)
+            for row, pixel in enumerate(each.pixels)
+        }
+
+    monkeypatch.setattr(depth_maps, "locate", watched)
+    before = expectations(counts)
+    changed = 0
+    for pixel in (0, 4, 9, 14, 29):
+        brighter = counts.copy()
+        brighter.reshape(-1, 40)[pixel] *= 5
+        after = expectations(brighter)
+        assert all(np.array_equal(old, new) for old, new in zip(before[pixel], after[pixel], strict=True))
+        changed += any(not np.array_equal(before[other][2], after[other][2]) for other in before)
+    assert changed >= 2  # of pixels of the first passes others learn

@@ -186,3 +186,26 @@ def test_cycles_may_be_more_than_the_samples_of_any_bin():
     policy.observe_in_time(state, counts, np.array([9]))
     assert state.cycles.tolist() == [12]
     assert state.samples[0, 0] == 6
+
+
+def test_bins_that_no_gate_can_see_have_hardly_any_weight():
+    """Or a pixel without a return would look for it there for ever."""
+    sensor = Sensor(bins=40, rise=2.5 * Sensor(bins=40).bin_seconds)
+    state = PulseGating(3.0, 0.05, sensor=sensor).start(2, 40, np.zeros(2, dtype=np.uint64))
+    weight = np.exp(state.log_prior)
+    assert weight.sum(axis=1) == pytest.approx(1.0)
+    assert (weight[:, :3] < 1e-6).all()
+    assert weight[:, 3:] == pytest.approx(1 / 37, rel=1e-4)
+
+
+def test_an_experiment_that_knows_its_sensor_is_saved_and_goes_on_with_the_same_policy():
+    sensor = Sensor(bins=20)
+    policy = PulseGating(3.0, 0.05, delta=0.1, sensor=sensor)
+    experiment = lb.Experiment(range(20), policy, max_plays=500)
+    for _ in range(30):
+        experiment.tell(experiment.ask().id, hit=None)
+    text = experiment.to_json()
+    again = lb.Experiment.from_json(text, policy=PulseGating(3.0, 0.05, delta=0.1, sensor=Sensor(bins=20)))
+    assert again.ask().arms == lb.Experiment.from_json(text, policy=policy).ask().arms
+    with pytest.raises(lb.LinkedBanditError):
+        lb.Experiment.from_json(text, policy=PulseGating(3.0, 0.05, delta=0.1, sensor=Sensor(bins=20, dead_time=0.0)))

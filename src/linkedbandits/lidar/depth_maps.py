@@ -184,14 +184,12 @@ def sensor_of(
             f"fwhm={width!r} is no pulse within the {photons.bins} bins of {photons.source}; give its width in bins of "
             f"{1e12 * photons.bin_seconds:g} ps"
         )
-    if photons.background is None:
-        rate = np.median(photons.detections.sum(axis=(0, 1)) / np.maximum(photons.samples.sum(axis=(0, 1)), 1))
-    else:
-        rate = photons.background.mean()
+    # Not from the photons that depths are found from: a pixel's own would come back to it by way of the pixels around.
+    rate = BEFORE if photons.background is None else float(photons.background.mean())
     return Sensor(
         bins=photons.bins,
         fwhm=width,
-        ambient=float(rate) * photons.bins,
+        ambient=rate * photons.bins,
         reach=photons.bins * photons.bin_depth,
         response=response,
     )
