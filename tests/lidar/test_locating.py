@@ -9,7 +9,8 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import Sensor
+from linkedbandits.lidar import Sensor, locating
+from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
 from tests.support.photon_counts import apart, counts_of
@@ -105,12 +106,15 @@ def test_settings_without_a_meaning_are_refused_by_name(wrong, named):
         locate(*counts_of(SENSOR, 30.0, 0.5, 20), SENSOR, **wrong)
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("depth", [-1.5, 61.2])
-def test_a_return_from_outside_of_the_range_is_not_called_sure_within_it(depth):
-    """Its flank reaches in. Of 200 pixels at delta 0.05 fewer than 4: without rivals out there it is most of them."""
-    sensor = Sensor(bins=60, ambient=3.0)
-    chance = sensor.chances(np.full(200, depth), np.full(200, 2.0))
-    samples = np.full((200, 60), 5000)
-    successes = np.random.default_rng(3).binomial(samples, chance)
-    assert locate(samples, successes, sensor, signal=0.5).confident.sum() < 4
+@pytest.mark.parametrize(("depth", "sure"), [(-1.5, False), (15.5, False), (0.0, True), (7.3, True)])
+def test_a_return_from_beyond_the_range_is_not_called_sure_within_it(depth, sure, monkeypatch):
+    """Counts as they are on average, and no doubt of two returns. Known to be within the range, it would be certain."""
+    monkeypatch.setattr(locating, "MORE", np.inf)
+    sensor = Sensor(bins=14, ambient=0.7)
+    samples = np.full((1, 14), 4000)
+    successes = np.rint(samples * sensor.chances(np.full(1, depth), np.full(1, 0.5))).astype(np.int64)
+    found = locate(samples, successes, sensor, signal=0.5)
+    expected = Expected.alike(1, 14, 0.5, 0.05)
+    assert Certificate(sensor.pulse, 1.0).holds(samples, successes, found.depth, np.log(20), expected).all()
+    assert found.confident.tolist() == [sure]
+    assert 0 <= found.low[0] <= found.high[0] <= 14

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -79,6 +80,23 @@ def test_alarms_are_those_of_the_experiment(desk, store):
     assert f"since request {first.since}" in latest.pictures[0]
     assert found.up({experiment}) == list(latest.alarms)
     assert found.up(frozenset()) == []  # it was archived, say
+    found.close()
+
+
+def test_what_is_asked_for_is_what_was_known_before_however_fast_the_next_look_is(desk, store, monkeypatch):
+    """A look that is over before it was asked for: so fast may another thread be."""
+    experiment = create(desk, policy=SLOW, linkage="free")
+    play(desk, experiment, 10, drifting)
+    found = Alarms(store)
+
+    def at_once(look, *arguments):
+        done = Future()
+        done.set_result(look(*arguments))
+        return done
+
+    monkeypatch.setattr(found._worker, "submit", at_once)
+    assert found.latest(experiment, ARMS, None, 100, False) == NOT_LOOKED_YET
+    assert found.latest(experiment, ARMS, None, 100, False).plays == 100
     found.close()
 
 

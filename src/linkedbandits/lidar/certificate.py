@@ -142,7 +142,8 @@ class Certificate:
     ) -> tuple[FloatArray, FloatArray]:
         """From which to which depth is anything possible, but for a probability of exp(-needed), in every lane?
 
-        All depths are where the counts are compatible with no return at all.
+        All depths are where the counts are compatible with no return at all. Unless the depth is known to be within the
+        range, it may begin before it, or end behind it.
         """
         lanes, bins = samples.shape
         counts = _Counts(self.pulse, samples, successes, expected, self.told)
@@ -168,7 +169,9 @@ class Certificate:
                 suspects = suspects.divided(per_bin)
         nothing = low > high  # refuted everywhere: the counts fit no depth, so none is claimed
         low[nothing], high[nothing] = 0.0, float(bins)
-        return np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)
+        if self.within_range:
+            low, high = np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)
+        return low, high
 
     def fit_at(
         self, samples: IntArray, successes: IntArray, depth: FloatArray, expected: Expected

@@ -92,4 +92,5 @@ def locate(
             progress(len(tried))
     depth, low, high, strength, background, probable, two = found
     confident = (low >= depth - tolerance) & (high <= depth + tolerance) & (two <= MORE)
+    low, high = np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)  # what lies beyond was never looked at
     return Located(depth, low, high, strength, background, confident, probable)
