@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.lidar.borrowing import ANYWHERE, COARSEST, Known, Pass, expected_from_around, passes
+from linkedbandits.lidar.borrowing import ANYWHERE, COARSEST, Known, Pass, around, passes
 
 SHAPES = st.tuples(st.integers(1, 11), st.integers(1, 11))
 BINS = 40
@@ -24,7 +24,7 @@ def random_known(shape, seed):
 
 
 def expected_of(known, some, signal=0.5, background=0.05):
-    return expected_from_around(known, some, BINS, signal, background)
+    return around(known, some, signal, background).expected(BINS)
 
 
 def found_in(known, pixels):

@@ -10,8 +10,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import linkedbandits as lb
 from linkedbandits.lidar import Frame, Scene, Sensor, Task, acquiring, capture
-from linkedbandits.lidar import frame as lidar_frame
 from linkedbandits.lidar.borrowing import passes
+from linkedbandits.lidar.engines import reference
+from linkedbandits.lidar.engines.reference import NumpyEngine
 
 SENSOR = Sensor(bins=60, reach=6.0, ambient=2.0)
 TASK = Task(SENSOR, signal=1.0, cycles=1500, delta=0.05)
@@ -48,26 +49,26 @@ def test_the_same_seed_gives_the_same_frame_on_any_number_of_workers():
 def test_pixels_are_acquired_pass_by_pass_and_only_later_ones_expect_something(monkeypatch):
     """What is expected of a pixel is made from pixels of earlier passes: the others are not even acquired by then."""
     seen = []
-    captured = lidar_frame._capture_part
+    measure = NumpyEngine.measure
 
-    def watched(part):
-        seen.append(part)
-        return captured(part)
+    def watched(engine, pixels, progress):
+        seen.append(pixels)
+        return measure(engine, pixels, progress)
 
-    monkeypatch.setattr(lidar_frame, "_capture_part", watched)
+    monkeypatch.setattr(NumpyEngine, "measure", watched)
     scene = wall(np.full((5, 6), 3.05))
     capture(scene, TASK)
-    assert [part.pixels.tolist() for part in seen] == [each.pixels.tolist() for each in passes((5, 6))]
-    assert seen[0].expected is None
+    assert [part.numbers.tolist() for part in seen] == [each.pixels.tolist() for each in passes((5, 6))]
+    assert seen[0].around is None
     for part in seen[1:]:
-        assert (part.expected.log_prior.argmax(axis=1) == 30).mean() > 0.6
+        assert (part.around.expected(TASK.sensor.bins).log_prior.argmax(axis=1) == 30).mean() > 0.6
     seen.clear()
     capture(scene, replace(TASK, borrow=False))
-    assert [part.pixels.size for part in seen] == [30]
-    assert seen[0].expected is None
+    assert [part.numbers.size for part in seen] == [30]
+    assert seen[0].around is None
     seen.clear()
     capture(scene, TASK, "even")
-    assert [part.pixels.size for part in seen] == [30]
+    assert [part.numbers.size for part in seen] == [30]
 
 
 def test_parts_of_a_pass_have_each_their_own_pixels_expectations_and_random_numbers(monkeypatch):
@@ -77,8 +78,8 @@ def test_parts_of_a_pass_have_each_their_own_pixels_expectations_and_random_numb
         seen.append((rates, seed.spawn_key, expected))
         return acquired(made, task, rates, first, seed, expected)
 
-    acquired = lidar_frame.acquire
-    monkeypatch.setattr(lidar_frame, "acquire", watched)
+    acquired = reference.acquire
+    monkeypatch.setattr(reference, "acquire", watched)
     depth = np.linspace(1.05, 5.05, 22).repeat(18).reshape(22, 18).T  # columns of one depth
     capture(wall(depth), Task(Sensor(bins=100, reach=6.0, ambient=2.0), 3.0, cycles=60))
     assert len(seen) == 4  # the last pass has 297 pixels

@@ -80,37 +80,66 @@ class Known:
         return cls(shape, *(np.zeros(rows * columns) for _ in range(4)))
 
 
-def expected_from_around(known: Known, some: Pass, bins: int, signal: float, background: float) -> Expected:
-    """Of the pixels of a pass, by those measured before; as given, and all depths alike, where there are none."""
-    count = some.pixels.size
-    weight, trusted = np.zeros((count, bins)), np.zeros(count)
-    logarithms, trusted_alone = np.zeros((2, count)), np.zeros(count)
-    for down, right in _around(some.spacing):
+@dataclass(frozen=True)
+class Around:
+    """What pixels may expect from those around them, in a few numbers: a row for each pixel.
+
+    ``depth`` has the depths found around, and half way between two that face each other, in bins; ``trust`` how far to
+    trust each, which adds up to one, or to nothing where nothing was found. The share ``anywhere`` is spread over all
+    depths. ``signal`` is in photons a cycle, ``background`` in photons a bin and cycle.
+    """
+
+    depth: FloatArray
+    trust: FloatArray
+    signal: FloatArray
+    background: FloatArray
+    anywhere: float = ANYWHERE
+
+    def take(self, pixels: IntArray | slice) -> Around:
+        """Of these pixels alone."""
+        return Around(
+            self.depth[pixels], self.trust[pixels], self.signal[pixels], self.background[pixels], self.anywhere
+        )
+
+    def expected(self, bins: int) -> Expected:
+        """The weights of all bins, and the rest."""
+        weight = np.zeros((len(self.depth), bins))
+        for place in range(self.depth.shape[1]):
+            _add_around(weight, self.depth[:, place], self.trust[:, place])
+        found = self.trust.sum(axis=1, keepdims=True) > 0
+        weight = self.anywhere / bins + (1 - self.anywhere) * np.where(found, weight, 1 / bins)
+        weight /= weight.sum(axis=1, keepdims=True)
+        return Expected(np.log(weight), self.signal, self.background)
+
+
+def around(known: Known, some: Pass, signal: float, background: float) -> Around:
+    """Of the pixels of a pass, by those measured before; signal and background as given, where there are none."""
+    depths, trusts = [], []
+    logarithms, trusted_alone = np.zeros((2, some.pixels.size)), np.zeros(some.pixels.size)
+    for down, right in _steps(some.spacing):
         nearness = (some.spacing / hypot(down, right)) ** 2
         one, sure = _at(known, some.pixels, down, right)
         trust = sure**2 * nearness
-        _add_around(weight, known.depth[one], trust)
+        depths.append(known.depth[one])
+        trusts.append(trust)
         logarithms += trust * np.log([known.signal[one] + _TINY, known.background[one] + _TINY])
         trusted_alone += trust
-        trusted += trust
         if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
             other, other_sure = _at(known, some.pixels, -down, -right)
-            both = 2 * sure * other_sure * nearness
-            _add_around(weight, (known.depth[one] + known.depth[other]) / 2, both)
-            trusted += both
+            depths.append((known.depth[one] + known.depth[other]) / 2)
+            trusts.append(2 * sure * other_sure * nearness)
     found = trusted_alone > 0
-    weight /= np.where(found, trusted, 1.0)[:, np.newaxis]
-    weight = ANYWHERE / bins + (1 - ANYWHERE) * np.where(found[:, np.newaxis], weight, 1 / bins)
-    weight /= weight.sum(axis=1, keepdims=True)
-    around = np.exp(logarithms / np.where(found, trusted_alone, 1.0))
-    return Expected(
-        log_prior=np.log(weight),
-        signal=np.where(found, around[0], signal),
-        background=np.where(found, around[1], background),
+    trusted = np.array(trusts)
+    means = np.exp(logarithms / np.where(found, trusted_alone, 1.0))
+    return Around(
+        depth=np.stack(depths, axis=1),
+        trust=np.ascontiguousarray((trusted / np.where(found, trusted.sum(axis=0), 1.0)).T),
+        signal=np.where(found, means[0], signal),
+        background=np.where(found, means[1], background),
     )
 
 
-def _around(spacing: int) -> list[tuple[int, int]]:
+def _steps(spacing: int) -> list[tuple[int, int]]:
     steps = (-spacing, 0, spacing)
     return [(down, right) for down in steps for right in steps if (down, right) != (0, 0)]
 

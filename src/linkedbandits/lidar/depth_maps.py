@@ -11,7 +11,7 @@ import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
+from linkedbandits.lidar.borrowing import Known, Pass, around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.misfits import misfits
@@ -141,7 +141,7 @@ def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float,
     found = np.zeros((columns, pixels))
     known = Known.nothing(photons.shape)
     for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
-        expected = expected_from_around(known, some, photons.bins, signal, BEFORE)
+        expected = around(known, some, signal, BEFORE).expected(photons.bins)
         if calibrated is not None:
             expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
         located = find(samples[some.pixels], detections[some.pixels], expected=expected)

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass
 from math import inf, isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquiring import acquire
 from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
-from linkedbandits.lidar.borrowing import Known, Pass, expected_from_around, passes
-from linkedbandits.lidar.certificate import Certificate
+from linkedbandits.lidar.borrowing import Known, Pass, around, passes
 from linkedbandits.lidar.choosing import faster
 from linkedbandits.lidar.depth_maps import DepthMap
-from linkedbandits.lidar.estimators import find_estimator, model_of
-from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
+from linkedbandits.lidar.engines import Found, Light, Pixels, find_engine
+from linkedbandits.lidar.engines.engine import Progress
+from linkedbandits.lidar.estimators import find_estimator
 from linkedbandits.lidar.scene import Scene
 from linkedbandits.model import BoolArray, FloatArray, IntArray
-from linkedbandits.streams import block_lanes
-from linkedbandits.workers import run_pieces
-
-LEAST_PIXELS = 256
-"""A process takes this many pixels at a time, or a few more."""
-
-_REMEDY = (
-    'look at the machine\'s memory, or run with fewer workers; in a script, capture under if __name__ == "__main__":'
-)
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -173,12 +158,14 @@ def capture(
     *,
     seed: int = 0,
     workers: int = 1,
+    engine: str = "numpy",
     progress: Progress | None = None,
 ) -> Frame:
     """Acquire every pixel and estimate its depth. A pixel is a lane; each has at most ``task.cycles`` cycles.
 
-    The same seed gives the same frame, whatever the number of worker processes. ``progress`` is called with the number
-    of pixels that have just finished.
+    ``engine`` says who computes it (:mod:`linkedbandits.lidar.engines`). With one engine the same seed gives the same
+    frame, whatever the number of worker processes, blocks or devices; with different engines, frames of the same law.
+    ``progress`` is called with the number of pixels that have just finished.
 
     >>> from linkedbandits.lidar import Sensor, Scene, Task
     >>> wall = Scene("wall", np.full((2, 3), 2.5), np.ones((2, 3)))
@@ -188,26 +175,28 @@ def capture(
            [2.5, 2.5, 2.5]])
     """
     check_whole("workers", workers)
+    chosen = find_engine(engine, workers)
     acquisition = faster(task) if acquisition == "auto" else acquisition_name(acquisition)
     made = find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
         raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
-    depth = np.where(scene.depth < task.sensor.reach, scene.depth, np.nan).reshape(-1) / task.sensor.bin_depth
-    signal = scene.signals(task.signal, task.sensor.reach).reshape(-1)
-    background = scene.ambients(task.sensor.ambient).reshape(-1) / task.sensor.bins + task.sensor.dark
-    pixels = np.full((len(_Found._fields), depth.size), np.nan)
+    sensor = task.sensor
+    light = Light(
+        depth=np.where(scene.depth < sensor.reach, scene.depth, np.nan).reshape(-1) / sensor.bin_depth,
+        signal=scene.signals(task.signal, sensor.reach).reshape(-1),
+        background=scene.ambients(sensor.ambient).reshape(-1) / sensor.bins + sensor.dark,
+    )
+    whole = Found.nothing(light.depth.size)
     borrows = task.borrow and made.gates is not None
-    order = passes(scene.depth.shape) if borrows else [Pass(1, np.arange(depth.size))]
+    order = passes(scene.depth.shape) if borrows else [Pass(1, np.arange(light.depth.size))]
     for number, some in enumerate(order):
-        expected = _expected(pixels, scene.depth.shape, some, task) if number else None
-        parts = _parts(task, acquisition, estimator, (depth, signal, background), some.pixels, expected, (seed, number))
-        with closing(_finished(parts, workers)) as finished:
-            for part, found in finished:
-                pixels[:, part.pixels] = found
-                if progress is not None:
-                    progress(part.pixels.size)
-    whole = _Found(*pixels.reshape(-1, *scene.depth.shape))
+        these = around(_known(whole, scene.depth.shape), some, task.signal, sensor.background) if number else None
+        pixels = Pixels(
+            task, acquisition, estimator, some.pixels, light.take(some.pixels), these, seed=seed, number=number
+        )
+        whole.put(some.pixels, chosen.measure(pixels, progress or _silent))
+    whole = Found(*(each.reshape(scene.depth.shape) for each in whole))
     return Frame(
         scene=scene,
         task=task,
@@ -224,139 +213,10 @@ def capture(
     )
 
 
-class _Found(NamedTuple):
-    """What is kept of every pixel: depth in bins, and numbers that say yes or no as 1 or 0."""
-
-    depth: FloatArray
-    cycles: FloatArray
-    seconds: FloatArray
-    confident: FloatArray
-    proved: FloatArray
-    bin: FloatArray
-    signal: FloatArray
-    background: FloatArray
-    sure: FloatArray
-    """How much of the posterior is around the depth; 0 without a model of the return."""
+def _silent(pixels: int) -> None:
+    """Progress that nobody asked for."""
 
 
-class _Part(NamedTuple):
-    """All that a worker needs to acquire some pixels; depth is in bins, background in photons a bin."""
-
-    task: Task
-    acquisition: str
-    estimator: str
-    pixels: IntArray
-    depth: FloatArray
-    signal: FloatArray
-    background: FloatArray
-    expected: Expected | None
-    first: int
-    seed: tuple[int, int]
-    """That of the frame, and the number of the pass."""
-
-
-def _expected(pixels: FloatArray, shape: tuple[int, int], some: Pass, task: Task) -> Expected:
-    found = _Found(*pixels)
+def _known(found: Found, shape: tuple[int, int]) -> Known:
     sure = np.where(np.isfinite(found.depth), np.nan_to_num(found.sure), 0.0)
-    known = Known(shape, *(np.nan_to_num(each) for each in (found.depth, sure, found.signal, found.background)))
-    return expected_from_around(known, some, task.sensor.bins, task.signal, task.sensor.background)
-
-
-def _parts(
-    task: Task,
-    acquisition: str,
-    estimator: str,
-    truth: tuple[FloatArray, FloatArray, FloatArray],
-    pixels: IntArray,
-    expected: Expected | None,
-    seed: tuple[int, int],
-) -> list[_Part]:
-    """Runs of pixels that begin where a block of lanes does, however many workers there are."""
-    block = block_lanes(task.sensor.bins)
-    size = -(-LEAST_PIXELS // block) * block
-    parts = []
-    for first in range(0, pixels.size, size):
-        rows = slice(first, first + size)
-        here = pixels[rows]
-        depth, signal, background = (each[here] for each in truth)
-        these = None if expected is None else expected.take(rows)
-        parts.append(_Part(task, acquisition, estimator, here, depth, signal, background, these, first, seed))
-    return parts
-
-
-def _finished(parts: list[_Part], workers: int) -> Generator[tuple[_Part, FloatArray], None, None]:
-    """Each part and what was found in it, as they are finished."""
-    if workers == 1 or len(parts) == 1:
-        for part in parts:
-            yield part, _capture_part(part)
-        return
-    with closing(
-        run_pieces(_capture_part, parts, workers=min(workers, len(parts)), name_of=_name, remedy=_REMEDY)
-    ) as finishing:
-        yield from finishing
-
-
-def _name(part: _Part) -> str:
-    return f"pixels {part.pixels[0]} to {part.pixels[-1]} of {part.acquisition}"
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Matrix products on one thread: more get in the way of other processes, and may add up in another order."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError:  # an extra; without it frames take longer, and may differ in their last digits
-        return nullcontext()
-    limits: AbstractContextManager[object] = threadpool_limits(1)
-    return limits
-
-
-def _capture_part(part: _Part) -> FloatArray:
-    """What was found of some pixels, as rows of :class:`_Found`."""
-    with _one_thread():
-        return _pixels(part)
-
-
-def _pixels(part: _Part) -> FloatArray:
-    task = part.task
-    made = find_acquisition(part.acquisition, task)
-    rates = task.sensor.rates(part.depth, part.signal, part.background)
-    frame, number = part.seed
-    key = (number, part.first) if made.in_time else ()  # the others have streams by blocks of pixels
-    seed = np.random.SeedSequence(frame, spawn_key=key)
-    acquired = acquire(made, task, rates, part.first, seed, part.expected)
-    model = model_of(task.sensor, task.signal, task.strongest, task.told)
-    depth, level = np.empty(part.depth.size), acquired.level
-    signal, background, sure, seen = np.zeros((4, part.depth.size))
-    alike = Expected.alike(part.depth.size, task.sensor.bins, task.signal, model.expected_background)
-    certificate = Certificate(task.sensor.pulse, task.tolerance, told=task.told)
-    for some in few_at_a_time(part.depth.size, model.cells_per_bin * task.sensor.bins):
-        samples, successes = acquired.samples[some], acquired.successes[some]
-        log_prior = None if made.gates is None else acquired.log_prior[some]
-        if log_prior is None:
-            depth[some], level[some] = model.fitted(samples, successes, alike.background[some])
-        else:
-            depth[some] = model.estimate(samples, successes, level[some], log_prior)
-            likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
-            none = model.none_better(samples, successes, level[some], depth[some])
-            sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
-        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > LEAST_EVIDENCE
-        signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
-    if part.estimator == "map":  # the others have no model that could speak against a return
-        found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)
-    else:
-        find = find_estimator(part.estimator, task.sensor, task.signal, task.strongest, task.told)
-        found = find(acquired.samples, acquired.successes, acquired.bin)
-    confident = acquired.proved & np.isfinite(found) & (part.estimator == made.sure_of)
-    return np.array(
-        [
-            found,
-            acquired.cycles,
-            acquired.seconds,
-            confident,
-            acquired.proved,
-            acquired.bin,
-            np.where(seen > 0, signal, 0.0),
-            background,
-            sure * (seen > 0),
-        ]
-    )
+    return Known(shape, *(np.nan_to_num(each) for each in (found.depth, sure, found.signal, found.background)))

@@ -1,0 +1,52 @@
+"""From what was acquired of pixels to what is kept of them: depth, light, and how sure that is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkedbandits.lidar.acquiring import Acquired
+from linkedbandits.lidar.acquisitions import Acquisition, Task
+from linkedbandits.lidar.certificate import Certificate
+from linkedbandits.lidar.engines.engine import Found
+from linkedbandits.lidar.estimators import find_estimator, model_of
+from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
+
+
+def find(made: Acquisition, task: Task, estimator: str, acquired: Acquired) -> Found:
+    """What the counts of every pixel say."""
+    pixels, bins = acquired.samples.shape
+    model = model_of(task.sensor, task.signal, task.strongest, task.told)
+    depth, level = np.empty(pixels), acquired.level
+    signal, background, sure, seen = np.zeros((4, pixels))
+    alike = Expected.alike(pixels, bins, task.signal, model.expected_background)
+    certificate = Certificate(task.sensor.pulse, task.tolerance, told=task.told)
+    for some in few_at_a_time(pixels, model.cells_per_bin * bins):
+        samples, successes = acquired.samples[some], acquired.successes[some]
+        log_prior = None if made.gates is None else acquired.log_prior[some]
+        if log_prior is None:
+            depth[some], level[some] = model.fitted(samples, successes, alike.background[some])
+        else:
+            depth[some] = model.estimate(samples, successes, level[some], log_prior)
+            likelihood = model.log_likelihood(samples, successes, level[some], rough=True)
+            none = model.none_better(samples, successes, level[some], depth[some])
+            sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
+        seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > LEAST_EVIDENCE
+        signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
+    if estimator == "map":  # the others have no model that could speak against a return
+        found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)
+    else:
+        estimate = find_estimator(estimator, task.sensor, task.signal, task.strongest, task.told)
+        found = estimate(acquired.samples, acquired.successes, acquired.bin)
+    confident = acquired.proved & np.isfinite(found) & (estimator == made.sure_of)
+    return Found(
+        depth=found,
+        cycles=acquired.cycles,
+        seconds=acquired.seconds,
+        confident=confident.astype(np.float64),
+        proved=acquired.proved.astype(np.float64),
+        bin=acquired.bin.astype(np.float64),
+        signal=np.where(seen > 0, signal, 0.0),
+        background=background,
+        sure=sure * (seen > 0),
+    )
