@@ -22,7 +22,8 @@ from math import hypot
 
 import numpy as np
 
-from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.expected import LEAST_SIGNAL, Expected
+from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
 
 COARSEST = 4
@@ -100,6 +101,11 @@ class Around:
         return Around(
             self.depth[pixels], self.trust[pixels], self.signal[pixels], self.background[pixels], self.anywhere
         )
+
+    @property
+    def light(self) -> tuple[FloatArray, FloatArray]:
+        """Signal and background; nothing is expected to be quite dark."""
+        return np.maximum(self.signal, LEAST_SIGNAL), np.maximum(self.background, LEAST_BACKGROUND)
 
     def expected(self, bins: int) -> Expected:
         """The weights of all bins, and the rest."""

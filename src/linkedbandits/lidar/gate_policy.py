@@ -111,12 +111,12 @@ class GatePolicy(Policy[GateStateT]):
             "successes": counts.copy(),
             "gate": np.ones((lanes, arms), dtype=np.bool_),
             "level": self.model.level_of(background),
-            "log_prior": np.tile(self._log_weights(arms), (lanes, 1)),
+            "log_prior": np.tile(self.log_weights(arms), (lanes, 1)),
             "expected_signal": np.full(lanes, self.typical_signal),
             "expected_background": background,
         }
 
-    def _log_weights(self, arms: int) -> FloatArray:
+    def log_weights(self, arms: int) -> FloatArray:
         """All bins alike, but for those that no gate can see: who looks for a depth there never ends."""
         weight = np.ones(arms)
         if self.sensor is not None:

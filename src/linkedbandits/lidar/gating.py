@@ -19,7 +19,7 @@ ambient 10; 30 to 32 at ambient 1."""
 STEP = 2.0
 """From the likeliest depth of the grid to the next, the logarithm of the weight falls by at most this: what lies
 between two depths of the grid would otherwise seem to be known."""
-_LEAST_WORTH = 1e-12
+LEAST_WORTH = 1e-12
 
 
 def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -46,4 +46,4 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: Int
     more_chance, known_entropy = sums[:, 0, half : half + bins] / total, sums[:, 1, half : half + bins] / total
     chance = alone + more_chance
     worth = binary_entropy(chance) - binary_entropy(alone) - known_entropy
-    return np.maximum(worth, _LEAST_WORTH), chance
+    return np.maximum(worth, LEAST_WORTH), chance

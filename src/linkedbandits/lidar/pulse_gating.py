@@ -178,13 +178,13 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         around = ceil(self.tolerance) + 1
         near = np.clip(far.argmax(axis=1)[:, np.newaxis] + np.arange(-around, around + 1), 0, bins - 1)
         np.put_along_axis(far, near, -np.inf, axis=1)
-        due = due[top[due] - far.max(axis=1) >= needed + _PRICE]
+        due = due[top[due] - far.max(axis=1) >= needed + PRICE]
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best[due].reshape(due.size, middle.size).argmax(axis=1)]
         step = 1 / self.model.phases.size
         away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
         rival = np.where(away, best[due], -np.inf).max(axis=(1, 2))
-        promising = due[top[due] - rival >= needed + _PRICE]
+        promising = due[top[due] - rival >= needed + PRICE]
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
             level, log_prior = state.level[promising], state.log_prior[promising]
@@ -199,5 +199,5 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             state.next_try[promising] = np.ceil(wait * state.cycles[promising]).astype(np.int64)
 
 
-_PRICE = 5.0
+PRICE = 5.0
 """What M, a mean, is below the best by, in nats, at least: less is not worth trying."""

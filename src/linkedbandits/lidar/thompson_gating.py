@@ -81,10 +81,11 @@ class ThompsonGating(WithoutGuarantee, GatePolicy[ThompsonState]):
 
     def _before(self, drawn: IntArray, bins: int) -> IntArray:
         """Where a gate for this depth opens."""
-        return np.asarray(np.maximum(drawn - self._lead, 0))
+        return np.asarray(np.maximum(drawn - self.lead, 0))
 
     @property
-    def _lead(self) -> int:
+    def lead(self) -> int:
+        """How many bins before the depth that was drawn the gate opens."""
         return round(LEAD * self.model.pulse.sigma)
 
 
@@ -107,7 +108,7 @@ class WrappedThompsonGating(ThompsonGating):
         return Repeats(order, self.next_cycles(state))
 
     def _before(self, drawn: IntArray, bins: int) -> IntArray:
-        return np.asarray((drawn - self._lead) % bins)
+        return np.asarray((drawn - self.lead) % bins)
 
 
 def uniform(seed: SeedArray, step: IntArray) -> FloatArray:

@@ -1,0 +1,1 @@
+"""The engine ``gpu``: a block of threads a pixel, on one or more graphics cards, through CuPy."""

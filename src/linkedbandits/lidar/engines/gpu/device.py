@@ -1,0 +1,152 @@
+"""The graphics cards of this machine, through CuPy; and kernels, compiled for a sensor.
+
+Kernels are C++, in the folder ``kernels``. They are compiled for the sensor's numbers of bins, signals and phases when
+they are first used, which takes some seconds; CuPy keeps the result on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from linkedbandits.errors import InvalidParameter, MissingExtra
+
+_REMEDY = "pip install 'linkedbandits[gpu]' (CUDA 13), or 'linkedbandits[gpu-cuda12]'"
+_LEAST_CAPABILITY = (8, 0)
+"""Matrix products of 16 x 16 by 16 x 8 in half precision, and atomic additions, are there from here on."""
+
+
+def import_cupy() -> Any:
+    """CuPy, or an error that says what to install."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise MissingExtra(
+            f'engine="gpu" needs CuPy, and it cannot be imported ({error}); {_REMEDY}, or use engine="compiled"'
+        ) from error
+    return cupy
+
+
+def devices() -> list[int]:
+    """The numbers of the cards that can be used; an error that names the remedy where there is none."""
+    cupy = import_cupy()
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise InvalidParameter(
+            f'engine="gpu" finds no card that it can use ({_first_line(error)}); look whether nvidia-smi shows one and '
+            'its driver is as new as the CUDA version of CuPy, or use engine="compiled" or "numpy"'
+        ) from error
+    usable = [number for number in range(count) if _capability(cupy, number) >= _LEAST_CAPABILITY]
+    if not usable:
+        raise InvalidParameter(
+            'engine="gpu" needs a card of compute capability 8.0 or higher (NVIDIA, from 2020 on), and there is none; '
+            'use engine="compiled" or "numpy"'
+        )
+    return usable
+
+
+def _capability(cupy: Any, number: int) -> tuple[int, int]:
+    text = cupy.cuda.Device(number).compute_capability
+    return int(text[:-1]), int(text[-1])
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The numbers that kernels are compiled for."""
+
+    bins: int
+    half: int
+    signals: int
+    phases: int
+    digits: int
+    likely: bool
+    certain: bool
+
+    @property
+    def warps(self) -> int:
+        """Groups of 32 threads that work on a pixel: each has some tiles of 16 bins."""
+        tiles = -(-self.bins // 16)
+        return min(max(2, -(-tiles // _TILES_A_WARP)), 16)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the compiler is told."""
+        numbers = {
+            "BINS": self.bins,
+            "HALF": self.half,
+            "WINDOW": 2 * self.half + 1,
+            "SIGNALS": self.signals,
+            "PHASES": self.phases,
+            "DIGITS": self.digits,
+            "LIKELY": int(self.likely),
+            "CERTAIN": int(self.certain),
+            "BLOCKS": _BLOCKS,
+            "WARPS": self.warps,
+            "CUMULATIVE_STEPS": CUMULATIVE_STEPS,
+            "LEAST_BACKGROUND": "1e-6",
+        }
+        return ("-std=c++17", *(f"-D{name}={value}" for name, value in numbers.items()))
+
+
+CUMULATIVE_STEPS = 2048
+"""The pulse's cumulative share is a table with so many steps a bin."""
+_TILES_A_WARP = 8
+_BLOCKS = 4
+"""Measured on an H200 with 1000 bins and 500 cycles, seconds a megapixel: 1.93 so; 2.12 with twice the tiles a warp; 2.19
+where threads keep their log-likelihoods from the first look to the second, which leaves room for two blocks alone."""
+
+_PARTS = {
+    "exposing": ("counter.cuh", "light.cuh", "expose.cu"),
+    "weighing": ("likelihood.cuh", "weigh.cu"),
+    "drawing": ("counter.cuh", "likelihood.cuh", "thompson.cu"),
+    "gating": ("suffix.cu", "prior.cu"),
+}
+"""What is compiled together."""
+
+
+class Program:
+    """The kernels of one device, compiled for a shape."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._modules: dict[str, Any] = {}
+
+    def kernel(self, part: str, name: str, shared_bytes: int = 0) -> Any:
+        """A kernel by its name; ``shared_bytes`` is the most of shared memory that it is launched with."""
+        found = self._module(part).get_function(name)
+        if shared_bytes > _SHARED_WITHOUT_ASKING:
+            found.max_dynamic_shared_size_bytes = shared_bytes
+        return found
+
+    def number(self, part: str, name: str) -> int:
+        """A number that the compiler knows, such as the size of a structure."""
+        cupy = import_cupy()
+        pointer = self._module(part).get_global(name)
+        return int(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer).get()[0])
+
+    def _module(self, part: str) -> Any:
+        if part not in self._modules:
+            source = "#include <cuda_fp16.h>\n" + "\n".join(_source(name) for name in _PARTS[part])
+            self._modules[part] = import_cupy().RawModule(code=source, options=self._shape.options, backend="nvrtc")
+        return self._modules[part]
+
+
+_SHARED_WITHOUT_ASKING = 48 * 1024
+
+
+@cache
+def program(device: int, shape: Shape) -> Program:
+    """The kernels of a device, compiled once. It is the current one."""
+    return Program(shape)
+
+
+@cache
+def _source(name: str) -> str:
+    return (files(__package__) / "kernels" / name).read_text()
