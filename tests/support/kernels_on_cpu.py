@@ -27,7 +27,7 @@ def compiled(source: str, macros: tuple[str, ...]) -> ctypes.CDLL:
     folder = Path(tempfile.mkdtemp(prefix="kernels-"))
     try:
         command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-Wno-unknown-pragmas"]
-        command += ["-Wno-unused-function", *macros, f"-I{KERNELS}", "-include", str(HERE / "on_cpu.h")]
+        command += ["-Wno-unused-function", *macros, f"-I{KERNELS}", "-include", str(HERE / "kernels_on_cpu.h")]
         command += ["-x", "c++", str(KERNELS / source), "-o", str(folder / "kernel.so")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
