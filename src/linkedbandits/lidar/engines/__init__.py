@@ -17,11 +17,15 @@ from linkedbandits.lidar.engines.reference import NumpyEngine
 
 __all__ = ["ENGINES", "Engine", "Found", "Light", "Pixels", "find_engine"]
 
-ENGINES = ("numpy",)
+ENGINES = ("numpy", "compiled", "gpu")
 
 
 def find_engine(name: str, workers: int = 1) -> Engine:
     """The engine of that name, with so many worker processes where it has any."""
     if name == "numpy":
         return NumpyEngine(workers)
+    if name == "gpu":
+        from linkedbandits.lidar.engines.gpu.engine import GpuEngine
+
+        return GpuEngine()
     raise UnknownName(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")

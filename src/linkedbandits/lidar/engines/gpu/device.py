@@ -6,12 +6,13 @@ they are first used, which takes some seconds; CuPy keeps the result on disk.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from linkedbandits.errors import InvalidParameter, MissingExtra
+from linkedbandits.lidar.engines.gpu.tables import KERNELS
 
 _REMEDY = "pip install 'linkedbandits[gpu]' (CUDA 13), or 'linkedbandits[gpu-cuda12]'"
 _LEAST_CAPABILITY = (8, 0)
@@ -81,7 +82,6 @@ class Shape:
         numbers = {
             "BINS": self.bins,
             "HALF": self.half,
-            "WINDOW": 2 * self.half + 1,
             "SIGNALS": self.signals,
             "PHASES": self.phases,
             "DIGITS": self.digits,
@@ -89,26 +89,14 @@ class Shape:
             "CERTAIN": int(self.certain),
             "BLOCKS": _BLOCKS,
             "WARPS": self.warps,
-            "CUMULATIVE_STEPS": CUMULATIVE_STEPS,
-            "LEAST_BACKGROUND": "1e-6",
         }
         return ("-std=c++17", *(f"-D{name}={value}" for name, value in numbers.items()))
 
 
-CUMULATIVE_STEPS = 2048
-"""The pulse's cumulative share is a table with so many steps a bin."""
 _TILES_A_WARP = 8
 _BLOCKS = 4
-"""Measured on an H200 with 1000 bins and 500 cycles, seconds a megapixel: 1.93 so; 2.12 with twice the tiles a warp; 2.19
-where threads keep their log-likelihoods from the first look to the second, which leaves room for two blocks alone."""
-
-_PARTS = {
-    "exposing": ("counter.cuh", "light.cuh", "expose.cu"),
-    "weighing": ("likelihood.cuh", "weigh.cu"),
-    "drawing": ("counter.cuh", "likelihood.cuh", "thompson.cu"),
-    "gating": ("suffix.cu", "prior.cu"),
-}
-"""What is compiled together."""
+"""Measured on an H200 with 1000 bins and 500 cycles, seconds a megapixel: 1.93 so; 2.12 with twice the tiles a warp;
+2.19 where threads keep their log-likelihoods from the first look to the second, which leaves room for two blocks."""
 
 
 class Program:
@@ -118,24 +106,25 @@ class Program:
         self._shape = shape
         self._modules: dict[str, Any] = {}
 
-    def kernel(self, part: str, name: str, shared_bytes: int = 0) -> Any:
-        """A kernel by its name; ``shared_bytes`` is the most of shared memory that it is launched with."""
-        found = self._module(part).get_function(name)
+    def kernel(self, source: str, name: str, shared_bytes: int = 0) -> Any:
+        """A kernel by its source and its name; ``shared_bytes`` is the shared memory that it is launched with."""
+        found = self._module(source).get_function(name)
         if shared_bytes > _SHARED_WITHOUT_ASKING:
             found.max_dynamic_shared_size_bytes = shared_bytes
         return found
 
-    def number(self, part: str, name: str) -> int:
+    def number(self, source: str, name: str) -> int:
         """A number that the compiler knows, such as the size of a structure."""
         cupy = import_cupy()
-        pointer = self._module(part).get_global(name)
+        pointer = self._module(source).get_global(name)
         return int(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer).get()[0])
 
-    def _module(self, part: str) -> Any:
-        if part not in self._modules:
-            source = "#include <cuda_fp16.h>\n" + "\n".join(_source(name) for name in _PARTS[part])
-            self._modules[part] = import_cupy().RawModule(code=source, options=self._shape.options, backend="nvrtc")
-        return self._modules[part]
+    def _module(self, source: str) -> Any:
+        if source not in self._modules:
+            self._modules[source] = import_cupy().RawModule(
+                code=source_text(source), options=self._shape.options, backend="nvrtc"
+            )
+        return self._modules[source]
 
 
 _SHARED_WITHOUT_ASKING = 48 * 1024
@@ -148,5 +137,22 @@ def program(device: int, shape: Shape) -> Program:
 
 
 @cache
-def _source(name: str) -> str:
-    return (files(__package__) / "kernels" / name).read_text()
+def source_text(name: str) -> str:
+    """A source with all that it includes from here in its place, each once.
+
+    CuPy keeps what it has compiled by the text that it was given: what a text includes must be part of it, or a newer
+    version of the library would run kernels of an older one.
+    """
+    seen: set[str] = set()
+
+    def expanded(which: str) -> str:
+        if which in seen:
+            return ""
+        seen.add(which)
+        text = (KERNELS / which).read_text().replace("#pragma once\n", "")
+        return _INCLUDE.sub(lambda match: expanded(match.group(1)), text)
+
+    return expanded(name)
+
+
+_INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)

@@ -1,10 +1,10 @@
-"""The pixels of a tile on a device, from the first cycle to the last: which kernel comes after which."""
+"""The pixels of a tile on a device, from the first cycle to what was found: which kernel comes after which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,55 +14,40 @@ from linkedbandits.lidar.engines.engine import Light
 from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, program
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
 from linkedbandits.lidar.engines.gpu.fragments import digits_needed
+from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, PixelArrays
 from linkedbandits.lidar.gates import Suffixes
 from linkedbandits.lidar.gating import LEAST_WORTH, STEP, TEMPER
 from linkedbandits.lidar.pulse_gating import PRICE, PulseGating
-from linkedbandits.lidar.returns import LEVEL_RATIO, ReturnModel
+from linkedbandits.lidar.returns import ReturnModel
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.lidar.thompson_gating import ThompsonGating
 from linkedbandits.model import IntArray
+from linkedbandits.stopping.looks import GROWTH
 
 _THREADS = 128
 """Threads of a block where a thread, or a warp of 32, has a pixel."""
 _WARPS = _THREADS // 32
-NOTHING = np.uint64(0)
-"""A pointer to nothing."""
+_PROVING_THREADS = 128
+"""Threads of a block that proves or finds a depth."""
+_AT_ONCE = 2**12
+"""Windows of a pixel that are exposed together."""
 
 
-class PixelArrays:
-    """What is known of some pixels, on the current device: their light, counts, clocks and gates."""
+class FoundOnDevice(NamedTuple):
+    """What the counts of some pixels say, on the host: a number for each."""
 
-    def __init__(self, light: Light, numbers: IntArray, bins: int) -> None:
-        cupy = import_cupy()
-        self.count = numbers.size
-        self.numbers, self.depth, self.signal, self.background = (cupy.asarray(each) for each in (numbers, *light))
-        self.marks = cupy.zeros((self.count, bins), dtype=cupy.int32)
-        """Differences, from bin to bin, of how often bins were sampled;"""
-        self.fired = cupy.zeros((self.count, bins), dtype=cupy.int32)
-        """how often they fired."""
-        self.cycles, self.armed, self.detections, self.times, self.opens, self.arm, self.level, self.steps = (
-            cupy.zeros(self.count, dtype=cupy.int32) for _ in range(8)
-        )
-        self.next_try = cupy.zeros(self.count, dtype=cupy.int32)
-        self.bins_gone = cupy.zeros(self.count, dtype=cupy.int64)
-        self.last_fired = cupy.full(self.count, -inf)
-        self.stopped, self.done, self.promising, self.certain = (
-            cupy.zeros(self.count, dtype=cupy.uint8) for _ in range(4)
-        )
-        self.log_prior: Any = NOTHING
-        self.expected_signal: Any = NOTHING
-        self.expected_background: Any = NOTHING
-        self.gate: Any = NOTHING
-        """A row of bits for each pixel, where gates are no suffixes."""
-
-    @property
-    def clocks(self) -> tuple[Any, ...]:
-        """What the kernels that expose keep of time."""
-        return self.bins_gone, self.last_fired, self.armed, self.detections
+    depth: Any
+    signal: Any
+    background: Any
+    sure: Any
 
 
 class Run:
-    """An acquisition of some pixels, gate by gate, on the current device."""
+    """An acquisition of some pixels on the current device.
+
+    ``key`` is that of the random numbers (:mod:`linkedbandits.lidar.engines.counter`), ``around`` what pixels expect
+    from those measured before.
+    """
 
     def __init__(
         self,
@@ -72,76 +57,252 @@ class Run:
         light: Light,
         numbers: IntArray,
         key: Sequence[int],
-        around: Around | None,
+        around: Around | None = None,
     ) -> None:
         self._cupy = import_cupy()
         device = self._cupy.cuda.Device().id
-        assert made.gates is not None
-        self._made, self._task, self._sensor, self._policy = made, task, task.sensor, made.gates
-        self._model = model
+        self._made, self._task, self._sensor, self._model = made, task, task.sensor, model
         digits = digits_needed(task.cycles)
         shape = Shape(
-            task.sensor.bins, model.pulse.half, model.signals.size, model.phases.size, digits, task.likely is not None, task.delta is not None
+            bins=task.sensor.bins,
+            half=model.pulse.half,
+            signals=model.signals.size,
+            phases=model.phases.size,
+            digits=digits,
+            likely=task.likely is not None,
+            certain=task.delta is not None,
         )
         self._program = program(device, shape)
         self._block = 32 * shape.warps
         self._tables = device_tables(device, model, task.sensor, digits)
         self._key = tuple(np.uint32(word) for word in key)
-        self.pixels = PixelArrays(light, numbers, task.sensor.bins)
-        self._around = around
         self._dead_periods = np.float64(task.sensor.dead_time / task.sensor.period)
         most = inf if task.seconds is None else np.floor(task.seconds / task.sensor.bin_seconds * (1 + 1e-12))
         self._most_bins = np.float64(most)
-        self._all_alike = task.seconds is None and task.delta is None and task.likely is None
-        """Do all pixels have the same cycles, whatever they see?"""
+        self._around = around
+        self.pixels = PixelArrays(light, numbers, task.sensor.bins)
+
+    def go(self) -> None:
+        """All cycles of all pixels."""
+        if self._made.gates is not None:
+            _GateByGate(self).go()
+        elif self._made.in_time:
+            self._expose_windows()
+        else:
+            self._expose_evenly()
+
+    def launch(self, source: str, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
+        """Start a kernel; ``shared`` is how many bytes of shared memory each block has."""
+        self._program.kernel(source, name, shared)((blocks,), (threads,), arguments, shared_mem=shared)
+
+    def number(self, source: str, name: str) -> int:
+        """A number that the compiler knows."""
+        return self._program.number(source, name)
+
+    def find(self) -> FoundOnDevice:
+        """The likeliest depths, and the light that goes with them."""
+        cupy, pixels, tables, task = self._cupy, self.pixels, self._tables, self._task
+        found = [cupy.empty(pixels.count) for _ in FoundOnDevice._fields]
+        on_host = tables.on_host
+        gated = self._made.gates is not None
+        self.launch(
+            "find_depth.cu",
+            "find_depth",
+            pixels.count,
+            _PROVING_THREADS,
+            on_host.shared_bytes(task.tolerance, task.sensor.bins),
+            cupy.arange(pixels.count, dtype=cupy.int32),
+            pixels.marks,
+            pixels.fired,
+            pixels.log_prior,
+            pixels.level,
+            *found,
+            *tables.returns,
+            tables.cells,
+            np.int32(on_host.levels),
+            np.int32(on_host.knots),
+            np.int32(on_host.told),
+            np.int32(gated),
+            np.int32(task.present),
+            np.int32(on_host.window(task.tolerance, task.sensor.bins)),
+            np.float64(task.signal),
+            np.float64(self._model.expected_background),
+            np.int32(on_host.room(task.tolerance, task.sensor.bins)),
+        )
+        return FoundOnDevice(*(each.get() for each in found))
+
+    def cycles(self) -> Any:
+        """Laser cycles of each pixel, or what its windows took of them."""
+        return self.pixels.cycles.get() * np.float64(self._made.cost)
+
+    def seconds(self) -> Any:
+        """The time that they took."""
+        if self._made.in_time:
+            return self.pixels.bins_gone.get() / self._sensor.bins * self._sensor.period
+        lost = self._cupy.asarray(self._sensor.lost_periods(np.arange(self._sensor.bins)))
+        photons = (self.pixels.fired * lost).sum(axis=1).get()
+        return (self.pixels.cycles.get() + photons) * self._sensor.period
+
+    def named(self) -> Any:
+        """The bin that the policy itself names: of those without a model, the one that fired most often."""
+        if self._made.gates is not None:
+            return self.pixels.arm.get()
+        samples = self.pixels.samples()
+        means = self._cupy.where(samples > 0, self.pixels.fired / self._cupy.maximum(samples, 1), -1.0)
+        return means.argmax(axis=1).get()
+
+    def expose(self, kernel: str, active: Any, *gates: Any, warps: bool = True, shared: int = 0) -> None:
+        """Let the sensor see for as many cycles as were planned; a warp has a pixel, or a thread."""
+        pixels = self.pixels
+        blocks = -(-active.size // (_WARPS if warps else _THREADS))
+        begin = (active, np.int32(active.size), *pixels.scene, self._tables.cumulative, *pixels.clocks, *self._key)
+        counts = (pixels.cycles, pixels.marks, pixels.fired)
+        self.launch("expose.cu", kernel, blocks, _THREADS, shared, *begin, *gates, *counts)
+
+    def plan(self, active: Any, growth: float, most_cycles: int, *, free_running: bool = False) -> None:
+        """How many cycles of its next gate each pixel has, and who has none left."""
+        pixels = self.pixels
+        self.launch(
+            "expose.cu",
+            "plan_cycles",
+            -(-active.size // _THREADS),
+            _THREADS,
+            0,
+            active,
+            np.int32(active.size),
+            *pixels.clocks,
+            pixels.cycles,
+            pixels.opens,
+            np.float64(growth),
+            np.int32(most_cycles),
+            self._most_bins,
+            self._dead_periods,
+            np.int32(free_running),
+            pixels.times,
+            pixels.stopped,
+            pixels.done,
+        )
+
+    def _expose_windows(self) -> None:
+        """Every bin in every window, whatever was seen: each begins with the period, or they are shifted."""
+        pixels, cupy, made = self.pixels, self._cupy, self._made
+        most = int(self._task.cycles / made.cost * (1 + 1e-12))
+        active = cupy.arange(pixels.count, dtype=cupy.int32)
+        while active.size:
+            if made.shifts is None:
+                self.plan(active, _AT_ONCE, most)
+            else:
+                self._plan_shifted(active, most, made.shifts)
+            active = active[pixels.done[active] == 0]
+            if not active.size:
+                return
+            pixels.times[active] = cupy.minimum(pixels.times[active], _AT_ONCE)
+            if made.shifts is None:
+                self.expose("expose_suffix", active, pixels.opens, pixels.times, self._dead_periods)
+            else:
+                shifts = np.int32(made.shifts)
+                self.expose("expose_shifted", active, shifts, pixels.times, self._dead_periods)
+
+    def _plan_shifted(self, active: Any, most: int, shifts: int) -> None:
+        """How many windows there are left, where each begins a step later in its period than the one before."""
+        pixels, cupy, bins = self.pixels, self._cupy, self._sensor.bins
+        left = (most - pixels.cycles[active]).astype(cupy.float64)
+        if self._task.seconds is not None:
+            begins = pixels.armed[active].astype(cupy.int64) % shifts * bins // shifts
+            gone = pixels.bins_gone[active]
+            idle = (begins - gone) % bins
+            lost = self._lost(pixels.last_fired[active] - idle)
+            fit = (self._most_bins - gone - idle) / bins - lost
+            each = 1 + self._sensor.lost_periods(bins - 1, bins // shifts) + -(-bins // shifts) / bins
+            left = cupy.minimum(left, cupy.where(fit >= 1, cupy.floor((fit - 1) / each) + 1, 0.0))
+        pixels.times[active] = cupy.minimum(left, _AT_ONCE).astype(cupy.int32)
+        pixels.done[active] = left <= 0
+
+    def _lost(self, fired: Any) -> Any:
+        """As :meth:`linkedbandits.lidar.sensor.Sensor.lost_periods` has it, on the device."""
+        cupy = self._cupy
+        return cupy.maximum(cupy.ceil((fired + 0.5) / self._sensor.bins + self._dead_periods) - 1, 0.0)
+
+    def _expose_evenly(self) -> None:
+        """Every bin the same number of samples."""
+        pixels = self.pixels
+        self.launch(
+            "expose.cu",
+            "expose_evenly",
+            -(-pixels.count // _WARPS),
+            _THREADS,
+            4 * _WARPS * self._sensor.bins,
+            np.int32(pixels.count),
+            *pixels.scene,
+            self._tables.cumulative,
+            *self._key,
+            np.int32(self._task.cycles),
+            np.float64(GROWTH),
+            pixels.cycles,
+            pixels.marks,
+            pixels.fired,
+        )
+
+
+class _GateByGate:
+    """A policy that chooses gates by a model of the return, for the pixels of a run."""
+
+    def __init__(self, run: Run) -> None:
+        assert run._made.gates is not None
+        self._run = run
+        self._policy = run._made.gates
+        self._cupy, self._pixels, self._tables = run._cupy, run.pixels, run._tables
+        self._task, self._sensor, self._model = run._task, run._sensor, run._model
+        self._free_running = run._made.mode == "free-running"
         self._worth: Any = None
         self._chance: Any = None
 
     def go(self) -> None:
         """All cycles of all pixels."""
-        cupy, pixels = self._cupy, self.pixels
+        cupy, pixels, task = self._cupy, self._pixels, self._task
         active = cupy.arange(pixels.count, dtype=cupy.int32)
         if isinstance(self._policy, PulseGating):
             self._worth, self._chance = cupy.empty((2, pixels.count, self._sensor.bins), dtype=cupy.float32)
+        if not self._has_suffixes:
+            pixels.gate = cupy.full((pixels.count, -(-self._sensor.bins // 32)), 0xFFFFFFFF, dtype=cupy.uint32)
         self._expect()
-        if self._around is not None or isinstance(self._policy, ThompsonGating):
-            active = self._choose(active)
+        if self._run._around is not None or isinstance(self._policy, ThompsonGating):
+            self._choose(active)
+        # Where nothing can end a pixel before the others, nobody has to ask who goes on.
+        all_alike = task.seconds is None and task.delta is None and task.likely is None
         spent = 0
-        while active.size:
-            self._plan(active)
-            if self._all_alike:
-                times = max(int(spent * self._policy.growth), 1)
-                if spent >= self._task.cycles:
-                    break
-                spent += times
-            else:
+        while active.size and spent < task.cycles:
+            self._run.plan(active, self._policy.growth, task.cycles, free_running=self._free_running)
+            spent += max(int(spent * self._policy.growth), 1) if all_alike else 0
+            if not all_alike:
                 active = active[pixels.done[active] == 0]
                 if not active.size:
-                    break
+                    return
             self._expose(active)
-            active = self._choose(active)
+            self._choose(active)
 
-    def _launch(self, part: str, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-        self._program.kernel(part, name, shared)((blocks,), (threads,), arguments, shared_mem=shared)
+    @property
+    def _has_suffixes(self) -> bool:
+        return (
+            self._free_running or isinstance(self._policy, ThompsonGating) or isinstance(self._sensor.gates, Suffixes)
+        )
 
     def _expect(self) -> None:
-        """What pixels expect before their own photons: of themselves, or from those around them."""
-        cupy, pixels, bins = self._cupy, self.pixels, self._sensor.bins
-        around = self._around
+        """What pixels expect before their own photons: the same of all, or from those around them."""
+        cupy, pixels, bins = self._cupy, self._pixels, self._sensor.bins
+        around = self._run._around
         if around is None:
             background = max(self._sensor.background, LEAST_BACKGROUND)
             pixels.expected_signal = cupy.full(pixels.count, self._policy.typical_signal)
             pixels.expected_background = cupy.full(pixels.count, background)
-            if self._sensor.first_seen:
-                weights = self._policy.log_weights(bins).astype(np.float32)
-                row = np.nextafter(weights, np.float32(-inf))
+            if self._sensor.first_seen:  # bins that no gate can see are hardly expected
+                row = np.nextafter(self._policy.log_weights(bins).astype(np.float32), np.float32(-inf))
                 pixels.log_prior = cupy.ascontiguousarray(cupy.broadcast_to(cupy.asarray(row), (pixels.count, bins)))
         else:
-            expected = around.light
-            pixels.expected_signal, pixels.expected_background = (cupy.asarray(each) for each in expected)
+            pixels.expected_signal, pixels.expected_background = (cupy.asarray(each) for each in around.light)
             pixels.log_prior = cupy.empty((pixels.count, bins), dtype=cupy.float32)
-            self._launch(
-                "gating",
+            self._run.launch(
+                "prior.cu",
                 "spread_prior",
                 -(-pixels.count // _WARPS),
                 _THREADS,
@@ -156,75 +317,43 @@ class Run:
                 np.float64(SHARE_FAR),
                 pixels.log_prior,
             )
-        pixels.level = cupy.asarray(self._model.level_of(cupy.asnumpy(pixels.expected_background)).astype(np.int32))
-
-    def _plan(self, active: Any) -> None:
-        """How many cycles of its next gate each pixel has."""
-        pixels = self.pixels
-        self._launch(
-            "exposing",
-            "plan_cycles",
-            -(-active.size // _THREADS),
-            _THREADS,
-            0,
-            active,
-            np.int32(active.size),
-            *pixels.clocks,
-            pixels.cycles,
-            pixels.opens,
-            np.float64(self._policy.growth),
-            np.int32(self._task.cycles),
-            self._most_bins,
-            self._dead_periods,
-            np.int32(self._made.mode == "free-running"),
-            pixels.times,
-            pixels.stopped,
-            pixels.done,
-        )
+        level = self._model.level_of(pixels.expected_background.get())
+        pixels.level = cupy.asarray(level.astype(np.int32))
 
     def _expose(self, active: Any) -> None:
-        """Let the sensor see."""
-        pixels, sensor = self.pixels, self._sensor
-        scene = (pixels.numbers, pixels.depth, pixels.signal, pixels.background, self._tables.cumulative)
-        begin = (active, np.int32(active.size), *scene, *pixels.clocks, *self._key)
-        counts = (pixels.cycles, pixels.marks, pixels.fired)
+        pixels, sensor = self._pixels, self._sensor
+        times, dead = pixels.times, self._run._dead_periods
+        if self._free_running:
+            self._run.expose("expose_free_running", active, times, np.float64(sensor.dead_bins), warps=False)
+            return
         rises = sensor.rise_bins if sensor.gates.rises else 0
-        by_warps = -(-active.size // _WARPS)
-        if self._made.mode == "free-running":
-            blocks, dead = -(-active.size // _THREADS), np.float64(sensor.dead_bins)
-            self._launch("exposing", "expose_free_running", blocks, _THREADS, 0, *begin, pixels.times, dead, *counts)
-        elif self._has_suffixes and not rises:
-            last = (pixels.opens, pixels.times, self._dead_periods, *counts)
-            self._launch("exposing", "expose_suffix", by_warps, _THREADS, 0, *begin, *last)
-        else:
-            shared = _WARPS * (8 * (sensor.bins + 1) + 4 * sensor.bins)
-            gates = (pixels.opens, pixels.gate, self._tables.rising, np.int32(rises))
-            last = (pixels.times, self._dead_periods, *counts)
-            self._launch("exposing", "expose_gate", by_warps, _THREADS, shared, *begin, *gates, *last)
+        if self._has_suffixes and not rises:
+            self._run.expose("expose_suffix", active, pixels.opens, times, dead)
+            return
+        shared = _WARPS * (8 * (sensor.bins + 1) + 4 * sensor.bins)
+        gates = (pixels.opens, pixels.gate, self._tables.rising, np.int32(rises), times, dead)
+        self._run.expose("expose_gate", active, *gates, shared=shared)
 
-    @property
-    def _has_suffixes(self) -> bool:
-        return isinstance(self._sensor.gates, Suffixes) or isinstance(self._policy, ThompsonGating)
-
-    def _choose(self, active: Any) -> Any:
-        """Make up one's mind by what was counted so far; who goes on has a new gate."""
+    def _choose(self, active: Any) -> None:
+        """Make up one's mind by what was counted so far: stop, or a gate."""
         if isinstance(self._policy, ThompsonGating):
             self._draw(active, self._policy)
-            return active
+            return
+        assert isinstance(self._policy, PulseGating)
         self._weigh(active, self._policy)
-        if self._made.mode != "free-running":
+        if self._policy.delta is not None:
+            self._certify(active, self._policy, log(1 / self._policy.delta))
+        if not self._free_running:
             self._open_best(active)
-        return active
 
     def _draw(self, active: Any, policy: ThompsonGating) -> None:
-        pixels, tables = self.pixels, self._tables
-        shared = self._program.number("drawing", "drawing_bytes")
-        self._launch(
-            "drawing",
+        pixels, tables = self._pixels, self._tables
+        self._run.launch(
+            "thompson.cu",
             "draw_gate",
             active.size,
-            self._block,
-            shared,
+            self._run._block,
+            self._run.number("thompson.cu", "drawing_bytes"),
             active,
             pixels.numbers,
             pixels.marks,
@@ -236,8 +365,7 @@ class Run:
             tables.likelihood,
             tables.backgrounds,
             np.int32(self._model.backgrounds.size),
-            np.float64(log(LEVEL_RATIO)),
-            *self._key,
+            *self._run._key,
             pixels.steps,
             np.int32(policy.lead),
             tables.start_before,
@@ -245,19 +373,15 @@ class Run:
         )
 
     def _weigh(self, active: Any, policy: PulseGating) -> None:
-        pixels, tables, model = self.pixels, self._tables, self._model
-        shared = self._program.number("weighing", "weighing_bytes")
+        pixels, tables, model = self._pixels, self._tables, self._model
         needed = inf if policy.delta is None else log(1 / policy.delta) + PRICE
         step = 1 / model.phases.size
-        away = max(policy.tolerance - step / 2, step)
-        cells = self._sensor.bins * model.phases.size
-        wide = min(max(1, round(2 * policy.tolerance * model.phases.size)), cells)
-        self._launch(
-            "weighing",
+        self._run.launch(
+            "weigh.cu",
             "weigh",
             active.size,
-            self._block,
-            shared,
+            self._run._block,
+            self._run.number("weigh.cu", "weighing_bytes"),
             active,
             pixels.marks,
             pixels.fired,
@@ -272,31 +396,65 @@ class Run:
             tables.phases,
             tables.backgrounds,
             np.int32(model.backgrounds.size),
-            np.float64(log(LEVEL_RATIO)),
             np.float32(TEMPER),
             np.float32(STEP),
             np.float32(LEAST_WORTH),
             np.float32(needed),
-            np.float32(away),
+            np.float32(max(policy.tolerance - step / 2, step)),
             np.float64(policy.likely or 0.0),
-            np.int32(wide),
+            np.int32(tables.on_host.window(policy.tolerance, self._sensor.bins)),
             self._worth,
             self._chance,
             pixels.promising,
             pixels.stopped,
         )
 
+    def _certify(self, active: Any, policy: PulseGating, needed: float) -> None:
+        pixels, tables, bins = self._pixels, self._tables, self._sensor.bins
+        promising = active[pixels.promising[active] != 0]
+        if not promising.size:
+            return
+        self._run.launch(
+            "certify.cu",
+            "certify",
+            promising.size,
+            _PROVING_THREADS,
+            tables.on_host.shared_bytes(policy.tolerance, bins),
+            promising,
+            pixels.marks,
+            pixels.fired,
+            pixels.log_prior,
+            pixels.expected_signal,
+            pixels.expected_background,
+            pixels.level,
+            pixels.cycles,
+            pixels.promising,
+            pixels.arm,
+            pixels.next_try,
+            pixels.certain,
+            pixels.stopped,
+            *tables.returns,
+            tables.cells,
+            tables.cumulative,
+            np.int32(tables.on_host.levels),
+            np.int32(tables.on_host.knots),
+            np.int32(tables.on_host.told),
+            np.float64(policy.tolerance),
+            np.float64(policy.signal_limit),
+            np.float64(needed),
+            np.int32(tables.on_host.room(policy.tolerance, bins)),
+        )
+
     def _open_best(self, active: Any) -> None:
         """The best gate that the sensor can open."""
-        pixels, sensor, tables = self.pixels, self._sensor, self._tables
+        pixels, sensor, tables = self._pixels, self._sensor, self._tables
         lost = sensor.lost_periods(np.arange(sensor.bins))
-        shared = _WARPS * self._program.number("gating", "suffix_bytes_a_warp")
-        self._launch(
-            "gating",
+        self._run.launch(
+            "suffix.cu",
             "best_suffix",
             -(-active.size // _WARPS),
             _THREADS,
-            shared,
+            _WARPS * self._run.number("suffix.cu", "suffix_bytes_a_warp"),
             active,
             np.int32(active.size),
             self._worth,

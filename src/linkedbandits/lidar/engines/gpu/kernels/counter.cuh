@@ -1,6 +1,7 @@
 // Randomness by counter: a number for every seed, pixel, stream and place in it, whoever asks and in whatever order.
 //
 // Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011). The NumPy version of the same numbers is engines/counter.py.
+#pragma once
 
 enum Stream : unsigned { PHOTONS = 0, DRAWS = 1, DETECTIONS = 2 };
 

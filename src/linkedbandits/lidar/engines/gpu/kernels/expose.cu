@@ -3,6 +3,8 @@
 // Counts are kept as two rows of integers a pixel: ``fired``, and ``marks``, the differences of the samples from bin to
 // bin. A cycle that opens at g and ends in bin h has sampled the bins from g to h: one more mark at g, one less behind h.
 // So a cycle writes three numbers, however many bins there are.
+#include "counter.cuh"
+#include "light.cuh"
 
 struct Clocks {
     long long* bins_gone;   // of each pixel
@@ -55,8 +57,8 @@ extern "C" __global__ void plan_cycles(
             left = fmin(left, fit >= 1 ? floor((fit - 1) / each) + 1 : 0.0);
         }
     }
-    int wanted = max((int)(cycles[pixel] * growth), 1);
-    times[pixel] = (int)fmax(fmin((double)wanted, left), 0.0);
+    double wanted = fmax(floor(cycles[pixel] * growth), 1.0);
+    times[pixel] = (int)fmax(fmin(wanted, left), 0.0);
     done[pixel] = stopped[pixel] || left <= 0;
 }
 
@@ -309,4 +311,56 @@ extern "C" __global__ void expose_shifted(
         clocks.armed[pixel] = armed + number;
         cycles[pixel] += number;
     }
+}
+
+// Every bin the same number of samples, with gates that open once and stay open: a warp a pixel.
+//
+// A play opens at the first bin that still lacks samples. So for each round of ``level`` more samples, bin after bin:
+// who passed the bins before is counted here, and as many plays are opened here as are still missing. What later bins
+// have beyond their need is counted, and is not held against the next round's.
+//
+// Shared memory: BINS integers a warp.
+extern "C" __global__ void expose_evenly(
+    int count, SCENE_PARAMETERS, KEY_PARAMETERS, int most_cycles, double share_of_level, int* cycles, int* marks,
+    int* fired) {
+    extern __shared__ int all_ends[];
+    Scene scene = SCENE;
+    uint2 key = KEY;
+    int pixel = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (pixel >= count) return;
+    int* ends = all_ends + threadIdx.x / 32 * BINS;  // plays that end in each bin
+    Light light = scene.of(pixel);
+    double whole = light.before(BINS);
+    int* my_marks = marks + (long long)pixel * BINS;
+    int* my_fired = fired + (long long)pixel * BINS;
+    int played = 0, level = 0, missing = 1;
+    while (played < most_cycles) {
+        for (int bin = lane; bin < BINS; bin += 32) ends[bin] = 0;
+        __syncwarp();
+        int passed = 0;
+        for (int bin = 0; bin < BINS; bin++) {
+            int opened = min(max(missing - passed, 0), most_cycles - played);
+            if (opened > 0) {
+                double before = light.before(bin);
+                for (int play = lane; play < opened; play += 32) {
+                    double sum = before + until_photon(key, scene.number[pixel], PHOTONS, (unsigned)(played + play));
+                    int place = sum < whole ? light.bin_at(sum, bin) : BINS;
+                    if (place < BINS) atomicAdd(&ends[place], 1);
+                }
+                __syncwarp();
+                if (lane == 0) my_marks[bin] += opened;
+                played += opened;
+            }
+            int ended = ends[bin];
+            if (lane == 0 && ended) {
+                my_fired[bin] += ended;
+                if (bin + 1 < BINS) my_marks[bin + 1] -= ended;
+            }
+            passed += opened - ended;
+        }
+        __syncwarp();
+        level += missing;
+        missing = max((int)(level * share_of_level), 1);
+    }
+    if (lane == 0) cycles[pixel] = played;
 }

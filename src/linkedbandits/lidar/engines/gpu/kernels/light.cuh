@@ -1,6 +1,8 @@
 // The light of a pixel in closed form: background everywhere, and the pulse around its depth.
 //
-// The pulse's cumulative share is a table, CUMULATIVE_STEPS a bin, from -(HALF + 1) to HALF + 1 bins around the depth.
+// The pulse's cumulative share is a table, STEPS_A_BIN a bin, from -(HALF + 1) to HALF + 1 bins around the depth.
+#pragma once
+#include "constants.cuh"
 
 // The moment of a detection that was never made.
 #define NEVER (-__longlong_as_double(0x7ff0000000000000LL))
@@ -11,9 +13,9 @@ struct Light {
 
     // The share of the pulse before the edge of a bin.
     __device__ double share_before(double edge) const {
-        double place = (edge - depth + (HALF + 1)) * CUMULATIVE_STEPS;
+        double place = (edge - depth + (HALF + 1)) * STEPS_A_BIN;
         if (place <= 0) return 0.0;
-        int last = 2 * (HALF + 1) * CUMULATIVE_STEPS;
+        int last = 2 * (HALF + 1) * STEPS_A_BIN;
         if (place >= last) return 1.0;
         int below = (int)place;
         return cumulative[below] + (place - below) * (cumulative[below + 1] - cumulative[below]);

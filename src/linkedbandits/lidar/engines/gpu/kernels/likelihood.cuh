@@ -11,8 +11,10 @@
 //
 // In a product of 16 x 16 by 16 x 8, lane 4 g + q of a warp holds rows g and g + 8, columns 2 q and 2 q + 1 of the
 // result. Here rows are bins and columns are rows of the table.
+#pragma once
+#include <cuda_fp16.h>
+#include "constants.cuh"
 
-#define ROWS (SIGNALS * PHASES)
 #define ROW_TILES ((ROWS + 15) / 16)
 #define PADDED_ROWS (16 * ROW_TILES)
 #define BIN_TILES ((BINS + 15) / 16)
@@ -28,7 +30,7 @@
 #define SPAN ((SPAN_NEEDED + 63) / 64 * 64 + 32)
 #define IMPOSSIBLE -1e30f
 
-struct Counts {
+struct HalfCounts {
     // Each kind twice, the second shifted by one: so every pair of neighbours can be read at once.
     __half rows[KINDS][2][SPAN];
 
@@ -102,7 +104,7 @@ struct Tables {
     }
 };
 
-__device__ inline void log_likelihood(Tile& value, const Counts& counts, const Tables& tables, int tile) {
+__device__ inline void log_likelihood(Tile& value, const HalfCounts& counts, const Tables& tables, int tile) {
     int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
     for (int eight = 0; eight < 2 * ROW_TILES; eight++)
         for (int i = 0; i < 4; i++) value[eight][i] = 0;
@@ -224,7 +226,7 @@ __device__ inline int sum_of_warp(int value) {
 
 // Photons and samples of a pixel, and what its threads tell each other.
 struct Pixel {
-    Counts counts;
+    HalfCounts counts;
     Top tops[WARPS];
     int fired_of_warp[WARPS], samples_of_warp[WARPS], scanned[WARPS];
     float sums[WARPS], mosts[WARPS];
@@ -324,15 +326,13 @@ __device__ inline Top top_of_block(Pixel& pixel, Top top) {
 struct Levels {
     const double* backgrounds;
     int count;
-    double log_ratio;
 
     // The level nearest to what the bins away from a return say; what is expected counts as a few photons.
     __device__ int of(int fired, int samples, double expected) const {
         if (count == 1) return 0;
-        const double before = 3.0;
-        double share = (fired + before) / (samples + before / -expm1(-expected));
+        double share = (fired + PHOTONS_BEFORE) / (samples + PHOTONS_BEFORE / -expm1(-expected));
         double background = -log1p(-fmin(share, 1 - 1e-9));
-        int level = (int)rint(log(background / backgrounds[0]) / log_ratio);
+        int level = (int)rint(log(background / backgrounds[0]) / log(LEVEL_RATIO));
         return min(max(level, 0), count - 1);
     }
 };

@@ -1,4 +1,6 @@
 // Thompson gating: the gate opens a little before a depth that is drawn from the posterior. A block a pixel.
+#include "counter.cuh"
+#include "likelihood.cuh"
 
 struct Drawing {
     Pixel pixel;
@@ -11,7 +13,7 @@ extern "C" __device__ const int drawing_bytes = sizeof(Drawing);
 extern "C" __global__ void __launch_bounds__(THREADS) draw_gate(
     const int* active, const long long* numbers, const int* marks, const int* fired, const float* log_prior,
     const double* expected_background, int* level, int* arm, const uint2* likelihood_tables,
-    const double* backgrounds, int levels, double log_level_ratio, unsigned key_low, unsigned key_high,
+    const double* backgrounds, int levels, unsigned key_low, unsigned key_high,
     int* steps, int lead, const int* start_before, int* opens) {
     extern __shared__ __align__(16) unsigned char memory[];
     Drawing& shared = *reinterpret_cast<Drawing*>(memory);
@@ -88,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_gate(
         count_near(pixel, 0, best);
         __syncwarp();
         if (lane == 0) {
-            Levels grid = {backgrounds, levels, log_level_ratio};
+            Levels grid = {backgrounds, levels};
             steps[number] = step;
             arm[number] = best;
             level[number] = grid.of(pixel.fired - pixel.near_fired[0], pixel.samples - pixel.near_samples[0],

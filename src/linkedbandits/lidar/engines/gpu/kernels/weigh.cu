@@ -9,6 +9,7 @@
 // their entropies; what is summed over are the weights of the depths around them. So
 //
 //     [16 fours of bins x (window + 3) * rows] weights   times   [(window + 3) * rows x 8] tables.
+#include "likelihood.cuh"
 
 #define POSITIONS (WINDOW + 3)
 #define FOURS ((BINS + 3) / 4)
@@ -76,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
     const int* active, const int* marks, const int* fired, const float* log_prior, const double* expected_background,
     int* level, int* arm, const int* cycles, const int* next_try,
     const uint2* likelihood_tables, const uint2* outlook_tables, const uint2* phase_tables, const double* backgrounds,
-    int levels, double log_level_ratio, float temper, float step, float least_worth,
+    int levels, float temper, float step, float least_worth,
     float needed, float away_from, double likely, int wide,
     float* worth, float* chance, unsigned char* promising, unsigned char* stopped) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -228,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
     probabilities(shared, wide, of_none, near, none);
 #endif
     if (threadIdx.x == 0) {
-        Levels grid = {backgrounds, levels, log_level_ratio};
+        Levels grid = {backgrounds, levels};
         arm[number] = best_bin;
         level[number] = grid.of(pixel.fired - pixel.near_fired[0], pixel.samples - pixel.near_samples[0],
                                 expected_background[number]);
