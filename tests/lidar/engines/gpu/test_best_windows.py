@@ -35,9 +35,19 @@ def best_windows(worth, chance, sensor, active=None):
         compiled("best_windows.cu", (f"-DBINS={bins}",)),
         "best_windows",
         count + 2,  # blocks of one thread; the last ones have nothing to do
-        [active, count, worth.astype(np.float32), chance.astype(np.float32), gate, scratch, np.int64(stride)]
-        + [shortest, gap, rise, np.append(sensor.rising, 0.0), lost.base, lost.late],
-        0,
+        active,
+        count,
+        worth.astype(np.float32),
+        chance.astype(np.float32),
+        gate,
+        scratch,
+        np.int64(stride),
+        shortest,
+        gap,
+        rise,
+        np.append(sensor.rising, 0.0),
+        lost.base,
+        lost.late,
     )
     assert (scratch[-8:] == np.float32(CANARY)).all()
     assert (scratch[:-8].reshape(-1, stride)[:, count:] == np.float32(CANARY)).all()
@@ -103,9 +113,7 @@ def test_without_lost_periods_it_is_the_best_of_a_cycle():
     if sensor.lost_periods(np.arange(bins)).any():
         pytest.fail("a sensor that is never blind loses nothing")
     found = bins_of(best_windows(worth, chance, sensor), bins)
-    mine, its = (
-        worth_per_time(gate, worth, chance, sensor, rises=False) for gate in (found, best_gate(worth, chance))
-    )
+    mine, its = (worth_per_time(gate, worth, chance, sensor, rises=False) for gate in (found, best_gate(worth, chance)))
     np.testing.assert_allclose(mine, its, rtol=1e-5)
 
 

@@ -33,12 +33,30 @@ def certify(pixels, *, level, needed, tolerance=1.0, strongest=inf, threads=1, p
         compiled("certify.cu", tables.macros(pixels.bins)),
         "certify",
         count,
-        [active, *pixels.counts, None if alike else pixels.log_prior, pixels.expected.signal]
-        + [pixels.expected.background, level.astype(np.int32), cycles, promising, arm, next_try, certain, stopped]
-        + [*pixels.model_tables, tables.cells, tables.cumulative, tables.levels, tables.knots, tables.told]
-        + [tolerance, strongest, needed, room],
-        size,
-        threads,
+        active,
+        *pixels.counts,
+        None if alike else pixels.log_prior,
+        pixels.expected.signal,
+        pixels.expected.background,
+        level.astype(np.int32),
+        cycles,
+        promising,
+        arm,
+        next_try,
+        certain,
+        stopped,
+        *pixels.model_tables,
+        tables.cells,
+        tables.cumulative,
+        tables.levels,
+        tables.knots,
+        tables.told,
+        tolerance,
+        strongest,
+        needed,
+        room,
+        shared_bytes=size,
+        threads=threads,
     )
     return arm, next_try, certain.astype(bool), stopped.astype(bool)
 

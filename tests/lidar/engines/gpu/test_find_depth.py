@@ -23,12 +23,27 @@ def find_depth(pixels, *, level, gated, present=False, tolerance=1.0, threads=1)
         compiled("find_depth.cu", tables.macros(pixels.bins)),
         "find_depth",
         count,
-        [np.arange(count, dtype=np.int32), *pixels.counts, pixels.log_prior, level, depth, signal, background, sure]
-        + [*pixels.model_tables, tables.cells, tables.levels, tables.knots, tables.told, gated, present]
-        + [tables.window(tolerance, pixels.bins), SIGNAL, pixels.model.expected_background]
-        + [tables.room(tolerance, pixels.bins)],
-        tables.shared_bytes(tolerance, pixels.bins),
-        threads,
+        np.arange(count, dtype=np.int32),
+        *pixels.counts,
+        pixels.log_prior,
+        level,
+        depth,
+        signal,
+        background,
+        sure,
+        *pixels.model_tables,
+        tables.cells,
+        tables.levels,
+        tables.knots,
+        tables.told,
+        gated,
+        present,
+        tables.window(tolerance, pixels.bins),
+        SIGNAL,
+        pixels.model.expected_background,
+        tables.room(tolerance, pixels.bins),
+        shared_bytes=tables.shared_bytes(tolerance, pixels.bins),
+        threads=threads,
     )
     return depth, signal, background, sure, level
 
