@@ -50,6 +50,7 @@ def run(
         for block in range(blocks):
             library.be(block, number)
             function(*passed)
+            library.end_block()
 
     library.begin(threads, _passed(memory))
     if threads == 1:
