@@ -44,3 +44,5 @@ extern "C" void be(unsigned block, unsigned thread) {
     blockIdx.x = block;
     threadIdx.x = thread;
 }
+// A block ends when all of its threads do.
+extern "C" void end_block() { __syncthreads(); }

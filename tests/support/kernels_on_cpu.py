@@ -26,8 +26,9 @@ def compiled(source: str, macros: tuple[str, ...]) -> ctypes.CDLL:
     """The kernel of that name as a library of this process."""
     folder = Path(tempfile.mkdtemp(prefix="kernels-"))
     try:
-        command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-Wno-unknown-pragmas"]
-        command += ["-Wno-unused-function", *macros, f"-I{KERNELS}", "-include", str(HERE / "kernels_on_cpu.h")]
+        command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror"]
+        command += ["-Wno-unknown-pragmas", "-Wno-unused-function", *macros]
+        command += [f"-I{KERNELS}", "-include", str(HERE / "kernels_on_cpu.h")]
         command += ["-x", "c++", str(KERNELS / source), "-o", str(folder / "kernel.so")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -36,7 +37,9 @@ def compiled(source: str, macros: tuple[str, ...]) -> ctypes.CDLL:
         shutil.rmtree(folder)
 
 
-def run(library: ctypes.CDLL, kernel: str, blocks: int, arguments: list, shared_bytes: int, threads: int = 1) -> None:
+def run(
+    library: ctypes.CDLL, kernel: str, blocks: int, *arguments: object, shared_bytes: int = 0, threads: int = 1
+) -> None:
     """All blocks, one after the other; a block has so many threads. Nothing is written beyond the shared memory."""
     size = shared_bytes // 8
     memory = np.full(size + 64, CANARY)
@@ -47,6 +50,7 @@ def run(library: ctypes.CDLL, kernel: str, blocks: int, arguments: list, shared_
         for block in range(blocks):
             library.be(block, number)
             function(*passed)
+            library.end_block()
 
     library.begin(threads, _passed(memory))
     if threads == 1:

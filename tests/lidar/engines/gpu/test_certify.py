@@ -33,12 +33,30 @@ def certify(pixels, *, level, needed, tolerance=1.0, strongest=inf, threads=1, p
         compiled("certify.cu", tables.macros(pixels.bins)),
         "certify",
         count,
-        [active, *pixels.counts, None if alike else pixels.log_prior, pixels.expected.signal]
-        + [pixels.expected.background, level.astype(np.int32), cycles, promising, arm, next_try, certain, stopped]
-        + [*pixels.model_tables, tables.cells, tables.cumulative, tables.levels, tables.knots, tables.told]
-        + [tolerance, strongest, needed, room],
-        size,
-        threads,
+        active,
+        *pixels.counts,
+        None if alike else pixels.log_prior,
+        pixels.expected.signal,
+        pixels.expected.background,
+        level.astype(np.int32),
+        cycles,
+        promising,
+        arm,
+        next_try,
+        certain,
+        stopped,
+        *pixels.model_tables,
+        tables.cells,
+        tables.cumulative,
+        tables.levels,
+        tables.knots,
+        tables.told,
+        tolerance,
+        strongest,
+        needed,
+        room,
+        shared_bytes=size,
+        threads=threads,
     )
     return arm, next_try, certain.astype(bool), stopped.astype(bool)
 
@@ -127,3 +145,14 @@ def test_what_is_not_promising_is_left_alone():
     assert not stopped[::2].any()
     assert (arm[1::2] >= 0).all()
     assert certain[1::2].any()
+
+
+def test_where_all_depths_are_near_enough_there_still_has_to_be_a_return():
+    pixels = make_pixels(Pulse(3.0), bins=4, count=60, seed=7)
+    level = levels_of(pixels)
+    found = certify(pixels, level=level, needed=3.0, tolerance=5.0)
+    its = by_numpy(pixels, level=level, needed=3.0, tolerance=5.0)
+    assert np.array_equal(found[2], its[2])
+    np.testing.assert_allclose(found[1], its[1], rtol=0, atol=20)
+    assert (its[1] > 1.1 * CYCLES).any()
+    assert (its[1] < 1.06 * CYCLES).any()

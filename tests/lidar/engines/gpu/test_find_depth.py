@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,12 +25,27 @@ def find_depth(pixels, *, level, gated, present=False, tolerance=1.0, threads=1)
         compiled("find_depth.cu", tables.macros(pixels.bins)),
         "find_depth",
         count,
-        [np.arange(count, dtype=np.int32), *pixels.counts, pixels.log_prior, level, depth, signal, background, sure]
-        + [*pixels.model_tables, tables.cells, tables.levels, tables.knots, tables.told, gated, present]
-        + [tables.window(tolerance, pixels.bins), SIGNAL, pixels.model.expected_background]
-        + [tables.room(tolerance, pixels.bins)],
-        tables.shared_bytes(tolerance, pixels.bins),
-        threads,
+        np.arange(count, dtype=np.int32),
+        *pixels.counts,
+        pixels.log_prior,
+        level,
+        depth,
+        signal,
+        background,
+        sure,
+        *pixels.model_tables,
+        tables.cells,
+        tables.levels,
+        tables.knots,
+        tables.told,
+        gated,
+        present,
+        tables.window(tolerance, pixels.bins),
+        SIGNAL,
+        pixels.model.expected_background,
+        tables.room(tolerance, pixels.bins),
+        shared_bytes=tables.shared_bytes(tolerance, pixels.bins),
+        threads=threads,
     )
     return depth, signal, background, sure, level
 
@@ -89,3 +106,17 @@ def test_any_number_of_threads_gives_the_same(bins):
         for mine, its, numpys in zip(one, many, by_numpy(pixels, level=level, gated=gated), strict=True):
             np.testing.assert_allclose(mine, its, rtol=1e-11, atol=1e-14)
             np.testing.assert_allclose(mine, numpys, rtol=1e-9, atol=1e-12)
+
+
+def test_a_window_may_be_anywhere():
+    # The weights of all depths do not fit into a block's memory: a window may begin in one part and end in the next.
+    pulse, bins = Pulse(3.0), 301
+    pixels = make_pixels(pulse, bins=bins, count=bins)
+    rng = np.random.default_rng(1)
+    chance = -np.expm1(-(0.3 * pulse.shares(np.arange(bins) + 0.2, bins) + 0.005))
+    pixels = replace(pixels, samples=np.full((bins, bins), 100), fired=rng.binomial(100, chance))
+    assert pixels.tables.room(1.0, bins) < bins * pixels.tables.phases
+    level = pixels.model.level_of(np.full(bins, 0.005))
+    found = find_depth(pixels, level=level, gated=True)
+    np.testing.assert_allclose(found[3], by_numpy(pixels, level=level, gated=True)[3], rtol=1e-9, atol=1e-12)
+    assert found[3].mean() > 0.5

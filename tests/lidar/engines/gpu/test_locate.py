@@ -25,12 +25,25 @@ def locate(pixels, *, delta, tolerance=1.0, strongest=inf, threads=1):
         compiled("locate.cu", tables.macros(pixels.bins)),
         "locate",
         count,
-        [np.arange(count, dtype=np.int32), *pixels.counts, pixels.log_prior, pixels.expected.signal]
-        + [pixels.expected.background, found, np.int64(count), *pixels.model_tables, tables.cells, tables.cumulative]
-        + [tables.levels, tables.knots, tables.window(tolerance, pixels.bins), tolerance, strongest, log(1 / delta)]
-        + [tables.room(tolerance, pixels.bins)],
-        tables.shared_bytes(tolerance, pixels.bins),
-        threads,
+        np.arange(count, dtype=np.int32),
+        *pixels.counts,
+        pixels.log_prior,
+        pixels.expected.signal,
+        pixels.expected.background,
+        found,
+        np.int64(count),
+        *pixels.model_tables,
+        tables.cells,
+        tables.cumulative,
+        tables.levels,
+        tables.knots,
+        tables.window(tolerance, pixels.bins),
+        tolerance,
+        strongest,
+        log(1 / delta),
+        tables.room(tolerance, pixels.bins),
+        shared_bytes=tables.shared_bytes(tolerance, pixels.bins),
+        threads=threads,
     )
     return found
 

@@ -101,3 +101,13 @@ def make_tables(pulse: PulseShape, model: ReturnModel) -> Tables:
         half=pulse.half,
         told=model.told,
     )
+
+
+def search_numbers(bins: int) -> int:
+    """32-bit numbers of memory that best_windows needs for every pixel of a launch."""
+    return 7 * bins + 2 * gate_words(bins)
+
+
+def gate_words(bins: int) -> int:
+    """32-bit words of a gate: bin i is bit i % 32 of word i // 32."""
+    return -(-bins // 32)
