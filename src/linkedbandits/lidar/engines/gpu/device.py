@@ -105,6 +105,7 @@ class Program:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self._modules: dict[str, Any] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
 
     def kernel(self, source: str, name: str, shared_bytes: int = 0) -> Any:
         """A kernel by its source and its name; ``shared_bytes`` is the shared memory that it is launched with."""
@@ -115,9 +116,11 @@ class Program:
 
     def number(self, source: str, name: str) -> int:
         """A number that the compiler knows, such as the size of a structure."""
-        cupy = import_cupy()
-        pointer = self._module(source).get_global(name)
-        return int(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer).get()[0])
+        if (source, name) not in self._numbers:  # to ask the device means to wait for it
+            cupy = import_cupy()
+            pointer = self._module(source).get_global(name)
+            self._numbers[source, name] = int(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer).get()[0])
+        return self._numbers[source, name]
 
     def _module(self, source: str) -> Any:
         if source not in self._modules:

@@ -15,7 +15,8 @@ from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, program
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
 from linkedbandits.lidar.engines.gpu.fragments import digits_needed
 from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, PixelArrays
-from linkedbandits.lidar.gates import Suffixes
+from linkedbandits.lidar.engines.gpu.tables import gate_words, search_numbers
+from linkedbandits.lidar.gates import Suffixes, Windows
 from linkedbandits.lidar.gating import LEAST_WORTH, STEP, TEMPER
 from linkedbandits.lidar.pulse_gating import PRICE, PulseGating
 from linkedbandits.lidar.returns import ReturnModel
@@ -29,6 +30,8 @@ _THREADS = 128
 _WARPS = _THREADS // 32
 _PROVING_THREADS = 128
 """Threads of a block that proves or finds a depth."""
+SEARCHED_AT_ONCE = 2**15
+"""Pixels whose windows are searched together: each takes some memory for that."""
 _AT_ONCE = 2**12
 """Windows of a pixel that are exposed together."""
 
@@ -256,6 +259,7 @@ class _GateByGate:
         self._free_running = run._made.mode == "free-running"
         self._worth: Any = None
         self._chance: Any = None
+        self._scratch: Any = None
 
     def go(self) -> None:
         """All cycles of all pixels."""
@@ -264,7 +268,7 @@ class _GateByGate:
         if isinstance(self._policy, PulseGating):
             self._worth, self._chance = cupy.empty((2, pixels.count, self._sensor.bins), dtype=cupy.float32)
         if not self._has_suffixes:
-            pixels.gate = cupy.full((pixels.count, -(-self._sensor.bins // 32)), 0xFFFFFFFF, dtype=cupy.uint32)
+            pixels.gate = cupy.full((pixels.count, gate_words(self._sensor.bins)), 0xFFFFFFFF, dtype=cupy.uint32)
         self._expect()
         if self._run._around is not None or isinstance(self._policy, ThompsonGating):
             self._choose(active)
@@ -447,8 +451,15 @@ class _GateByGate:
 
     def _open_best(self, active: Any) -> None:
         """The best gate that the sensor can open."""
-        pixels, sensor, tables = self._pixels, self._sensor, self._tables
-        lost = sensor.lost_periods(np.arange(sensor.bins))
+        lost = self._sensor.lost_periods(np.arange(self._sensor.bins))
+        base, late = float(lost[0]), int((lost == lost[0]).sum())
+        if isinstance(self._sensor.gates, Suffixes):
+            self._open_best_suffix(active, base, late)
+        else:
+            self._open_best_windows(active, base, late)
+
+    def _open_best_suffix(self, active: Any, base: float, late: int) -> None:
+        pixels, tables = self._pixels, self._tables
         self._run.launch(
             "suffix.cu",
             "best_suffix",
@@ -459,10 +470,45 @@ class _GateByGate:
             np.int32(active.size),
             self._worth,
             self._chance,
-            np.float32(lost[0]),
-            np.int32((lost == lost[0]).sum()),
+            np.float32(base),
+            np.int32(late),
             tables.rising,
-            np.int32(sensor.rise_bins),
+            np.int32(self._sensor.rise_bins),
             NOTHING if tables.may_open is None else tables.may_open,
             pixels.opens,
         )
+
+    def _open_best_windows(self, active: Any, base: float, late: int) -> None:
+        """Windows, or any subset, which is windows and gaps of one bin that open at once."""
+        cupy, pixels, sensor = self._cupy, self._pixels, self._sensor
+        windows = isinstance(sensor.gates, Windows)
+        shortest, gap = sensor.gates.in_bins(sensor) if isinstance(sensor.gates, Windows) else (1, 1)
+        rising = cupy.asarray(sensor.rising)
+        at_once = min(active.size, SEARCHED_AT_ONCE)
+        if self._scratch is None or self._scratch.size < search_numbers(sensor.bins) * at_once:
+            self._scratch = cupy.empty(search_numbers(sensor.bins) * at_once, dtype=cupy.float32)
+        for first in range(0, active.size, at_once):
+            some = active[first : first + at_once]
+            self._run.launch(
+                "best_windows.cu",
+                "best_windows",
+                -(-some.size // _THREADS),
+                _THREADS,
+                0,
+                some,
+                np.int32(some.size),
+                self._worth,
+                self._chance,
+                pixels.gate,
+                self._scratch,
+                np.int64(at_once),
+                np.int32(shortest),
+                np.int32(gap),
+                np.int32(sensor.rise_bins if windows else 0),
+                rising,
+                np.float64(base),
+                np.int32(late),
+            )
+        count = np.int32(active.size)
+        blocks = -(-active.size // _THREADS)
+        self._run.launch("suffix.cu", "first_open", blocks, _THREADS, 0, active, count, pixels.gate, pixels.opens)

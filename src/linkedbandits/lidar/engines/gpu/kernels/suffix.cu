@@ -104,3 +104,13 @@ extern "C" __global__ void best_suffix(
     }
     if (lane == 0) opens[pixel] = best_open;
 }
+
+// The first bin of each gate that is a row of bits: a thread a pixel.
+extern "C" __global__ void first_open(const int* active, int count, const unsigned* gate, int* opens) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= count) return;
+    int pixel = active[row], word = 0;
+    const unsigned* bits = gate + (long long)pixel * ((BINS + 31) / 32);
+    while (word < (BINS + 31) / 32 - 1 && bits[word] == 0) word++;
+    opens[pixel] = 32 * word + max(__ffs(bits[word]) - 1, 0);
+}
