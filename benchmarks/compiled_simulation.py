@@ -12,7 +12,6 @@ from time import process_time, time
 import numpy as np
 
 import linkedbandits as lb
-from benchmarks import compiled_elimination
 from benchmarks.simulation_cost import draws_timed
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.simulation import simulate_lanes
@@ -21,6 +20,7 @@ PAYS = 2.0
 REPEATS = 3
 ONE_SPARSE_10, ONE_SPARSE_50 = lb.scenarios.one_sparse(10), lb.scenarios.one_sparse(50)
 DECREASING_10, DECREASING_50 = lb.scenarios.decreasing(10), lb.scenarios.decreasing(50)
+FIVE = np.linspace(0.6, 0.2, 5)  # whose second place is no tie
 INCREASING_10, INCREASING_50 = lb.scenarios.increasing(10), lb.scenarios.increasing(50)
 
 SHARES = (
@@ -36,7 +36,7 @@ SHARES = (
     ("lead, odds ratio 2.1, one-sparse 50", ONE_SPARSE_50, lb.LinkedLead(0.1, odds_ratio=2.1), "ordered", 4000),
     ("lead, gap 0.05, one-sparse 50", ONE_SPARSE_50, lb.LinkedLead(0.1, gap=0.05), "ordered", 10_000),
     ("duels, one-sparse 50", ONE_SPARSE_50, lb.LinkedDuels(0.1), "free", 1000),
-    ("order of 2, one-sparse 10", ONE_SPARSE_10, lb.LinkedOrder(0.1, places=2), "free", 50),
+    ("order of 2, five from 0.6 to 0.2", FIVE, lb.LinkedOrder(0.1, places=2), "free", 1000),
 )
 PROTOTYPE = (
     ("one-sparse 10", ONE_SPARSE_10, 8000),
@@ -82,23 +82,26 @@ def seconds_and_steps(means, policy: AnyPolicy, linkage: str, trials: int, seed:
 
 
 def prototype() -> None:
+    try:
+        from benchmarks import compiled_elimination  # here, because the shares above need no numba
+    except ModuleNotFoundError as error:
+        print(f"no prototype: {error.name} is not installed")
+        return
     start = time()
     compiled_elimination.simulate(ONE_SPARSE_10, 0.1, trials=10, seed=1)
-    print(
-        f"LinkedElimination in machine code, times as fast (pays from {PAYS:g}); to compile it: {time() - start:.1f} s"
-    )
+    print(f"LinkedElimination in machine code, times as fast (pays from {PAYS:g}); compiled in {time() - start:.1f} s")
     for delta in (0.1, 0.01):
         for name, means, trials in PROTOTYPE:
-            compared(f"{name}, delta {delta:g}", means, delta, trials)
+            compared(f"{name}, delta {delta:g}", means, delta, trials, compiled_elimination.simulate)
 
 
-def compared(name: str, means, delta: float, trials: int) -> None:
+def compared(name: str, means, delta: float, trials: int, in_machine_code) -> None:
     plain, compiled, draws = [], [], []
     for _ in range(REPEATS):
         start = process_time()
         runs = lb.simulate(means, lb.LinkedElimination(delta), trials=trials, seed=1)
         between = process_time()
-        found = compiled_elimination.simulate(means, delta, trials, seed=1)
+        found = in_machine_code(means, delta, trials, seed=1)
         plain.append(between - start)
         compiled.append(process_time() - between)
         draws.append(found.draws)
