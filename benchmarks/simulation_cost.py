@@ -17,33 +17,31 @@ ODDS_RATIO = 0.1 * 0.95 / (0.9 * 0.05)
 
 @contextmanager
 def draws_timed() -> Iterator[list[float]]:
-    """Sum up the time inside numpy's binomial generator, in the run itself."""
+    """Sum up the time inside numpy's binomial and multinomial generators, in the run itself."""
     spent = [0.0]
-    original = LaneStreams.binomial
+    original = LaneStreams._find_bounds
 
     class Timed:
         def __init__(self, generator):
             self._generator = generator
 
         def binomial(self, trials, chance):
+            return self._timed(self._generator.binomial, trials, chance)
+
+        def multinomial(self, trials, chances):
+            return self._timed(self._generator.multinomial, trials, chances)
+
+        def _timed(self, draw, *parameters):
             start = process_time()
-            drawn = self._generator.binomial(trials, chance)
+            drawn = draw(*parameters)
             spent[0] += process_time() - start
             return drawn
 
-    def timed(self, trials, chance):
-        plain = self._bounds
-        self._bounds = [(Timed(generator), lanes) for generator, lanes in plain]
-        try:
-            return original(self, trials, chance)
-        finally:
-            self._bounds = plain
-
-    LaneStreams.binomial = timed
+    LaneStreams._find_bounds = lambda self: [(Timed(generator), lanes) for generator, lanes in original(self)]
     try:
         yield spent
     finally:
-        LaneStreams.binomial = original
+        LaneStreams._find_bounds = original
 
 
 def cost(policy: AnyPolicy, means, trials: int) -> tuple[float, float]:
