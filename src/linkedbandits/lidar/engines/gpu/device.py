@@ -77,6 +77,11 @@ class Shape:
         return min(max(2, -(-tiles // _TILES_A_WARP)), 16)
 
     @property
+    def _blocks(self) -> int:
+        """Blocks that a multiprocessor has room for: two, where a wide pulse or many cycles take more registers."""
+        return _BLOCKS if self.digits * -(-(2 * self.half + 1) // 16) <= 1 else 2
+
+    @property
     def options(self) -> tuple[str, ...]:
         """What the compiler is told."""
         numbers = {
@@ -87,7 +92,7 @@ class Shape:
             "DIGITS": self.digits,
             "LIKELY": int(self.likely),
             "CERTAIN": int(self.certain),
-            "BLOCKS": _BLOCKS,
+            "BLOCKS": self._blocks,
             "WARPS": self.warps,
         }
         return ("-std=c++17", *(f"-D{name}={value}" for name, value in numbers.items()))
@@ -109,6 +114,12 @@ class Program:
 
     def kernel(self, source: str, name: str, shared_bytes: int = 0) -> Any:
         """A kernel by its source and its name; ``shared_bytes`` is the shared memory that it is launched with."""
+        most = import_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        if shared_bytes > most:
+            raise InvalidParameter(
+                f"{self._shape.bins} bins take {shared_bytes:,} bytes of a multiprocessor's memory, and this card has "
+                f'{most:,}; merge bins, or use engine="compiled"'
+            )
         found = self._module(source).get_function(name)
         if shared_bytes > _SHARED_WITHOUT_ASKING:
             found.max_dynamic_shared_size_bytes = shared_bytes

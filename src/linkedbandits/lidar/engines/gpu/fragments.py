@@ -40,17 +40,18 @@ def digits_needed(cycles: int) -> int:
 def likelihood_fragments(model: ReturnModel, digits: int) -> Words:
     """By level: what photons and samples without one add to the log-likelihood, (levels, fragments, 32, 2).
 
-    Kinds of counts, steps along the window, rows of the table by eights, and two halves that add up to a number.
+    Rows of the table by sixteens, kinds of counts, steps along the window, rows by eights, and two halves that add up
+    to a number.
     """
     levels, rows, window = model.fire.shape
-    steps, eights = -(-window // 16), 2 * -(-rows // 16)
-    kinds = np.zeros((levels, 2 * digits, steps * 16, eights * 8))
+    steps, tiles = -(-window // 16), -(-rows // 16)
+    kinds = np.zeros((levels, 2 * digits, steps * 16, tiles * 16))
     for digit in range(digits):
         kinds[:, 2 * digit, :window, :rows] = BASE**digit * model.fire.swapaxes(1, 2)
         kinds[:, 2 * digit + 1, :window, :rows] = -(BASE**digit) * model.miss.T
-    tiles = kinds.reshape(levels, 2 * digits, steps, 16, eights, 8).swapaxes(3, 4)
-    coarse = tiles.astype(np.float16).astype(np.float64)
-    halves = np.stack([coarse, tiles - coarse], axis=4)
+    products = kinds.reshape(levels, 2 * digits, steps, 16, tiles, 2, 8).transpose(0, 4, 1, 2, 5, 3, 6)
+    coarse = products.astype(np.float16).astype(np.float64)
+    halves = np.stack([coarse, products - coarse], axis=5)
     return fragments(halves).reshape(levels, -1, 32, 2)
 
 
@@ -68,7 +69,8 @@ def outlook_fragments(model: ReturnModel) -> Words:
             if 0 <= place < window:
                 table[:, position, :rows, 2 * bin_of_four] = model.chance[:, :, place]
                 table[:, position, :rows, 2 * bin_of_four + 1] = model.entropy[:, :, place]
-    return fragments(table.reshape(levels, window + 3, tiles, 16, 8)).reshape(levels, -1, 32, 2)
+    by_rows = table.reshape(levels, window + 3, tiles, 16, 8).swapaxes(1, 2)
+    return fragments(by_rows).reshape(levels, -1, 32, 2)
 
 
 def phase_fragments(model: ReturnModel) -> Words:

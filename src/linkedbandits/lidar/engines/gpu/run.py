@@ -26,8 +26,10 @@ from linkedbandits.model import IntArray
 from linkedbandits.stopping.looks import GROWTH
 
 _THREADS = 128
-"""Threads of a block where a thread, or a warp of 32, has a pixel."""
-_WARPS = _THREADS // 32
+"""Threads of a block where each has a pixel."""
+_MOST_WARPS = 4
+_BINS_FOR_ONE_WARP = 2048
+"""Warps of a block where each has a pixel; with so many bins one alone, since each needs memory for them."""
 _PROVING_THREADS = 128
 """Threads of a block that proves or finds a depth."""
 SEARCHED_AT_ONCE = 2**15
@@ -77,6 +79,7 @@ class Run:
         )
         self._program = program(device, shape)
         self._block = 32 * shape.warps
+        self.warps = _MOST_WARPS if task.sensor.bins < _BINS_FOR_ONE_WARP else 1
         self._tables = device_tables(device, model, task.sensor, digits)
         self._key = tuple(np.uint32(word) for word in key)
         self._dead_periods = np.float64(task.sensor.dead_time / task.sensor.period)
@@ -157,10 +160,11 @@ class Run:
     def expose(self, kernel: str, active: Any, *gates: Any, warps: bool = True, shared: int = 0) -> None:
         """Let the sensor see for as many cycles as were planned; a warp has a pixel, or a thread."""
         pixels = self.pixels
-        blocks = -(-active.size // (_WARPS if warps else _THREADS))
+        threads = 32 * self.warps if warps else _THREADS
+        blocks = -(-active.size // (self.warps if warps else _THREADS))
         begin = (active, np.int32(active.size), *pixels.scene, self._tables.cumulative, *pixels.clocks, *self._key)
         counts = (pixels.cycles, pixels.marks, pixels.fired)
-        self.launch("expose.cu", kernel, blocks, _THREADS, shared, *begin, *gates, *counts)
+        self.launch("expose.cu", kernel, blocks, threads, shared, *begin, *gates, *counts)
 
     def plan(self, active: Any, growth: float, most_cycles: int, *, free_running: bool = False) -> None:
         """How many cycles of its next gate each pixel has, and who has none left."""
@@ -232,9 +236,9 @@ class Run:
         self.launch(
             "expose.cu",
             "expose_evenly",
-            -(-pixels.count // _WARPS),
-            _THREADS,
-            4 * _WARPS * self._sensor.bins,
+            -(-pixels.count // self.warps),
+            32 * self.warps,
+            4 * self.warps * self._sensor.bins,
             np.int32(pixels.count),
             *pixels.scene,
             self._tables.cumulative,
@@ -308,8 +312,8 @@ class _GateByGate:
             self._run.launch(
                 "prior.cu",
                 "spread_prior",
-                -(-pixels.count // _WARPS),
-                _THREADS,
+                -(-pixels.count // self._run.warps),
+                32 * self._run.warps,
                 0,
                 np.int32(pixels.count),
                 np.int32(around.depth.shape[1]),
@@ -334,7 +338,7 @@ class _GateByGate:
         if self._has_suffixes and not rises:
             self._run.expose("expose_suffix", active, pixels.opens, times, dead)
             return
-        shared = _WARPS * (8 * (sensor.bins + 1) + 4 * sensor.bins)
+        shared = self._run.warps * (8 * (sensor.bins + 1) + 4 * sensor.bins)
         gates = (pixels.opens, pixels.gate, self._tables.rising, np.int32(rises), times, dead)
         self._run.expose("expose_gate", active, *gates, shared=shared)
 
@@ -463,9 +467,9 @@ class _GateByGate:
         self._run.launch(
             "suffix.cu",
             "best_suffix",
-            -(-active.size // _WARPS),
-            _THREADS,
-            _WARPS * self._run.number("suffix.cu", "suffix_bytes_a_warp"),
+            -(-active.size // self._run.warps),
+            32 * self._run.warps,
+            self._run.warps * self._run.number("suffix.cu", "suffix_bytes_a_warp"),
             active,
             np.int32(active.size),
             self._worth,

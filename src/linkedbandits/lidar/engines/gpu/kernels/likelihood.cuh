@@ -16,15 +16,14 @@
 #include "constants.cuh"
 
 #define ROW_TILES ((ROWS + 15) / 16)
-#define PADDED_ROWS (16 * ROW_TILES)
 #define BIN_TILES ((BINS + 15) / 16)
 #define TILES_A_WARP ((BIN_TILES + WARPS - 1) / WARPS)
 #define THREADS (32 * WARPS)
 #define WINDOW_STEPS ((WINDOW + 15) / 16)
 #define KINDS (2 * DIGITS)
 #define BASE 2048
-// Products of one tile of bins: kinds of counts, steps along the window, columns of the table by eights, two halves.
-#define FRAGMENTS (KINDS * WINDOW_STEPS * 2 * ROW_TILES * 2)
+// Products of one tile: kinds of counts, steps along the window, rows of the table by eights, two halves of a number.
+#define FRAGMENTS (KINDS * WINDOW_STEPS * 2 * 2)
 // Length of a row of counts: with a window's reach on both sides; rows 16 banks apart.
 #define SPAN_NEEDED (16 * BIN_TILES + 16 * WINDOW_STEPS + 16)
 #define SPAN ((SPAN_NEEDED + 63) / 64 * 64 + 32)
@@ -72,10 +71,10 @@ __device__ inline unsigned packed(float low, float high) {
     return *reinterpret_cast<unsigned*>(&both);
 }
 
-// A tile's values: by eights of rows, then bin g rows 2q and 2q+1, bin g+8 likewise.
-typedef float Tile[2 * ROW_TILES][4];
+// The values of 16 bins and 16 rows: by eights of rows, then bin g rows 2q and 2q+1, bin g+8 likewise.
+typedef float Tile[2][4];
 
-// The tables as a lane gives them to products: kept in registers where they are few.
+// The tables of 16 rows, as a lane gives them to products: kept in registers where they are few.
 #define HOLDS_TABLES (FRAGMENTS <= 16)
 
 struct Tables {
@@ -85,13 +84,14 @@ struct Tables {
     const uint2* first;
 #endif
 
-    __device__ explicit Tables(const uint2* of_level) {
-        int lane = threadIdx.x % 32;
+    // ``of_level`` has those of all rows.
+    __device__ Tables(const uint2* of_level, int row_tile) {
+        const uint2* mine = of_level + row_tile * FRAGMENTS * 32 + threadIdx.x % 32;
 #if HOLDS_TABLES
 #pragma unroll
-        for (int which = 0; which < FRAGMENTS; which++) held[which] = of_level[which * 32 + lane];
+        for (int which = 0; which < FRAGMENTS; which++) held[which] = mine[which * 32];
 #else
-        first = of_level + lane;
+        first = mine;
 #endif
     }
 
@@ -104,9 +104,16 @@ struct Tables {
     }
 };
 
-__device__ inline void log_likelihood(Tile& value, const HalfCounts& counts, const Tables& tables, int tile) {
+// The bin and the row of one of a tile's values.
+__device__ inline int bin_of(int tile, int i) { return 16 * tile + (threadIdx.x % 32) / 4 + 8 * (i / 2); }
+__device__ inline int row_of(int row_tile, int eight, int i) {
+    return 16 * row_tile + 8 * eight + 2 * (threadIdx.x % 4) + i % 2;
+}
+
+__device__ inline void log_likelihood(
+    Tile& value, const HalfCounts& counts, const Tables& tables, const float* log_prior, int tile, int row_tile) {
     int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-    for (int eight = 0; eight < 2 * ROW_TILES; eight++)
+    for (int eight = 0; eight < 2; eight++)
         for (int i = 0; i < 4; i++) value[eight][i] = 0;
     int start = 16 * tile + (g & ~1) + 2 * q;
 #pragma unroll
@@ -118,37 +125,29 @@ __device__ inline void log_likelihood(Tile& value, const HalfCounts& counts, con
             unsigned here = row[start / 2 + 8 * step], on = row[start / 2 + 8 * step + 4];
             unsigned far = row[start / 2 + 8 * step + 8];
 #pragma unroll
-            for (int eight = 0; eight < 2 * ROW_TILES; eight++)
+            for (int eight = 0; eight < 2; eight++)
 #pragma unroll
-                for (int half = 0; half < 2; half++) {
-                    int which = ((kind * WINDOW_STEPS + step) * 2 * ROW_TILES + eight) * 2 + half;
-                    multiply(value[eight], here, on, on, far, tables[which]);
-                }
+                for (int half = 0; half < 2; half++)
+                    multiply(value[eight], here, on, on, far,
+                             tables[((kind * WINDOW_STEPS + step) * 2 + eight) * 2 + half]);
         }
     }
-}
-
-// The bin and the row of one of a tile's values.
-__device__ inline int bin_of(int tile, int i) { return 16 * tile + (threadIdx.x % 32) / 4 + 8 * (i / 2); }
-__device__ inline int row_of(int eight, int i) { return 8 * eight + 2 * (threadIdx.x % 4) + i % 2; }
-
-// Add what was expected beforehand, and leave out what fills up the tables.
-__device__ inline void add_prior(Tile& value, const float* log_prior, int tile) {
+    // Add what was expected beforehand, and leave out what fills up the tables.
     if (log_prior || tile == BIN_TILES - 1) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int bin = bin_of(tile, i);
             float prior = bin < BINS ? (log_prior ? log_prior[bin] : 0.0f) : IMPOSSIBLE;
 #pragma unroll
-            for (int eight = 0; eight < 2 * ROW_TILES; eight++) value[eight][i] += prior;
+            for (int eight = 0; eight < 2; eight++) value[eight][i] += prior;
         }
     }
+    if (16 * row_tile + 16 > ROWS)
 #pragma unroll
-    for (int eight = 0; eight < 2 * ROW_TILES; eight++)
-        if (8 * eight + 8 > ROWS)
+        for (int eight = 0; eight < 2; eight++)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                if (row_of(eight, i) >= ROWS) value[eight][i] = IMPOSSIBLE;
+                if (row_of(row_tile, eight, i) >= ROWS) value[eight][i] = IMPOSSIBLE;
 }
 
 // The largest value, the depth it has (bin * PHASES + phase), and the largest of any other depth.
@@ -181,22 +180,18 @@ struct Top {
 };
 
 // Look at all values of a tile.
-__device__ inline void see_tile(Top& top, const Tile& value, int tile) {
-#if PHASES == 2 || PHASES == 4 || PHASES == 8
-    // All eights of rows have the same phases, so a thread has each depth in one place.
+__device__ inline void see_tile(Top& top, const Tile& value, int tile, int row_tile) {
+#if ROWS <= 16 && (PHASES == 2 || PHASES == 4 || PHASES == 8)
+    // Both eights of rows have the same phases, so a thread has each depth in one place.
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        float most = value[0][i];
-#pragma unroll
-        for (int eight = 1; eight < 2 * ROW_TILES; eight++) most = fmaxf(most, value[eight][i]);
-        top.see_new(most, bin_of(tile, i) * PHASES + row_of(0, i) % PHASES);
-    }
+    for (int i = 0; i < 4; i++)
+        top.see_new(fmaxf(value[0][i], value[1][i]), bin_of(tile, i) * PHASES + row_of(0, 0, i) % PHASES);
 #else
 #pragma unroll
-    for (int eight = 0; eight < 2 * ROW_TILES; eight++)
+    for (int eight = 0; eight < 2; eight++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            top.see(value[eight][i], bin_of(tile, i) * PHASES + row_of(eight, i) % PHASES);
+            top.see(value[eight][i], bin_of(tile, i) * PHASES + row_of(row_tile, eight, i) % PHASES);
 #endif
 }
 
@@ -320,6 +315,21 @@ __device__ inline Top top_of_block(Pixel& pixel, Top top) {
     top = pixel.tops[0];
     for (int i = 1; i < WARPS; i++) top.join(pixel.tops[i]);
     return top;
+}
+
+// The largest of all values of a pixel whose counts are loaded.
+__device__ inline Top find_top(Pixel& pixel, const uint2* tables_of_level, const float* log_prior) {
+    Top top = {2 * IMPOSSIBLE, -1, IMPOSSIBLE};
+    for (int row_tile = 0; row_tile < ROW_TILES; row_tile++) {
+        Tables tables(tables_of_level, row_tile);
+#pragma unroll 2
+        for (int tile = threadIdx.x / 32; tile < BIN_TILES; tile += WARPS) {
+            Tile value;
+            log_likelihood(value, pixel.counts, tables, log_prior, tile, row_tile);
+            see_tile(top, value, tile, row_tile);
+        }
+    }
+    return top_of_block(pixel, top);
 }
 
 // Levels of the background, their logarithms evenly apart.

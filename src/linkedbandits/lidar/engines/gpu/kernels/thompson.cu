@@ -23,36 +23,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_gate(
     const float* prior = log_prior ? log_prior + row : nullptr;
     load(pixel, marks + row, fired + row);
     __syncthreads();
-    Tables tables(likelihood_tables + (long long)level[number] * FRAGMENTS * 32);
-    Top top = {IMPOSSIBLE * 2, -1, IMPOSSIBLE};
-    for (int tile = warp; tile < BIN_TILES; tile += WARPS) {
-        Tile value;
-        log_likelihood(value, pixel.counts, tables, tile);
-        add_prior(value, prior, tile);
+    const uint2* tables_of_level = likelihood_tables + (long long)level[number] * ROW_TILES * FRAGMENTS * 32;
+    float top = find_top(pixel, tables_of_level, prior).first;
+    for (int row_tile = 0; row_tile < ROW_TILES; row_tile++) {
+        Tables tables(tables_of_level, row_tile);
+        for (int tile = warp; tile < BIN_TILES; tile += WARPS) {
+            Tile value;
+            log_likelihood(value, pixel.counts, tables, prior, tile, row_tile);
+            float here = 0, on = 0;  // bins g and g + 8
 #pragma unroll
-        for (int eight = 0; eight < 2 * ROW_TILES; eight++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) top.see(value[eight][i], bin_of(tile, i));
-    }
-    top = top_of_block(pixel, top);
-    for (int tile = warp; tile < BIN_TILES; tile += WARPS) {
-        Tile value;
-        log_likelihood(value, pixel.counts, tables, tile);
-        add_prior(value, prior, tile);
-        float here = 0, on = 0;  // bins g and g + 8
-#pragma unroll
-        for (int eight = 0; eight < 2 * ROW_TILES; eight++) {
-            here += __expf(value[eight][0] - top.first) + __expf(value[eight][1] - top.first);
-            on += __expf(value[eight][2] - top.first) + __expf(value[eight][3] - top.first);
-        }
-        for (int apart = 1; apart < 4; apart *= 2) {
-            here += __shfl_xor_sync(~0u, here, apart);
-            on += __shfl_xor_sync(~0u, on, apart);
-        }
-        if (lane % 4 == 0) {
+            for (int eight = 0; eight < 2; eight++) {
+                here += __expf(value[eight][0] - top) + __expf(value[eight][1] - top);
+                on += __expf(value[eight][2] - top) + __expf(value[eight][3] - top);
+            }
+            for (int apart = 1; apart < 4; apart *= 2) {
+                here += __shfl_xor_sync(~0u, here, apart);
+                on += __shfl_xor_sync(~0u, on, apart);
+            }
             int bin = bin_of(tile, 0);
-            if (bin < BINS) shared.bins[bin] = here;
-            if (bin + 8 < BINS) shared.bins[bin + 8] = on;
+            if (lane % 4 == 0 && bin < BINS) shared.bins[bin] = row_tile == 0 ? here : shared.bins[bin] + here;
+            if (lane % 4 == 0 && bin + 8 < BINS)
+                shared.bins[bin + 8] = row_tile == 0 ? on : shared.bins[bin + 8] + on;
         }
     }
     __syncthreads();

@@ -8,7 +8,9 @@
 // and likewise the entropy. As a product of matrices: four neighbouring bins are the columns, with their chances and
 // their entropies; what is summed over are the weights of the depths around them. So
 //
-//     [16 fours of bins x (window + 3) * rows] weights   times   [(window + 3) * rows x 8] tables.
+//     [16 fours of bins x (window + 3) * rows] weights   times   [(window + 3) * rows x 8] tables,
+//
+// 16 rows after the other: the weights of so many are in shared memory together.
 #include "likelihood.cuh"
 
 #define POSITIONS (WINDOW + 3)
@@ -17,9 +19,9 @@
 #define FOUR_TILES_A_WARP ((FOUR_TILES + WARPS - 1) / WARPS)
 #define WEIGHT_PLACES (64 * FOUR_TILES + POSITIONS + 1)
 // Eight halves are left out after every fourth place: then 16 rows that are read together are in different banks.
-#define WEIGHT_SIZE (WEIGHT_PLACES * PADDED_ROWS + (WEIGHT_PLACES / 4 + 1) * 8)
+#define WEIGHT_SIZE (WEIGHT_PLACES * 16 + (WEIGHT_PLACES / 4 + 1) * 8)
 
-__device__ inline int weight_at(int place) { return place * PADDED_ROWS + (place >> 2) * 8; }
+__device__ inline int weight_at(int place) { return place * 16 + (place >> 2) * 8; }
 
 __device__ inline float binary_entropy(float chance) {
     float never = fmaxf(1 - chance, 1e-30f);
@@ -42,6 +44,27 @@ struct Weighing {
 };
 
 #if LIKELY
+// Add up the weights of a depth over signals, without temper: by a product with a table of zeros and ones.
+__device__ inline void add_plain_weights(
+    Weighing& shared, const Tile& value, float top, const uint2* phase_tables, int tile, int row_tile) {
+    int lane = threadIdx.x % 32;
+    auto weights = [&](int eight, int i) {
+        return packed(__expf(value[eight][i] - top), __expf(value[eight][i + 1] - top));
+    };
+    unsigned here = weights(0, 0), below = weights(0, 2), on = weights(1, 0), far = weights(1, 2);
+    for (int phases = 0; phases < (PHASES + 7) / 8; phases++) {
+        float sums[4] = {0, 0, 0, 0};
+        multiply(sums, here, below, on, far, phase_tables[(phases * ROW_TILES + row_tile) * 32 + lane]);
+        for (int i = 0; i < 4; i++) {
+            int bin = bin_of(tile, i), phase = 8 * phases + 2 * (lane % 4) + i % 2;
+            if (bin < BINS && phase < PHASES) {
+                float& cell = shared.cells[bin * PHASES + phase];
+                cell = row_tile == 0 ? sums[i] : cell + sums[i];
+            }
+        }
+    }
+}
+
 // How probable is the best window of twice the tolerance, and how probable no return? ``cells`` has the weight of each
 // depth of the grid. Adds up in order within each thread's part, so the sum does not depend on timing.
 __device__ inline void probabilities(Weighing& shared, int wide, double of_none, double& near, double& none) {
@@ -92,76 +115,71 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
     for (int place = threadIdx.x; place < HALF + WEIGHT_PLACES - 16 * BIN_TILES - HALF; place += THREADS) {
         int where = place < HALF ? place : place + 16 * BIN_TILES;
         if (where < WEIGHT_PLACES)
-            for (int i = 0; i < PADDED_ROWS; i++) shared.weights[weight_at(where) + i] = __half(0.0f);
+            for (int i = 0; i < 16; i++) shared.weights[weight_at(where) + i] = __half(0.0f);
     }
     __syncthreads();
-    Tables tables(likelihood_tables + (long long)my_level * FRAGMENTS * 32);
-
-    // The log-likelihood is made twice, to find its largest and to weigh all against that: to keep it would take so many
-    // registers that half as many blocks ran side by side.
-    Top top = {IMPOSSIBLE * 2, -1, IMPOSSIBLE};
-#pragma unroll 2
-    for (int turn = 0; turn < TILES_A_WARP; turn++) {
-        int tile = warp + turn * WARPS;
-        if (tile >= BIN_TILES) break;
-        Tile value;
-        log_likelihood(value, pixel.counts, tables, tile);
-        add_prior(value, prior, tile);
-        see_tile(top, value, tile);
-    }
-    top = top_of_block(pixel, top);
+    const uint2* tables_of_level = likelihood_tables + (long long)my_level * ROW_TILES * FRAGMENTS * 32;
+    const uint2* outlook = outlook_tables + (long long)my_level * ROW_TILES * POSITIONS * 32 + lane;
+    Top top = find_top(pixel, tables_of_level, prior);
     int best_bin = top.depth / PHASES;
-    float best_depth = best_bin + (top.depth % PHASES + 0.5f) / PHASES;
     // From the likeliest depth of the grid to the next, the weight falls by at most the step.
     float power = fminf(temper, step / fmaxf(top.first - top.second, 1e-6f));
+    float scale = power * 1.44269504f, offset = -scale * top.first;  // exponents of two
+    int my_four = lane % 8 + (lane / 8 % 2) * 8, my_column = (lane / 16) * 8;  // the row that this lane has read
 
-    float total = 0, rival = IMPOSSIBLE;
+    float total = 0, rival = IMPOSSIBLE, sums[FOUR_TILES_A_WARP][4] = {};
+    for (int row_tile = 0; row_tile < ROW_TILES; row_tile++) {
+        // The log-likelihood is made for a second time here: to keep it from the first would take so many registers that
+        // half as many blocks ran side by side.
+        Tables tables(tables_of_level, row_tile);
+        if (row_tile > 0) __syncthreads();  // the weights before these were read by all
 #pragma unroll 2
-    for (int turn = 0; turn < TILES_A_WARP; turn++) {
-        int tile = warp + turn * WARPS;
-        if (tile >= BIN_TILES) break;
-        Tile value;
-        log_likelihood(value, pixel.counts, tables, tile);
-        add_prior(value, prior, tile);
+        for (int tile = warp; tile < BIN_TILES; tile += WARPS) {
+            Tile value;
+            log_likelihood(value, pixel.counts, tables, prior, tile, row_tile);
 #if CERTAIN
+            float best_depth = best_bin + (top.depth % PHASES + 0.5f) / PHASES;
 #pragma unroll
-        for (int eight = 0; eight < 2 * ROW_TILES; eight++)
+            for (int eight = 0; eight < 2; eight++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                float middle = bin_of(tile, i) + (row_of(eight, i) % PHASES + 0.5f) / PHASES;
-                if (fabsf(middle - best_depth) > away_from) rival = fmaxf(rival, value[eight][i]);
-            }
+                for (int i = 0; i < 4; i++) {
+                    float middle = bin_of(tile, i) + (row_of(row_tile, eight, i) % PHASES + 0.5f) / PHASES;
+                    if (fabsf(middle - best_depth) > away_from) rival = fmaxf(rival, value[eight][i]);
+                }
 #endif
 #if LIKELY
-        // The weights of depths, without temper: summed over signals by a product with a table of zeros and ones.
-        for (int phases = 0; phases < (PHASES + 7) / 8; phases++) {
-            float sums[4] = {0, 0, 0, 0};
+            add_plain_weights(shared, value, top.first, phase_tables, tile, row_tile);
+#endif
 #pragma unroll
-            for (int tile_of_rows = 0; tile_of_rows < ROW_TILES; tile_of_rows++) {
-                float(&one)[4] = value[2 * tile_of_rows], (&other)[4] = value[2 * tile_of_rows + 1];
-                auto plain = [&](float x) { return __expf(x - top.first); };
-                multiply(sums, packed(plain(one[0]), plain(one[1])), packed(plain(one[2]), plain(one[3])),
-                         packed(plain(other[0]), plain(other[1])), packed(plain(other[2]), plain(other[3])),
-                         phase_tables[(phases * ROW_TILES + tile_of_rows) * 32 + lane]);
-            }
-            for (int i = 0; i < 4; i++) {
-                int bin = bin_of(tile, i), phase = 8 * phases + 2 * (lane % 4) + i % 2;
-                if (bin < BINS && phase < PHASES) shared.cells[bin * PHASES + phase] = sums[i];
+            for (int eight = 0; eight < 2; eight++) {
+                float weight[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    weight[i] = power_of_two(fmaf(value[eight][i], scale, offset));
+                    total += weight[i];
+                }
+                int column = 8 * eight + 2 * (lane % 4), place = bin_of(tile, 0) + HALF;
+                *reinterpret_cast<unsigned*>(&shared.weights[weight_at(place) + column]) = packed(weight[0], weight[1]);
+                *reinterpret_cast<unsigned*>(&shared.weights[weight_at(place + 8) + column]) =
+                    packed(weight[2], weight[3]);
             }
         }
-#endif
-        float scale = power * 1.44269504f, offset = -scale * top.first;  // exponents of two
+        __syncthreads();
+#pragma unroll 4
+        for (int position = 0; position < POSITIONS; position++) {
+            uint2 table = outlook[(row_tile * POSITIONS + position) * 32];
 #pragma unroll
-        for (int eight = 0; eight < 2 * ROW_TILES; eight++) {
-            float weight[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                weight[i] = power_of_two(fmaf(value[eight][i], scale, offset));
-                total += weight[i];
+            for (int turn = 0; turn < FOUR_TILES_A_WARP; turn++) {
+                int tile = warp + turn * WARPS;
+                if (tile >= FOUR_TILES) break;
+                int place = 4 * (16 * tile + my_four) + position;
+                unsigned address =
+                    (unsigned)__cvta_generic_to_shared(&shared.weights[weight_at(place) + my_column]);
+                unsigned a0, a1, a2, a3;
+                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(address));
+                multiply(sums[turn], a0, a1, a2, a3, table);
             }
-            int column = 8 * eight + 2 * (lane % 4), bin = bin_of(tile, 0) + HALF;
-            *reinterpret_cast<unsigned*>(&shared.weights[weight_at(bin) + column]) = packed(weight[0], weight[1]);
-            *reinterpret_cast<unsigned*>(&shared.weights[weight_at(bin + 8) + column]) = packed(weight[2], weight[3]);
         }
     }
     total = sum_of_warp(total);
@@ -181,27 +199,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
         rival = fmaxf(rival, pixel.mosts[i]);
     }
 
-    float sums[FOUR_TILES_A_WARP][4] = {};
-    const uint2* outlook = outlook_tables + (long long)my_level * POSITIONS * ROW_TILES * 32;
-    int my_four = lane % 8 + (lane / 8 % 2) * 8, my_column = (lane / 16) * 8;  // the row that this lane has read
-#pragma unroll 4
-    for (int position = 0; position < POSITIONS; position++)
-#pragma unroll
-        for (int tile_of_rows = 0; tile_of_rows < ROW_TILES; tile_of_rows++) {
-            uint2 table = outlook[(position * ROW_TILES + tile_of_rows) * 32 + lane];
-#pragma unroll
-            for (int turn = 0; turn < FOUR_TILES_A_WARP; turn++) {
-                int tile = warp + turn * WARPS;
-                if (tile >= FOUR_TILES) break;
-                int place = 4 * (16 * tile + my_four) + position;
-                unsigned address = (unsigned)__cvta_generic_to_shared(
-                    &shared.weights[weight_at(place) + 16 * tile_of_rows + my_column]);
-                unsigned a0, a1, a2, a3;
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(address));
-                multiply(sums[turn], a0, a1, a2, a3, table);
-            }
-        }
     float alone = (float)-expm1(-backgrounds[my_level]), entropy_alone = binary_entropy(alone), share = 1 / total;
 #pragma unroll
     for (int turn = 0; turn < FOUR_TILES_A_WARP; turn++)
