@@ -32,6 +32,8 @@ COARSEST = 4
 """The first pass takes every fourth pixel of every fourth row."""
 LEARN_FROM = 3000
 """Pixels, at most: more take time, and teach little."""
+DIM = 0.05
+"""This share of the pixels that were found are the dimmest."""
 _SURELY = 1 - 1e-9
 _TINY = 1e-9
 
@@ -77,12 +79,13 @@ class Known:
     signal: FloatArray
     background: FloatArray
     alone: FloatArray
+    measured: BoolArray
 
     @classmethod
     def nothing(cls, shape: tuple[int, int]) -> Known:
         """Of no pixel anything."""
-        rows, columns = shape
-        return cls(shape, *(np.zeros(rows * columns) for _ in range(5)))
+        pixels = shape[0] * shape[1]
+        return cls(shape, *(np.zeros(pixels) for _ in range(5)), measured=np.zeros(pixels, dtype=np.bool_))
 
     def put(
         self,
@@ -98,6 +101,7 @@ class Known:
         """Write down what was found of a pass, which expected this of the pixels around; nan where nothing was."""
         sure = np.where(np.isfinite(depth), np.nan_to_num(sure), 0.0)
         depth = np.nan_to_num(depth)
+        self.measured[some.pixels] = True
         self.depth[some.pixels] = depth
         self.sure[some.pixels] = sure
         self.signal[some.pixels] = np.nan_to_num(signal)
@@ -188,19 +192,23 @@ def learn_from(known: Known, some: Pass, bins: int) -> Trust:
     The pixels that are done lie twice as far apart as this pass has them from its neighbours.
     """
     spacing = 2 * some.spacing
-    rows, columns = known.shape
-    row, column = np.divmod(np.flatnonzero(known.alone > 0), columns)
-    pixels = (row * columns + column)[(row % spacing == 0) & (column % spacing == 0)]
+    row, column = np.divmod(np.flatnonzero(known.measured), known.shape[1])
+    there = (row % spacing == 0) & (column % spacing == 0)
+    pixels = (row * known.shape[1] + column)[there]
     pixels = pixels[:: -(-pixels.size // LEARN_FROM) or 1]
     near = _neighbours(known, known.alone, pixels, spacing)
+    found = known.signal[known.alone > 0]
+    # What was not found is as dim as the dimmest that were.
+    signal = np.log(np.maximum(known.signal, np.quantile(found, DIM) if found.size else 0.0) + _TINY)
+    brighter = signal[pixels, np.newaxis] - (signal[near.pixel] + signal[near.other]) / 2
     # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
     parts = []
     for seen in near.sights:
         weight = near.weight * seen
         both = np.all([weight[:, near.kind == kind].any(axis=1) for kind in (SINGLE, BETWEEN)], axis=0)
-        parts.append((pixels[both], near.depth[both], weight[both], near.reliable[both]))
-    of, depth, weight, reliable = (np.concatenate(each) for each in zip(*parts, strict=True))
-    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, near.kind)
+        parts.append((pixels[both], near.depth[both], weight[both], near.reliable[both], brighter[both]))
+    of, *rest = (np.concatenate(each) for each in zip(*parts, strict=True))
+    examples = Examples(known.depth[of], known.alone[of], *rest, kind=near.kind)
     return learn(examples, bins).at_half_the_spacing().at_least(LEAST_ANYWHERE)
 
 
@@ -208,36 +216,37 @@ def learn_from(known: Known, some: Pass, bins: int) -> Trust:
 class _Near:
     """Pixels around others: a row for each of those, a column for each neighbour or pair that faces each other.
 
-    ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` the neighbour (or one of the
-    pair). ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid four.
+    ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` and ``other`` are the pair, or the
+    neighbour twice. ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid four.
     """
 
     depth: FloatArray
     weight: FloatArray
     reliable: FloatArray
     pixel: IntArray
+    other: IntArray
     kind: IntArray
     sights: tuple[BoolArray, BoolArray, BoolArray]
 
 
 def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: int) -> _Near:
-    columns: list[tuple[FloatArray, FloatArray, FloatArray, IntArray]] = []
+    columns: list[tuple[FloatArray, FloatArray, FloatArray, IntArray, IntArray]] = []
     kinds, ways = [], []
     for down, right in _steps(spacing):
         nearness = (spacing / hypot(down, right)) ** 2
         one, sure = _at(known, sureness, pixels, down, right)
-        columns.append((known.depth[one], sure**2 * nearness, sure, one))
+        columns.append((known.depth[one], sure**2 * nearness, sure, one, one))
         kinds.append(SINGLE)
         ways.append((down != 0) + 2 * (right != 0))
         if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
             other, other_sure = _at(known, sureness, pixels, -down, -right)
             half_way = (known.depth[one] + known.depth[other]) / 2
-            columns.append((half_way, 2 * sure * other_sure * nearness, sure * other_sure, one))
+            columns.append((half_way, 2 * sure * other_sure * nearness, sure * other_sure, one, other))
             kinds.append(BETWEEN)
             ways.append(ways[-1])
-    depth, weight, reliable, pixel = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
     way = np.array(ways)
-    return _Near(depth, weight, reliable, pixel, np.array(kinds), (way == 1, way == 2, way == 3))
+    arrays = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+    return _Near(*arrays, kind=np.array(kinds), sights=(way == 1, way == 2, way == 3))
 
 
 def _steps(spacing: int) -> list[tuple[int, int]]:

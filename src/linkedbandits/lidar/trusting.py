@@ -11,23 +11,28 @@ Where a scene is all edges, little is left around the neighbours; on a smooth wa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
 from linkedbandits.model import FloatArray, IntArray
 
-WIDTHS = np.array([0.75, 1.5, 3.0, 6.0, 12.0, 24.0])
+WIDTHS = np.array([0.75, 1.5, 3.0, 6.0, 12.0])
 """Bins: what lies around a depth falls by a factor of e within one of these. Each is twice the one before."""
 USUAL_ANYWHERE = 0.2
 """What is taken for usual at the spacing of the pass to come: the share that is spread over all depths,"""
-USUAL_SHARES = np.array([0.0, 0.6, 0.0, 0.0, 0.4, 0.0])
+USUAL_SHARES = np.array([0.0, 0.6, 0.0, 0.4, 0.0])
 """and how what lies around depths is shared among the widths: within a bin or two, or some ten on a rough slant."""
 USUAL_COUNTS = 10.0
 """So many pixels' worth of that are added to what was seen."""
 LEAST_ANYWHERE = 0.03
 """Never less: a surface may end where none has ended so far, and that must not cost too much."""
-_ROUNDS = 40
+LEAST_NEED = 0.05
+"""A pixel that is sure by its own photons counts for this much, one that knows nothing for one: weights are for those
+that need them. The dim ones may be other things than those around them that were found."""
+USUAL_APART = (0.7, 1.0)
+"""How far apart the logarithms of signals are, usually, of pixels on one surface, and on two."""
+_TINY = 1e-9
+_ROUNDS = 20
 """Of expectation maximisation: more change the shares by less than a hundredth."""
 SINGLE, BETWEEN = 0, 1
 """Kinds of what is around: a neighbour's own depth, and half way between two that face each other."""
@@ -46,22 +51,20 @@ class Trust:
         return cls(USUAL_ANYWHERE, (1 - USUAL_ANYWHERE) / 2 * np.stack([USUAL_SHARES, USUAL_SHARES]))
 
     def at_half_the_spacing(self) -> Trust:
-        """What was learnt of pixels that are twice as far apart, for nearer ones.
+        """What was learnt of pixels that are twice as far apart, for nearer ones: a slant rises half as far.
 
-        If edges cross the way from a pixel to its neighbour at random, as many on each piece of it, none does with
-        probability exp(-rate * distance): the square root at half the distance. And a slant rises half as far.
+        Edges are also fewer between them, by up to a half. But that is not so for dim pixels, which are found last and
+        need it most: what was found next to one is rather another thing. And it would gain a tenth of a nat at most.
         """
-        around = sqrt(max(0.0, 1 - self.anywhere))
         nearer = np.concatenate([self.shares[:, 1:], np.zeros((2, 1))], axis=1)
         nearer[:, 0] += self.shares[:, 0]
-        return Trust(1 - around, nearer * (around / nearer.sum()))
+        return Trust(self.anywhere, nearer)
 
     def at_twice_the_spacing(self) -> Trust:
         """The other way round."""
-        around = (1 - self.anywhere) ** 2
         farther = np.concatenate([np.zeros((2, 1)), self.shares[:, :-1]], axis=1)
         farther[:, -1] += self.shares[:, -1]
-        return Trust(1 - around, farther * (around / farther.sum()))
+        return Trust(self.anywhere, farther)
 
     def at_least(self, anywhere: float) -> Trust:
         """With no less than this spread over all depths."""
@@ -72,11 +75,12 @@ class Trust:
 
 @dataclass(frozen=True)
 class Examples:
-    """Pixels that were found, and what was found around them: a row each.
+    """Pixels that were measured, and what was found around them: a row each.
 
-    ``target`` is the depth found in bins, ``sure`` how sure that is by the pixel's own photons. ``depth`` has depths
-    around, ``weight`` what each counts for among those of its kind, and ``reliable`` how probably it is right.
-    ``kind`` says which is of which kind, one for each column.
+    ``target`` is the depth found in bins, ``sure`` how sure that is by the pixel's own photons: 0 where nothing was
+    found. ``depth`` has depths around, ``weight`` what each counts for among those of its kind, and ``reliable`` how
+    probably it is right; ``brighter`` is the logarithm of how many times as much comes back from the pixel as from
+    there. ``kind`` says which is of which kind, one for each column.
     """
 
     target: FloatArray
@@ -84,22 +88,53 @@ class Examples:
     depth: FloatArray
     weight: FloatArray
     reliable: FloatArray
+    brighter: FloatArray
     kind: IntArray
 
-    def fits(self, bins: int) -> FloatArray:
-        """How well each part of the mixture fits each pixel, as against all depths alike: (pixels, 1 + 2 widths)."""
+    def fits(self, bins: int, same: float, other: float) -> FloatArray:
+        """How well each part of the mixture fits each pixel: (pixels, 1 + 2 widths).
+
+        ``same`` and ``other`` say how far apart the signals of two pixels are that lie on one surface, or do not.
+        """
         away = np.abs(self.target[:, np.newaxis] - self.depth)
-        parts = [np.ones((self.target.size, 1))]
+        sure = self.sure[:, np.newaxis]
+        as_same, as_other = (np.exp(-np.abs(self.brighter) / apart) / (2 * apart) for apart in (same, other))
+        parts = []
         for kind in (SINGLE, BETWEEN):
             weight = self.weight * (self.kind == kind)
             weight = weight / weight.sum(axis=1, keepdims=True)
-            doubted = (weight * (1 - self.reliable)).sum(axis=1)
-            close = [bins * (weight * self.reliable * np.exp(-away / width)).sum(axis=1) / (2 * width) for width in WIDTHS]
-            parts.append(np.stack(close, axis=1) + doubted[:, np.newaxis])
-        fit = np.concatenate(parts, axis=1)
-        # A pixel that is not sure of its own depth may as well lie elsewhere, and says little for any of the parts.
-        sure = self.sure[:, np.newaxis]
-        return np.asarray(sure * fit + (1 - sure))
+            if kind == SINGLE:
+                elsewhere = sure[:, 0] * bins * self.of_all(bins) + 1 - sure[:, 0]
+                parts.append((weight * as_other).sum(axis=1) * elsewhere)
+            doubted = (weight * (1 - self.reliable) * as_other).sum(axis=1)
+            for width in WIDTHS:
+                # A pixel that is not sure of its own depth may as well lie elsewhere: its signal has to tell.
+                fit = sure * bins * np.exp(-away / width) / (2 * width) + 1 - sure
+                parts.append((weight * self.reliable * as_same * fit).sum(axis=1) + doubted)
+        return np.stack(parts, axis=1)
+
+    def of_all(self, bins: int) -> FloatArray:
+        """How many pixels of the whole image lie where each of these does: their density a bin.
+
+        Neighbours have to do better than any other pixels would, as depths of a scene crowd together anyway.
+        """
+        place = np.clip(self.target.astype(np.int64), 0, bins - 1)
+        held = np.bincount(place, weights=self.sure, minlength=bins) + USUAL_COUNTS / bins
+        bin_ = np.arange(bins)
+        spread = np.exp(-np.abs(bin_[:, np.newaxis] - bin_) / WIDTHS[-1])
+        density = (spread / spread.sum(axis=0)) @ (held / held.sum())
+        return np.asarray(density[place])
+
+    def apart(self, on_one: FloatArray) -> tuple[float, float]:
+        """How far apart signals are, where pixels lie on one surface with this probability; and where not."""
+        weight = self.weight * (self.kind == SINGLE)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        distance = (weight * np.abs(self.brighter)).sum(axis=1)
+        same, other = (
+            (USUAL_COUNTS * usual + (share * distance).sum()) / (USUAL_COUNTS + share.sum())
+            for usual, share in ((USUAL_APART[0], self.sure * on_one), (USUAL_APART[1], self.sure * (1 - on_one)))
+        )
+        return float(same), float(other)
 
 
 def learn(examples: Examples, bins: int) -> Trust:
@@ -108,10 +143,16 @@ def learn(examples: Examples, bins: int) -> Trust:
     before = USUAL_COUNTS * np.concatenate([[usual.anywhere], usual.shares.reshape(-1)])
     share = before + 1e-3 * USUAL_COUNTS  # a part that begins with nothing would end with it
     share /= share.sum()
-    fits = examples.fits(bins)
-    for _ in range(_ROUNDS):
-        belongs = share * fits
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        share = belongs.sum(axis=0) + before
-        share /= share.sum()
+    apart = USUAL_APART
+    counts = np.ones(examples.sure.size)
+    for stage in range(2):
+        for _ in range(_ROUNDS):
+            belongs = share * examples.fits(bins, *apart)
+            belongs /= belongs.sum(axis=1, keepdims=True)
+            share = counts @ belongs + before
+            share /= share.sum()
+            if stage == 0:
+                apart = examples.apart(1 - belongs[:, 0])
+        counts = np.maximum(1 - examples.sure, LEAST_NEED)
+        counts *= counts.size / max(counts.sum(), _TINY)
     return Trust(float(share[0]), share[1:].reshape(2, WIDTHS.size))
