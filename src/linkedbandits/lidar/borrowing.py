@@ -25,15 +25,17 @@ from math import hypot
 import numpy as np
 
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.trusting import BETWEEN, LEAST_ANYWHERE, SINGLE, WIDTHS, Examples, Trust, learn
+from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, WIDTHS, Examples, Trust, learn
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 COARSEST = 4
 """The first pass takes every fourth pixel of every fourth row."""
-LEARN_FROM = 3000
+LEARN_FROM = 1500
 """Pixels, at most: more take time, and teach little."""
 DIM = 0.05
 """This share of the pixels that were found are the dimmest."""
+ALIKE = 3.0
+"""Bins: depths that are no farther apart agree."""
 _SURELY = 1 - 1e-9
 _TINY = 1e-9
 
@@ -115,14 +117,16 @@ class Around:
 
     ``depth`` has the depths found around, and half way between two that face each other, in bins; ``trust`` how far to
     trust each. What trust there is not, to add up to one, is spread over all depths. What is trusted lies around its
-    depth as exp(-distance / width), with the ``shares`` of the ``widths``: (columns of depth, widths), in which every
-    row adds up to one. ``signal`` is in photons a cycle, ``background`` in photons a bin and cycle.
+    depth as exp(-distance / width), with the ``shares`` of the ``widths``: (groups, columns of depth, widths), which add
+    up to one over the widths, where ``group`` says in which each pixel is. ``signal`` is in photons a cycle,
+    ``background`` in photons a bin and cycle.
     """
 
     depth: FloatArray
     trust: FloatArray
     signal: FloatArray
     background: FloatArray
+    group: IntArray
     shares: FloatArray
     widths: FloatArray
 
@@ -134,6 +138,7 @@ class Around:
             trust=self.trust[pixels],
             signal=self.signal[pixels],
             background=self.background[pixels],
+            group=self.group[pixels],
         )
 
     def expected(self, bins: int) -> Expected:
@@ -141,12 +146,11 @@ class Around:
         weight = np.empty((len(self.depth), bins))
         weight[:] = ((1 - self.trust.sum(axis=1)) / bins)[:, np.newaxis]
         middle = np.arange(bins) + 0.5
-        for place, shares in enumerate(self.shares):
-            rows = np.flatnonzero(self.trust[:, place] > 0)
+        for group, place in np.ndindex(self.shares.shape[:2]):
+            rows = np.flatnonzero((self.trust[:, place] > 0) & (self.group == group))
             away = np.abs(middle - self.depth[rows, place, np.newaxis])
-            for share, width in zip(shares, self.widths, strict=True):
-                if share > 0:
-                    weight[rows] += share * self.trust[rows, place, np.newaxis] * np.exp(-away / width) / (2 * width)
+            for share, width in zip(self.shares[group, place], self.widths, strict=True):
+                weight[rows] += share * self.trust[rows, place, np.newaxis] * np.exp(-away / width) / (2 * width)
         weight /= weight.sum(axis=1, keepdims=True)
         return Expected(np.log(weight), self.signal, self.background)
 
@@ -154,9 +158,9 @@ class Around:
         """How sure pixels that were found here would be, had they known nothing of those around them."""
         alike = min(0.5, (2 * tolerance + 1) / bins)
         around = alike * (1 - self.trust.sum(axis=1))
-        for place, shares in enumerate(self.shares):
+        for place in range(self.depth.shape[1]):
             away = np.abs(depth - self.depth[:, place])
-            for share, width in zip(shares, self.widths, strict=True):
+            for share, width in zip(self.shares[self.group, place].T, self.widths, strict=True):
                 low, high = (away - tolerance - 0.5) / width, (away + tolerance + 0.5) / width
                 inside = np.where(low < 0, 2 - np.exp(np.minimum(low, 0.0)), np.exp(-np.maximum(low, 0.0)))
                 around = around + share * self.trust[:, place] * (inside - np.exp(-high)) / 2
@@ -168,9 +172,11 @@ class Around:
 def around(known: Known, some: Pass, signal: float, background: float, bins: int) -> Around:
     """Of the pixels of a pass, by those measured before; signal and background as given, where there are none."""
     near = _neighbours(known, known.sure, some.pixels, some.spacing)
-    trust = learn_from(known, some, bins)
-    of_kind = trust.shares.sum(axis=1)
-    weight = near.weight * of_kind[near.kind]
+    group = near.groups(near.weight)
+    trusts = learn_from(known, some, bins)
+    of_kind = np.array([trust.shares.sum(axis=1) for trust in trusts])
+    anywhere = np.array([trust.anywhere for trust in trusts])
+    weight = near.weight * of_kind[group][:, near.kind]
     found = weight.any(axis=1)
     weight /= np.where(found, weight.sum(axis=1), 1.0)[:, np.newaxis]
     single = near.weight * (near.kind == SINGLE)
@@ -178,15 +184,16 @@ def around(known: Known, some: Pass, signal: float, background: float, bins: int
     light = np.exp([(single * np.log(each[near.pixel] + _TINY)).sum(axis=1) for each in (known.signal, known.background)])
     return Around(
         depth=near.depth,
-        trust=(1 - trust.anywhere) * weight * near.reliable,
+        trust=(1 - anywhere[group])[:, np.newaxis] * weight * near.reliable,
         signal=np.where(found, light[0], signal),
         background=np.where(found, light[1], background),
-        shares=(trust.shares / np.maximum(of_kind, _TINY)[:, np.newaxis])[near.kind],
+        group=group,
+        shares=np.array([(trust.shares / trust.shares.sum(axis=1, keepdims=True))[near.kind] for trust in trusts]),
         widths=WIDTHS,
     )
 
 
-def learn_from(known: Known, some: Pass, bins: int) -> Trust:
+def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     """How far the pixels of this pass should trust those around, by how well that would have worked in those before.
 
     The pixels that are done lie twice as far apart as this pass has them from its neighbours.
@@ -209,7 +216,9 @@ def learn_from(known: Known, some: Pass, bins: int) -> Trust:
         parts.append((pixels[both], near.depth[both], weight[both], near.reliable[both], brighter[both]))
     of, *rest = (np.concatenate(each) for each in zip(*parts, strict=True))
     examples = Examples(known.depth[of], known.alone[of], *rest, kind=near.kind)
-    return learn(examples, bins).at_half_the_spacing().at_least(LEAST_ANYWHERE)
+    groups = near.groups(examples.weight, examples.depth)
+    learnt = learn(examples, bins, groups)
+    return [trust.at_half_the_spacing().at_least(LEAST_ANYWHERE) for trust in learnt]
 
 
 @dataclass(frozen=True)
@@ -227,6 +236,13 @@ class _Near:
     other: IntArray
     kind: IntArray
     sights: tuple[BoolArray, BoolArray, BoolArray]
+
+    def groups(self, weight: FloatArray, depth: FloatArray | None = None) -> IntArray:
+        """Do those around that count for something agree with each other? These, or others of the same columns."""
+        depth = self.depth if depth is None else depth
+        counts = (weight > 0) & (self.kind == SINGLE)
+        least, most = np.where(counts, depth, np.inf).min(axis=1), np.where(counts, depth, -np.inf).max(axis=1)
+        return np.where((counts.sum(axis=1) > 1) & (most - least <= ALIKE), AGREE, DIFFER)
 
 
 def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: int) -> _Near:

@@ -31,7 +31,12 @@ LEAST_NEED = 0.05
 that need them. The dim ones may be other things than those around them that were found."""
 USUAL_APART = (0.7, 1.0)
 """How far apart the logarithms of signals are, usually, of pixels on one surface, and on two."""
+AGREE, DIFFER = 0, 1
+"""Groups of pixels: those around agree with each other, or they do not, as on a slant, at an edge, or where one is all
+there is. Each learns for itself."""
+GROUPS = 2
 _TINY = 1e-9
+_LEAST_SHARE = 1e-4
 _ROUNDS = 20
 """Of expectation maximisation: more change the shares by less than a hundredth."""
 SINGLE, BETWEEN = 0, 1
@@ -137,22 +142,39 @@ class Examples:
         return float(same), float(other)
 
 
-def learn(examples: Examples, bins: int) -> Trust:
-    """The trust that makes what was found likeliest, at the spacing of these examples."""
+def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
+    """The trust that makes what was found likeliest, at the spacing of these examples: one for each of two groups.
+
+    First of all of them together; that is what is usual in this image, and what each group begins with.
+    """
     usual = Trust.usual().at_twice_the_spacing()
-    before = USUAL_COUNTS * np.concatenate([[usual.anywhere], usual.shares.reshape(-1)])
-    share = before + 1e-3 * USUAL_COUNTS  # a part that begins with nothing would end with it
-    share /= share.sum()
-    apart = USUAL_APART
-    counts = np.ones(examples.sure.size)
-    for stage in range(2):
-        for _ in range(_ROUNDS):
-            belongs = share * examples.fits(bins, *apart)
-            belongs /= belongs.sum(axis=1, keepdims=True)
-            share = counts @ belongs + before
-            share /= share.sum()
-            if stage == 0:
-                apart = examples.apart(1 - belongs[:, 0])
-        counts = np.maximum(1 - examples.sure, LEAST_NEED)
-        counts *= counts.size / max(counts.sum(), _TINY)
-    return Trust(float(share[0]), share[1:].reshape(2, WIDTHS.size))
+    start = np.concatenate([[usual.anywhere], usual.shares.reshape(-1)])
+    share, apart = start, USUAL_APART
+    for _ in range(_ROUNDS):
+        share, belongs = _shared(share, examples.fits(bins, *apart), np.ones(examples.sure.size), start)
+        apart = examples.apart(1 - belongs[:, 0])
+    fits = examples.fits(bins, *apart)
+    counts = np.maximum(1 - examples.sure, LEAST_NEED)
+    counts *= counts.size / max(counts.sum(), _TINY)
+    found = []
+    whole = _settled(share, fits, counts, start)
+    for group in range(GROUPS):
+        own = _settled(whole, fits, counts * (groups == group), whole)
+        found.append(Trust(float(own[0]), own[1:].reshape(2, WIDTHS.size)))
+    return found
+
+
+def _settled(share: FloatArray, fits: FloatArray, counts: FloatArray, usual: FloatArray) -> FloatArray:
+    for _ in range(_ROUNDS):
+        share, _ = _shared(share, fits, counts, usual)
+    return share
+
+
+def _shared(
+    share: FloatArray, fits: FloatArray, counts: FloatArray, usual: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """One round: what belongs to each part by these shares, and the shares by what belongs to each part."""
+    belongs = np.maximum(share, _LEAST_SHARE) * fits  # a part that begins with nothing would end with it
+    belongs /= belongs.sum(axis=1, keepdims=True)
+    share = counts @ belongs + USUAL_COUNTS * usual
+    return share / share.sum(), belongs
