@@ -13,8 +13,8 @@ before.
 At an edge, what lies around may be far from the pixel's own depth. Part of the weight is therefore spread evenly over
 all depths. How much that is, and how closely the rest lies around the depths found, is learnt from the passes before
 (:mod:`linkedbandits.lidar.trusting`), which may each look at all of them: none has a pixel of the pass to come. Wrong
-weights cost ``log(1 / LEAST_ANYWHERE)`` nats of evidence at most; and as M has wide laws, a signal and a background that
-are nine times as bright as those around cost about two nats each.
+weights cost ``log(1 / LEAST_ANYWHERE)`` nats of evidence at most; and as M has wide laws, a signal and a background
+that are nine times as bright as those around cost about two nats each.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class Known:
     def nothing(cls, shape: tuple[int, int]) -> Known:
         """Of no pixel anything."""
         pixels = shape[0] * shape[1]
-        return cls(shape, *(np.zeros(pixels) for _ in range(5)), measured=np.zeros(pixels, dtype=np.bool_))
+        depth, sure, signal, background, alone = np.zeros((5, pixels))
+        return cls(shape, depth, sure, signal, background, alone, np.zeros(pixels, dtype=np.bool_))
 
     def put(
         self,
@@ -117,8 +118,8 @@ class Around:
 
     ``depth`` has the depths found around, and half way between two that face each other, in bins; ``trust`` how far to
     trust each. What trust there is not, to add up to one, is spread over all depths. What is trusted lies around its
-    depth as exp(-distance / width), with the ``shares`` of the ``widths``: (groups, columns of depth, widths), which add
-    up to one over the widths, where ``group`` says in which each pixel is. ``signal`` is in photons a cycle,
+    depth as exp(-distance / width), with the ``shares`` of the ``widths``: (groups, columns of depth, widths), which
+    add up to one over the widths, where ``group`` says in which each pixel is. ``signal`` is in photons a cycle,
     ``background`` in photons a bin and cycle.
     """
 
@@ -181,7 +182,9 @@ def around(known: Known, some: Pass, signal: float, background: float, bins: int
     weight /= np.where(found, weight.sum(axis=1), 1.0)[:, np.newaxis]
     single = near.weight * (near.kind == SINGLE)
     single /= np.where(found, single.sum(axis=1), 1.0)[:, np.newaxis]
-    light = np.exp([(single * np.log(each[near.pixel] + _TINY)).sum(axis=1) for each in (known.signal, known.background)])
+    light = np.exp(
+        [(single * np.log(each[near.pixel] + _TINY)).sum(axis=1) for each in (known.signal, known.background)]
+    )
     return Around(
         depth=near.depth,
         trust=(1 - anywhere[group])[:, np.newaxis] * weight * near.reliable,
@@ -205,17 +208,17 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     pixels = pixels[:: -(-pixels.size // LEARN_FROM) or 1]
     near = _neighbours(known, known.alone, pixels, spacing)
     found = known.signal[known.alone > 0]
-    # What was not found is as dim as the dimmest that were.
+    # What was not found is as dim as the dimmest that were; noise would make it seem brighter or darker than that.
     signal = np.log(np.maximum(known.signal, np.quantile(found, DIM) if found.size else 0.0) + _TINY)
     brighter = signal[pixels, np.newaxis] - (signal[near.pixel] + signal[near.other]) / 2
     # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
     parts = []
     for seen in near.sights:
         weight = near.weight * seen
-        both = np.all([weight[:, near.kind == kind].any(axis=1) for kind in (SINGLE, BETWEEN)], axis=0)
-        parts.append((pixels[both], near.depth[both], weight[both], near.reliable[both], brighter[both]))
-    of, *rest = (np.concatenate(each) for each in zip(*parts, strict=True))
-    examples = Examples(known.depth[of], known.alone[of], *rest, kind=near.kind)
+        has = weight.any(axis=1)
+        parts.append((pixels[has], near.depth[has], weight[has], near.reliable[has], brighter[has]))
+    of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
+    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, near.kind)
     groups = near.groups(examples.weight, examples.depth)
     learnt = learn(examples, bins, groups)
     return [trust.at_half_the_spacing().at_least(LEAST_ANYWHERE) for trust in learnt]
@@ -225,8 +228,9 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
 class _Near:
     """Pixels around others: a row for each of those, a column for each neighbour or pair that faces each other.
 
-    ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` and ``other`` are the pair, or the
-    neighbour twice. ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid four.
+    ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` and ``other`` are the pair, or
+    the neighbour twice. ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid
+    four.
     """
 
     depth: FloatArray
@@ -261,8 +265,9 @@ def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: i
             kinds.append(BETWEEN)
             ways.append(ways[-1])
     way = np.array(ways)
-    arrays = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
-    return _Near(*arrays, kind=np.array(kinds), sights=(way == 1, way == 2, way == 3))
+    depth, weight, reliable, pixel, other = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+    sights = (way == 1, way == 2, way == 3)
+    return _Near(depth, weight, reliable, pixel, other, np.array(kinds), sights)
 
 
 def _steps(spacing: int) -> list[tuple[int, int]]:
@@ -270,9 +275,7 @@ def _steps(spacing: int) -> list[tuple[int, int]]:
     return [(down, right) for down in steps for right in steps if (down, right) != (0, 0)]
 
 
-def _at(
-    known: Known, sureness: FloatArray, pixels: IntArray, down: int, right: int
-) -> tuple[IntArray, FloatArray]:
+def _at(known: Known, sureness: FloatArray, pixels: IntArray, down: int, right: int) -> tuple[IntArray, FloatArray]:
     """The pixels that are so far from these, and how sure each is; not at all, where there is none."""
     rows, columns = known.shape
     row, column = pixels // columns + down, pixels % columns + right

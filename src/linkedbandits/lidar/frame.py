@@ -219,4 +219,3 @@ def capture(
 
 def _silent(pixels: int) -> None:
     """Progress that nobody asked for."""
-

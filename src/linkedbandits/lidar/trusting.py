@@ -29,15 +29,15 @@ LEAST_ANYWHERE = 0.03
 LEAST_NEED = 0.05
 """A pixel that is sure by its own photons counts for this much, one that knows nothing for one: weights are for those
 that need them. The dim ones may be other things than those around them that were found."""
-USUAL_APART = (0.7, 1.0)
-"""How far apart the logarithms of signals are, usually, of pixels on one surface, and on two."""
+USUAL_APART = 0.8
+"""How far apart the logarithms of two pixels' signals are, usually: whether they are on one surface is to be learnt."""
 AGREE, DIFFER = 0, 1
 """Groups of pixels: those around agree with each other, or they do not, as on a slant, at an edge, or where one is all
 there is. Each learns for itself."""
 GROUPS = 2
 _TINY = 1e-9
 _LEAST_SHARE = 1e-4
-_ROUNDS = 20
+_ROUNDS = 40
 """Of expectation maximisation: more change the shares by less than a hundredth."""
 SINGLE, BETWEEN = 0, 1
 """Kinds of what is around: a neighbour's own depth, and half way between two that face each other."""
@@ -99,21 +99,25 @@ class Examples:
     def fits(self, bins: int, same: float, other: float) -> FloatArray:
         """How well each part of the mixture fits each pixel: (pixels, 1 + 2 widths).
 
-        ``same`` and ``other`` say how far apart the signals of two pixels are that lie on one surface, or do not.
+        ``same`` and ``other`` say how far apart the signals of two pixels are that lie on one surface, or do not. That
+        is for pixels which are not sure of their own depth: they may lie anywhere, and their signal has to tell.
         """
         away = np.abs(self.target[:, np.newaxis] - self.depth)
         sure = self.sure[:, np.newaxis]
-        as_same, as_other = (np.exp(-np.abs(self.brighter) / apart) / (2 * apart) for apart in (same, other))
+        as_same, as_other = (
+            (np.exp(-np.abs(self.brighter) / apart) / (2 * apart)) ** (1 - sure) for apart in (same, other)
+        )
         parts = []
         for kind in (SINGLE, BETWEEN):
-            weight = self.weight * (self.kind == kind)
+            # Where no two face each other, single neighbours take what would be trusted in what lies between.
+            none = ~self.weight[:, self.kind == kind].any(axis=1, keepdims=True)
+            weight = self.weight * ((self.kind == kind) | none)
             weight = weight / weight.sum(axis=1, keepdims=True)
             if kind == SINGLE:
                 elsewhere = sure[:, 0] * bins * self.of_all(bins) + 1 - sure[:, 0]
                 parts.append((weight * as_other).sum(axis=1) * elsewhere)
             doubted = (weight * (1 - self.reliable) * as_other).sum(axis=1)
             for width in WIDTHS:
-                # A pixel that is not sure of its own depth may as well lie elsewhere: its signal has to tell.
                 fit = sure * bins * np.exp(-away / width) / (2 * width) + 1 - sure
                 parts.append((weight * self.reliable * as_same * fit).sum(axis=1) + doubted)
         return np.stack(parts, axis=1)
@@ -136,8 +140,8 @@ class Examples:
         weight = weight / weight.sum(axis=1, keepdims=True)
         distance = (weight * np.abs(self.brighter)).sum(axis=1)
         same, other = (
-            (USUAL_COUNTS * usual + (share * distance).sum()) / (USUAL_COUNTS + share.sum())
-            for usual, share in ((USUAL_APART[0], self.sure * on_one), (USUAL_APART[1], self.sure * (1 - on_one)))
+            (USUAL_COUNTS * USUAL_APART + (share * distance).sum()) / (USUAL_COUNTS + share.sum())
+            for share in (self.sure * on_one, self.sure * (1 - on_one))
         )
         return float(same), float(other)
 
@@ -149,11 +153,10 @@ def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
     """
     usual = Trust.usual().at_twice_the_spacing()
     start = np.concatenate([[usual.anywhere], usual.shares.reshape(-1)])
-    share, apart = start, USUAL_APART
-    for _ in range(_ROUNDS):
-        share, belongs = _shared(share, examples.fits(bins, *apart), np.ones(examples.sure.size), start)
-        apart = examples.apart(1 - belongs[:, 0])
-    fits = examples.fits(bins, *apart)
+    fits = examples.fits(bins, USUAL_APART, USUAL_APART)
+    share = _settled(start, fits, examples.sure, start)
+    _, belongs = _shared(share, fits, examples.sure, start)
+    fits = examples.fits(bins, *examples.apart(1 - belongs[:, 0]))
     counts = np.maximum(1 - examples.sure, LEAST_NEED)
     counts *= counts.size / max(counts.sum(), _TINY)
     found = []
