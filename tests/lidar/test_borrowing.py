@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.lidar.borrowing import COARSEST, Around, Known, Pass, around, learn_from, passes
-from linkedbandits.lidar.trusting import BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
+from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
 
 SHAPES = st.tuples(st.integers(1, 11), st.integers(1, 11))
 BINS = 40
@@ -231,22 +231,23 @@ def test_an_image_of_a_few_pixels_has_what_is_usual():
             assert trust.shares == pytest.approx(Trust.usual().shares)
 
 
-def test_where_signals_tell_leaves_apart_what_is_too_dim_to_be_found_is_not_what_was_found_next_to_it():
-    """Leaves of six by six pixels, each of one signal; then with the same signals for pixels in any order.
+def test_where_signals_tell_things_apart_what_is_too_dim_to_be_found_is_not_what_was_found_next_to_it():
+    """Twigs before a wall, some too dim to be found; and the wall is of one shade, or of all.
 
-    In the first case a pixel that was not found lies on another leaf than those that were, and has to be told so.
+    In the first case who is dimmer than the wall is no wall, as the brighter twigs show, and must not be told so.
     """
-    generator = np.random.default_rng(3)
-    row, column = np.indices((48, 48)) // 6
-    depth = generator.uniform(0, 200, (8, 8))[row, column]
-    leaves = 5.0 ** generator.uniform(-2, 1, (8, 8))[row, column].reshape(-1)
+    column = np.indices((48, 48))[1] // 2
+    twig, dim = column % 8 == 3, column % 8 == 6
+    depth = np.where(twig | dim, 120.0, 50.0)
+    sure = np.where(dim, 0.0, 1.0).reshape(-1)
 
-    def anywhere(signal):
-        sure = np.where(signal > 0.2, 1.0, 0.0)
-        known, last = before_the_last_pass(depth, sure=sure, alone=sure, signal=signal * (sure > 0))
-        return learn_from(known, last, 200)[DIFFER].anywhere
+    def anywhere(wall):
+        signal = np.where(twig, 0.3, wall).reshape(-1) * sure
+        known, last = before_the_last_pass(depth, sure=sure, alone=sure, signal=signal)
+        return learn_from(known, last, 200)[AGREE].anywhere
 
-    assert anywhere(leaves) > anywhere(generator.permutation(leaves)) + 0.1
+    shades = 2.0 * np.exp(np.random.default_rng(3).uniform(-2, 2, depth.shape))
+    assert anywhere(np.full(depth.shape, 2.0)) > anywhere(shades) + 0.1
 
 
 def test_what_those_around_said_is_taken_out_again():

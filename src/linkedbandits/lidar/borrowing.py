@@ -208,14 +208,14 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     pixels = pixels[:: -(-pixels.size // LEARN_FROM) or 1]
     near = _neighbours(known, known.alone, pixels, spacing)
     found = known.signal[known.alone > 0]
-    # What was not found is as dim as the dimmest that were; noise would make it seem brighter or darker than that.
+    # What was not found is taken to be as dim as the dimmest that were.
     signal = np.log(np.maximum(known.signal, np.quantile(found, DIM) if found.size else 0.0) + _TINY)
     brighter = signal[pixels, np.newaxis] - (signal[near.pixel] + signal[near.other]) / 2
     # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
     parts = []
     for seen in near.sights:
         weight = near.weight * seen
-        has = weight.any(axis=1)
+        has = (weight * (near.kind == BETWEEN)).any(axis=1)
         parts.append((pixels[has], near.depth[has], weight[has], near.reliable[has], brighter[has]))
     of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
     examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, near.kind)
