@@ -31,7 +31,10 @@ _MOST_SAMPLES = 2**31 - 1
 
 
 class GpuEngine:
-    """CuPy, on all cards of this machine."""
+    """CuPy, on all cards of this machine; an error says so at once where there is none."""
+
+    def __init__(self) -> None:
+        self._cards = devices()
 
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""
@@ -39,7 +42,7 @@ class GpuEngine:
         refuse_unless_simulated("gpu", made, pixels.acquisition, pixels.task)
         _refuse_too_large(pixels.task)
         whole = Found.nothing(pixels.numbers.size)
-        cards = devices()
+        cards = self._cards
         tiles: SimpleQueue[slice] = SimpleQueue()
         size = _tile_size(pixels, cards[0])
         for first in range(0, pixels.numbers.size, size):
