@@ -158,7 +158,7 @@ def dead_times() -> None:
         sensor = Sensor(bins=BINS, fwhm=FWHM, ambient=10.0, reach=6.0, dead_time=1e-9 * dead_time)
         task = Task(sensor, SIGNAL, 20_000, borrow=False)
         seconds = {name: crossing(stopped_when_likely(scene, task, name))[1] for name in ("free-running", "pulse")}
-        chosen = faster(task)
+        chosen = faster(replace(task, likely=RIGHT))  # pixels end by themselves
         print(
             f"| {dead_time} | {1e6 * seconds['free-running']:.1f} | {1e6 * seconds['pulse']:.1f} | {chosen} | "
             f"{seconds[chosen] / min(seconds.values()):.2f} |",
@@ -168,7 +168,7 @@ def dead_times() -> None:
 
 EQUAL_SCENES = {"motorcycle": 18, "room": 4, "leaves": 4}
 """Every so-manieth pixel of every so-manieth row."""
-TIMES = (5.0, 7.5, 11.0, 17.0, 25.0, 38.0, 57.0, 85.0, 128.0, 192.0)
+TIMES = (5, 11, 25, 57, 128)
 """Microseconds of a pixel: the first at which the better way has nearly all right, or the last."""
 AS_GOOD = 0.02
 """Shares of right pixels that differ by less are within what 700 to 1,000 of them can tell."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkedbandits.lidar import trusting
 from linkedbandits.lidar.borrowing import COARSEST, Around, Known, Pass, around, learn_from, passes
 from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
 
@@ -222,6 +223,37 @@ def test_on_a_slant_what_lies_half_way_is_trusted_most():
     known, last = before_the_last_pass(5.0 + 3.0 * column + rough(2))
     slant = learn_from(known, last, 200)[DIFFER].shares.sum(axis=1)
     assert slant[BETWEEN] > 0.6 > slant[SINGLE]
+
+
+def test_where_all_depths_crowd_together_neighbours_have_to_do_better_than_any_other_pixels():
+    """Thirty bins of two hundred, in any order: a wide spread around a neighbour would fit better than all depths."""
+    known, last = before_the_last_pass(np.random.default_rng(6).uniform(80, 110, (48, 48)))
+    assert learn_from(known, last, 200)[DIFFER].anywhere > 0.35
+
+
+def test_who_needs_it_counts_for_more(monkeypatch):
+    """Sure pixels lie on a wall; those that are not so sure lie elsewhere, and are of any shade."""
+    generator = np.random.default_rng(7)
+    unsure = generator.random(SHAPE) < 0.2
+    depth = np.where(unsure, generator.uniform(0, 200, SHAPE), 50.0 + rough())
+    alone = np.where(unsure, 0.8, 1.0).reshape(-1)
+    signal = np.where(unsure, np.exp(generator.normal(0, 2, SHAPE)), 2.0).reshape(-1)
+    known, last = before_the_last_pass(depth, sure=alone, alone=alone, signal=signal)
+    by_need = learn_from(known, last, 200)[AGREE].anywhere
+    monkeypatch.setattr(trusting, "LEAST_NEED", 1.0)
+    assert by_need > learn_from(known, last, 200)[AGREE].anywhere + 0.1
+
+
+def test_however_smooth_a_wall_is_some_weight_is_spread():
+    known, last = before_the_last_pass(np.full((48, 48), 20.3))
+    assert [trust.anywhere for trust in learn_from(known, last, 200)][AGREE] == LEAST_ANYWHERE
+
+
+def test_who_is_less_sure_is_trusted_less_also_where_nobody_is_surer():
+    known, last = before_the_last_pass(20.0 + rough())
+    half = replace(known, sure=0.5 * known.sure)
+    one, other = (around(each, last, 0.5, 0.05, BINS).trust.sum(axis=1) for each in (known, half))
+    assert (other < 0.55 * one).all()
 
 
 def test_an_image_of_a_few_pixels_has_what_is_usual():

@@ -81,7 +81,7 @@ def test_the_guarantee_and_the_budget_of_the_task_are_not_what_is_tried(monkeypa
 def test_with_the_same_time_for_all_what_has_more_right_is_chosen(dead_time, best, borrow):
     task = replace(EQUAL, sensor=replace(SENSOR, dead_time=dead_time), borrow=borrow)
     assert faster(task) == best
-    shares = {name: wrong(name, task) for name in ("pulse", "free-running")}
+    shares = {name: wrong(name, task, 48) for name in ("pulse", "free-running")}
     assert min(shares, key=shares.get) == best
     assert 0.02 < shares[best][0] < max(shares.values())[0]
 
@@ -89,7 +89,7 @@ def test_with_the_same_time_for_all_what_has_more_right_is_chosen(dead_time, bes
 def test_who_asks_for_likely_or_sure_depths_is_judged_by_time_and_the_others_by_what_is_right(monkeypatch):
     asked = []
     monkeypatch.setattr(choosing, "mean_seconds", lambda name, task: asked.append("time") or 0.0)
-    monkeypatch.setattr(choosing, "wrong", lambda name, task: asked.append("right") or (0.0, 0.0))
+    monkeypatch.setattr(choosing, "wrong", lambda name, task, pixels: asked.append("right") or (0.0, 0.0))
     for task, by in (
         (TASK, "time"),
         (replace(EQUAL, delta=0.05), "time"),
@@ -102,7 +102,7 @@ def test_who_asks_for_likely_or_sure_depths_is_judged_by_time_and_the_others_by_
 
 
 def test_where_as_many_are_right_the_smaller_error_decides(monkeypatch):
-    monkeypatch.setattr(choosing, "wrong", lambda name, task: (0.1, 1.0 if name == "free-running" else 2.0))
+    monkeypatch.setattr(choosing, "wrong", lambda name, task, pixels: (0.1, 1.0 if name == "free-running" else 2.0))
     assert faster(EQUAL) == "free-running"
 
 
@@ -115,9 +115,9 @@ def test_pixels_with_the_same_time_have_signals_and_backgrounds_as_in_a_scene_an
         return acquire(made, task, rates, first, seed, expected)
 
     monkeypatch.setattr(choosing, "acquire", watched)
-    wrong("pulse", EQUAL)
-    wrong("pulse", replace(EQUAL, borrow=False, seconds=None, cycles=70))
-    wrong("pulse", replace(EQUAL, told=True, seconds=1.0))
+    wrong("pulse", EQUAL, 48)
+    wrong("pulse", replace(EQUAL, borrow=False, seconds=None, cycles=70), 48)
+    wrong("pulse", replace(EQUAL, told=True, seconds=1.0), 48)
     (task, rates, expected), (of_cycles, _, alone), (long, told, _) = seen
     assert task.seconds == EQUAL.seconds
     background = rates.min(axis=1)
@@ -130,3 +130,22 @@ def test_pixels_with_the_same_time_have_signals_and_backgrounds_as_in_a_scene_an
     assert told.min(axis=1) == pytest.approx(SENSOR.background)
     knows_nothing = np.ptp(expected.log_prior, axis=1) < 1e-9
     assert knows_nothing.sum() == 48 // 16  # the first pass
+
+
+def test_where_a_few_pixels_do_not_tell_more_are_tried(monkeypatch):
+    tried = []
+
+    def shares(name, task, pixels):
+        tried.append((name, pixels))
+        return (few if pixels == 48 else many)[name], 1.0
+
+    monkeypatch.setattr(choosing, "wrong", shares)
+    few, many = {"pulse": 0.30, "free-running": 0.28}, {"pulse": 0.28, "free-running": 0.30}
+    assert faster(EQUAL) == "pulse"
+    assert tried == [(name, pixels) for pixels in (48, 4 * 48) for name in ("pulse", "free-running")]
+    for plain in ({"pulse": 0.1, "free-running": 0.6}, {"pulse": 0.0, "free-running": 0.01}):
+        few = plain
+        tried.clear()
+        faster.cache_clear()
+        assert faster(EQUAL) == "pulse"
+        assert len(tried) == 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from linkedbandits.lidar.trusting import SINGLE, WIDTHS, Trust
 from linkedbandits.model import FloatArray
 
 PIXELS = 256
+MORE = 4
+"""Times as many are tried where the first do not tell."""
+FEW = 0.01
+"""Where both ways leave no more than this share of pixels wrong, either will do."""
 SPAN = 9.0
 """Backgrounds of the made-up pixels are this factor apart: what a scene in the sun has."""
 NEAREST, FARTHEST = 0.2, 0.9
@@ -33,7 +37,7 @@ NEAREST, FARTHEST = 0.2, 0.9
 bright are then a factor of 20 apart, by one over depth squared, as in a room."""
 LIKELY = 0.95
 _MOST_CYCLES = 20_000
-_MOST_ALIKE = 4_000
+_MOST_ALIKE = 2_000
 """Cycles or periods, where all pixels have the same: by then all are right, or will not be for long."""
 _SEED = 1
 
@@ -50,8 +54,19 @@ def faster(task: Task) -> str:
         raise InvalidParameter(f"auto is pulse or free-running, and this sensor has {', '.join(task.sensor.modes)}")
     if len(choices) == 1:
         return choices[0]
-    ends = task.likely is not None or task.delta is not None
-    return min(choices, key=lambda name: mean_seconds(name, task) if ends else wrong(name, task))
+    if task.likely is not None or task.delta is not None:
+        return min(choices, key=lambda name: mean_seconds(name, task))
+    for pixels in (PIXELS, MORE * PIXELS):
+        shares = {name: wrong(name, task, pixels) for name in choices}
+        if _settled(shares["pulse"][0], shares["free-running"][0], pixels):
+            break
+    return min(choices, key=lambda name: shares[name])
+
+
+def _settled(one: float, other: float, pixels: int) -> bool:
+    """Are two shares so far apart that more pixels would not change it, or so small that it makes no difference?"""
+    spread = sqrt((one * (1 - one) + other * (1 - other)) / pixels)
+    return abs(one - other) > 2.5 * spread or max(one, other) <= FEW
 
 
 def mean_seconds(name: str, task: Task) -> float:
@@ -60,12 +75,12 @@ def mean_seconds(name: str, task: Task) -> float:
     sensor = task.sensor
     generator = np.random.default_rng(_SEED)
     depth = generator.uniform(sensor.first_seen, sensor.bins, PIXELS)
-    shade = _shades(task, generator)
+    shade = _shades(task, generator, PIXELS)
     light = Light(depth, np.full(PIXELS, task.signal), sensor.ambient * shade / sensor.bins + sensor.dark)
     return float(_acquired(name, trial, light, None).seconds.mean())
 
 
-def wrong(name: str, task: Task) -> tuple[float, float]:
+def wrong(name: str, task: Task, pixels: int) -> tuple[float, float]:
     """The share of made-up pixels that are wrong this way when the task's time or cycles are over; the mean error.
 
     They are in the sun: signal and background are in proportion to the shade, the signal also to one over depth
@@ -77,8 +92,8 @@ def wrong(name: str, task: Task) -> tuple[float, float]:
     trial = replace(task, cycles=min(task.cycles, _MOST_ALIKE), seconds=seconds, present=True)
     generator = np.random.default_rng(_SEED)
     first = max(NEAREST * sensor.bins, sensor.first_seen)
-    depth = generator.uniform(first, max(FARTHEST * sensor.bins, first), PIXELS)
-    shade = _shades(task, generator)
+    depth = generator.uniform(first, max(FARTHEST * sensor.bins, first), pixels)
+    shade = _shades(task, generator, pixels)
     signal = shade / depth**2
     light = Light(depth, signal * task.signal / signal.mean(), sensor.ambient * shade / sensor.bins + sensor.dark)
     expected = _around(light, task, generator) if task.borrow else None
@@ -88,27 +103,27 @@ def wrong(name: str, task: Task) -> tuple[float, float]:
     return float((error > task.tolerance).mean()), float(error.mean())
 
 
-def _shades(task: Task, generator: np.random.Generator) -> FloatArray:
+def _shades(task: Task, generator: np.random.Generator, pixels: int) -> FloatArray:
     """How bright made-up pixels are, 1 on average."""
     if task.told:
-        return np.ones(PIXELS)
-    return np.asarray(log(SPAN) / (SPAN - 1) * SPAN ** generator.uniform(0, 1, PIXELS))
+        return np.ones(pixels)
+    return np.asarray(log(SPAN) / (SPAN - 1) * SPAN ** generator.uniform(0, 1, pixels))
 
 
 def _around(light: Light, task: Task, generator: np.random.Generator) -> Expected:
     """What pixels that borrow may expect: a neighbour that is mostly right, as is usual."""
-    usual, bins = Trust.usual(), task.sensor.bins
+    usual, bins, pixels = Trust.usual(), task.sensor.bins, light.depth.size
     shares = usual.shares[SINGLE] / usual.shares[SINGLE].sum()
-    width = generator.choice(WIDTHS, PIXELS, p=shares)
+    width = generator.choice(WIDTHS, pixels, p=shares)
     near = np.clip(light.depth + generator.laplace(0.0, width), 0.0, bins)
-    depth = np.where(generator.random(PIXELS) < usual.anywhere, generator.uniform(0, bins, PIXELS), near)
-    alone = np.arange(PIXELS) % COARSEST**2 == 0
+    depth = np.where(generator.random(pixels) < usual.anywhere, generator.uniform(0, bins, pixels), near)
+    alone = np.arange(pixels) % COARSEST**2 == 0
     return Around(
         depth=depth[:, np.newaxis],
         trust=np.where(alone, 0.0, 1 - usual.anywhere)[:, np.newaxis],
-        signal=np.full(PIXELS, task.signal),
-        background=np.full(PIXELS, task.sensor.background),
-        group=np.zeros(PIXELS, dtype=np.int64),
+        signal=np.full(pixels, task.signal),
+        background=np.full(pixels, task.sensor.background),
+        group=np.zeros(pixels, dtype=np.int64),
         shares=shares[np.newaxis, np.newaxis],
         widths=WIDTHS,
     ).expected(bins)
