@@ -185,7 +185,7 @@ class Certificate:
     def _first_suspects(self, counts: _Counts, level: FloatArray, lanes: IntArray) -> _Suspects:
         """The cells, of these lanes, that are not refuted at first sight."""
         lane, place = np.nonzero(counts.saturated(lanes) > level[lanes, np.newaxis])
-        tables = _tables(self.pulse, CELLS[0])
+        tables = cell_tables(self.pulse, CELLS[0])
         weight = counts.wide_fired[lanes] / np.expm1(counts.alone[lanes])[:, np.newaxis] - counts.wide_missed[lanes]
         around = surroundings(weight, self.pulse.half)[lane, :, place]
         most = (
@@ -258,7 +258,7 @@ class _Tables(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def _tables(pulse: PulseShape, per_bin: int) -> _Tables:
+def cell_tables(pulse: PulseShape, per_bin: int) -> _Tables:
     middle = (np.arange(per_bin) + 0.5) / per_bin
     edge = np.arange(-pulse.half, pulse.half + 1) - middle[:, np.newaxis]  # from the depth to the bin's first edge
     half = 0.5 / per_bin
@@ -345,7 +345,7 @@ class _Counts:
 
     def cells(self, lane: IntArray, depth: FloatArray, per_bin: int) -> _Cells:
         """The cells around these depths, each the middle of one."""
-        tables = _tables(self.pulse, per_bin)
+        tables = cell_tables(self.pulse, per_bin)
         place = np.floor(depth).astype(np.int64)
         phase = np.floor((depth - place) * per_bin).astype(np.int64)
         around = place[:, np.newaxis] + self.pulse.half + np.arange(2 * self.pulse.half + 1)

@@ -38,7 +38,7 @@ LEVEL_RATIO = 1.15
 """neighbouring backgrounds by this one,"""
 LEVEL_SPAN = 100.0
 """and the grid reaches to backgrounds this many times brighter and darker than expected."""
-_PHOTONS_BEFORE = 3.0
+PHOTONS_BEFORE = 3.0
 """What is expected of the background counts as this many photons."""
 _ROUNDS = 4
 """Depth and background are found in turn, this often at most."""
@@ -128,7 +128,7 @@ class ReturnModel:
         if self.told:
             return np.full(depth.shape, self.backgrounds[0])
         fired, tried = self._elsewhere(samples, successes, depth)
-        share = (fired + _PHOTONS_BEFORE) / (tried + _PHOTONS_BEFORE / -np.expm1(-expected))
+        share = (fired + PHOTONS_BEFORE) / (tried + PHOTONS_BEFORE / -np.expm1(-expected))
         return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
 
     def _elsewhere(self, samples: IntArray, successes: IntArray, depth: FloatArray) -> tuple[IntArray, IntArray]:

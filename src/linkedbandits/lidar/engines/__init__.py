@@ -17,11 +17,14 @@ from linkedbandits.lidar.engines.reference import NumpyEngine
 
 __all__ = ["ENGINES", "Engine", "Found", "Light", "Pixels", "find_engine"]
 
-ENGINES = ("numpy",)
+ENGINES = ("numpy", "compiled")
 
 
 def find_engine(name: str, workers: int = 1) -> Engine:
     """The engine of that name, with so many worker processes where it has any."""
     if name == "numpy":
         return NumpyEngine(workers)
+    if name == "compiled":
+        from linkedbandits.lidar.engines.compiled.engine import CompiledEngine
+        return CompiledEngine()
     raise UnknownName(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")
