@@ -26,7 +26,7 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray, Status
 from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
 
-_SOONEST, _LATEST = 1.05, 1.5
+SOONEST, LATEST = 1.05, 1.5
 """A proof that failed is tried again when there are at least, and at most, this many times the cycles."""
 
 
@@ -178,13 +178,13 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
         around = ceil(self.tolerance) + 1
         near = np.clip(far.argmax(axis=1)[:, np.newaxis] + np.arange(-around, around + 1), 0, bins - 1)
         np.put_along_axis(far, near, -np.inf, axis=1)
-        due = due[top[due] - far.max(axis=1) >= needed + _PRICE]
+        due = due[top[due] - far.max(axis=1) >= needed + PRICE]
         middle = np.arange(bins) + self.model.phases[:, np.newaxis]
         found = middle.reshape(-1)[best[due].reshape(due.size, middle.size).argmax(axis=1)]
         step = 1 / self.model.phases.size
         away = np.abs(middle - found[:, np.newaxis, np.newaxis]) > max(self.tolerance - step / 2, step)
         rival = np.where(away, best[due], -np.inf).max(axis=(1, 2))
-        promising = due[top[due] - rival >= needed + _PRICE]
+        promising = due[top[due] - rival >= needed + PRICE]
         if promising.size:
             samples, successes = state.samples[promising], state.successes[promising]
             level, log_prior = state.level[promising], state.log_prior[promising]
@@ -195,9 +195,9 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             self._doubt_two_returns(certain, samples, successes, depth, expected)
             state.certain[promising] = certain
             state.stopped |= state.certain
-            wait = np.clip(times, _SOONEST, _LATEST)
+            wait = np.clip(times, SOONEST, LATEST)
             state.next_try[promising] = np.ceil(wait * state.cycles[promising]).astype(np.int64)
 
 
-_PRICE = 5.0
+PRICE = 5.0
 """What M, a mean, is below the best by, in nats, at least: less is not worth trying."""

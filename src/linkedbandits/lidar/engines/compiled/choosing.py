@@ -9,7 +9,7 @@ import numpy as np
 from linkedbandits.lidar.engines.compiled.best_gates import best_gate
 from linkedbandits.lidar.engines.compiled.compiling import machine_code, rough
 from linkedbandits.lidar.engines.compiled.deciding import decide
-from linkedbandits.lidar.engines.compiled.likelihood import add_photons, fold, put_together, stride_of
+from linkedbandits.lidar.engines.compiled.likelihood import add_photons, fold, stride_of
 from linkedbandits.lidar.engines.compiled.memory import ARM, FRESH, LEVEL, STOPPED
 from linkedbandits.lidar.engines.compiled.outlook import find_best, largest, look_out
 from linkedbandits.lidar.engines.compiled.weighing import background_elsewhere, level_of, none_better, shares
@@ -29,24 +29,22 @@ def take_in(model: Any, memory: Any, hits: Any) -> None:
     table, stride = model.rough_fire[memory.state[LEVEL]], stride_of(model)
     for i in range(model.bins):
         if hits[i] > 0:
-            add_photons(memory.fire, stride, table, i, np.float32(hits[i]))
+            add_photons(memory.fire, stride, table, model.skip, i, np.float32(hits[i]))
 
 
 @machine_code
 def weigh_depths(model: Any, memory: Any, samples: Any, successes: Any) -> Any:
-    """The log-likelihood of all depths and signals into ``memory``, the largest of each depth, and of all."""
+    """Bring the log-likelihood up to date, and find the largest of each depth, and of all."""
     state, stride = memory.state, stride_of(model)
     if state[FRESH]:
-        memory.fire[:] = np.float32(0.0)
         state[FRESH] = 0
+        for row in range(model.fire.shape[1]):
+            memory.fire[row * stride + model.half : row * stride + model.half + model.bins] = memory.log_prior
         take_in(model, memory, successes)
     _put_missed(memory.padded, model.half, samples, successes)
     for phase in range(model.share.shape[0]):
-        fold(memory.missed[phase], memory.padded, model.rough_share[phase], model.bins)
-    put_together(
-        memory.likelihood, stride, model.half, memory.fire, memory.missed, model.rough_signals, memory.log_prior
-    )
-    find_best(memory.likelihood, stride, model.half, model.signals.size, memory.best, memory.of_bin)
+        fold(memory.missed[phase], memory.padded, model.rough_share[phase], model.skip_share[phase])
+    find_best(model, memory.fire, stride, memory.missed, memory.best, memory.of_bin)
     return largest(memory.of_bin)
 
 
@@ -85,9 +83,7 @@ def choose(
     ends = False
     if rules.likely <= 1:
         none = none_better(model, samples, successes, level, state[ARM] + 0.5)
-        near, nothing = shares(
-            memory.likelihood, stride, model.half, model.signals.size, memory.mass, memory.upto, top, none, rules.wide
-        )
+        near, nothing = shares(model, memory, stride, top, none, rules.wide)
         ends = (near >= rules.likely or nothing >= 1 - (1 - rules.likely) ** 2) and cycles > 0
     place = likeliest_bin(memory.of_bin, top)
     state[ARM] = place
@@ -98,8 +94,5 @@ def choose(
         state[STOPPED] = 1
     if not gates or state[STOPPED] or cycles >= rules.cycles:
         return 0
-    look_out(
-        model, level, memory.likelihood, stride, memory.best, memory.of_bin, place, top, memory.more, memory.known,
-        memory.has_weight, memory.worth, memory.chance,
-    )  # fmt: skip
+    look_out(model, level, memory, stride, place, top)
     return best_gate(timing, memory)

@@ -21,6 +21,8 @@ CLOCK, FIRED, ARMED, WINDOWS, COMES, SEEN = 0, 1, 2, 3, 4, 5
 """Bins gone by; the bin of the last detection, counted from a period before that; cycles that the detector was armed
 in; shifted windows so far; when the photon comes that was drawn already, in bins from now; and detections so far."""
 CLOCKS = 6
+GUIDES = 512
+"""Parts of the light that a guide has."""
 
 
 @machine_code
@@ -86,8 +88,29 @@ def _cell(sums: Any, until: float, low: int, high: int) -> int:
 
 
 @machine_code
+def put_guide(guide: Any, sums: Any) -> None:
+    """Where to begin to look for a cell: the first one of each of so many equal parts of all the light."""
+    cell, total = 0, sums[sums.size - 1]
+    for part in range(guide.size):
+        while cell < sums.size - 2 and sums[cell + 1] <= part * total / guide.size:
+            cell += 1
+        guide[part] = cell
+
+
+@machine_code
+def _guided_cell(sums: Any, guide: Any, until: float, parts: float) -> int:
+    """The same cell, from a place near it."""
+    cell = guide[min(np.int64(until * parts), guide.size - 1)]
+    while sums[cell] > until:  # rounding
+        cell -= 1
+    while sums[cell + 1] <= until:
+        cell += 1
+    return cell
+
+
+@machine_code
 def expose(
-    timing: Any, key: Any, pixel: Any, four: Any, sums: Any, opens: int, times: int, clock: Any, hits: Any
+    timing: Any, key: Any, pixel: Any, four: Any, sums: Any, guide: Any, opens: int, times: int, clock: Any, hits: Any
 ) -> None:
     """Arm the detector with a gate that opens first at this bin, in so many cycles; ``hits`` gets the detections."""
     bins = timing.bins
@@ -97,15 +120,16 @@ def expose(
     lost = lost_periods(timing, clock[FIRED], opens)
     armed = np.int64(clock[ARMED])
     before, total = sums[opens], sums[bins]
+    parts = guide.size / total
     last, last_lost = -inf, 0.0
     for cycle in range(times):
         until = before + exponential(four, key, pixel, PHOTONS, armed + cycle, cycle == 0)
         last, last_lost = -inf, 0.0
         if until < total:
-            place = _cell(sums, until, opens, bins)
+            place = _guided_cell(sums, guide, until, parts)
             hits[place] += 1
             last = np.float64(place)
-            last_lost = lost_periods(timing, last, opens)
+            last_lost = timing.base + 1.0 if place - opens >= timing.late else timing.base
             lost += last_lost
     # What a detection in the last cycle loses is charged to the next time, whose gate may open elsewhere.
     clock[CLOCK] += (times + lost - last_lost) * bins

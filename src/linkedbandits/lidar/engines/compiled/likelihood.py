@@ -21,69 +21,66 @@ from linkedbandits.lidar.engines.compiled.compiling import machine_code, rough
 @machine_code
 def stride_of(model: Any) -> int:
     """Numbers of a row: all bins, those that a return reaches beyond them, and some more for tables that are wider."""
-    return model.bins + 2 * model.half + 8
+    return model.bins + 2 * model.half + 16
 
 
 @rough
-def add_folded(out: Any, at: Any, length: Any, counts: Any, first: Any, one: Any, two: Any, three: Any, four: Any) -> None:
+def _add_folded(
+    out: Any, length: Any, counts: Any, first: Any, one: Any, two: Any, three: Any, four: Any
+) -> None:
     """Add to so many numbers the ones of ``counts`` there and at the next three places, times four factors."""
     second, third, fourth = first + np.uint64(1), first + np.uint64(2), first + np.uint64(3)
     for i in range(length):
-        out[at + i] += (
+        out[i] += (
             one * counts[first + i] + two * counts[second + i] + three * counts[third + i] + four * counts[fourth + i]
         )
 
 
 @rough
-def fold(out: Any, counts: Any, factors: Any, bins: int) -> None:
-    """For every bin the sum of the counts around it times the factors; ``counts`` has ``half`` places before."""
-    length = np.uint64(bins)
+def fold(out: Any, counts: Any, factors: Any, skip: int) -> None:
+    """For every bin the sum of the counts around it times the factors.
+
+    ``counts`` begins ``half`` places before the first bin, and the factors ``skip`` places later.
+    """
+    length = np.uint64(out.size)
     for i in range(length):
         out[i] = 0
     for column in range(0, factors.size, 4):
-        add_folded(
-            out, np.uint64(0), length, counts, np.uint64(column),
-            factors[column], factors[column + 1], factors[column + 2], factors[column + 3],
-        )  # fmt: skip
+        first = np.uint64(skip + column)
+        _add_folded(
+            out, length, counts, first, factors[column], factors[column + 1], factors[column + 2], factors[column + 3]
+        )
 
 
 @rough
-def add_photons(fire: Any, stride: int, table: Any, place: int, times: Any) -> None:
-    """Add what photons in a bin bring: a column of the table for each row."""
+def add_photons(fire: Any, stride: int, table: Any, skip: Any, place: int, times: Any) -> None:
+    """Add what photons in a bin bring: a column of the table for each row, which begins so many places later."""
     columns = np.uint64(table.shape[1])
     for row in range(table.shape[0]):
-        begin = np.uint64(row * stride + place)
+        begin = np.uint64(row * stride + place + skip[row])
         for column in range(columns):
             fire[begin + column] += times * table[row, column]
 
 
 @rough
-def _put_row(out: Any, at: Any, fire: Any, missed: Any, signal: Any, log_prior: Any, length: Any) -> None:
-    for i in range(length):
-        out[at + i] = fire[at + i] - signal * missed[i] + log_prior[i]
-
-
-@rough
-def put_together(out: Any, stride: int, half: int, fire: Any, missed: Any, signals: Any, log_prior: Any) -> None:
-    """The log-likelihood of all rows, plus the logarithms of the weights that bins had; ``missed`` is by phase."""
-    phases, bins = missed.shape
-    for signal in range(signals.size):
-        for phase in range(phases):
-            at = np.uint64((signal * phases + phase) * stride + half)
-            _put_row(out, at, fire, missed[phase], signals[signal], log_prior, np.uint64(bins))
+def _put_row(out: Any, at: Any, missed: Any, signal: Any, log_prior: Any) -> None:
+    for i in range(np.uint64(missed.size)):
+        out[at + i] += log_prior[i] - signal * missed[i]
 
 
 @machine_code
-def in_double_precision(model: Any, samples: Any, successes: Any, level: int, log_prior: Any, fire: Any, padded: Any, missed: Any) -> None:
-    """The log-likelihood of these counts, plus the weights, into ``fire``: rows of ``stride_of`` numbers."""
-    bins, half = model.bins, model.half
-    stride = stride_of(model)
-    fire[:] = 0.0
+def in_double_precision(model: Any, memory: Any, samples: Any, successes: Any, level: int, log_prior: Any) -> None:
+    """The log-likelihood of these counts, plus the logarithms of weights of bins, into ``memory.fine``."""
+    bins, half, stride = model.bins, model.half, stride_of(model)
+    phases = model.share.shape[0]
+    memory.fine[:] = 0.0
     table = model.fire[level]
     for i in range(bins):
-        padded[half + i] = samples[i] - successes[i]
+        memory.fine_padded[half + i] = samples[i] - successes[i]
         if successes[i] > 0:
-            add_photons(fire, stride, table, i, np.float64(successes[i]))
-    for phase in range(model.share.shape[0]):
-        fold(missed[phase], padded, model.share[phase], bins)
-    put_together(fire, stride, half, fire, missed, model.signals, log_prior)
+            add_photons(memory.fine, stride, table, model.skip, i, np.float64(successes[i]))
+    for phase in range(phases):
+        fold(memory.fine_missed[phase], memory.fine_padded, model.share[phase], model.skip_share[phase])
+        for signal in range(model.signals.size):
+            at = np.uint64((signal * phases + phase) * stride + half)
+            _put_row(memory.fine, at, memory.fine_missed[phase], model.signals[signal], log_prior)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkedbandits.lidar.engines.compiled.compiling import machine_code
-from linkedbandits.lidar.engines.compiled.exposing import CLOCKS
+from linkedbandits.lidar.engines.compiled.exposing import CLOCKS, GUIDES
 from linkedbandits.lidar.engines.compiled.likelihood import stride_of
 from linkedbandits.lidar.engines.compiled.tables import BLOCK
 
@@ -21,7 +21,7 @@ class Memory(NamedTuple):
     """Arrays by what they are for; those in single precision first."""
 
     fire: Any
-    likelihood: Any
+    weight: Any
     padded: Any
     missed: Any
     log_prior: Any
@@ -31,6 +31,7 @@ class Memory(NamedTuple):
     known: Any
     mass: Any
     has_weight: Any
+    reached: Any
     worth: Any
     chance: Any
     suffix_rates: Any
@@ -40,10 +41,12 @@ class Memory(NamedTuple):
     light: Any
     seen: Any
     sums: Any
+    guide: Any
     clock: Any
     fine: Any
     fine_padded: Any
     fine_missed: Any
+    fine_best: Any
     hits: Any
     marks: Any
     state: Any
@@ -70,6 +73,7 @@ def make_memory(model: Any) -> Memory:
         np.zeros(bins, single),
         np.zeros((phases, bins), single),
         np.zeros(bins // BLOCK + 1, np.bool_),
+        np.zeros(bins // BLOCK + 1, np.bool_),
         np.zeros(bins),
         np.zeros(bins),
         np.zeros(bins + 1),
@@ -79,9 +83,11 @@ def make_memory(model: Any) -> Memory:
         np.zeros(bins),
         np.zeros(bins),
         np.zeros(bins + 1),
+        np.zeros(GUIDES, whole),
         np.zeros(CLOCKS),
         np.zeros(rows * stride),
         np.zeros(stride),
+        np.zeros((phases, bins)),
         np.zeros((phases, bins)),
         np.zeros(bins, whole),
         np.zeros(bins, whole),

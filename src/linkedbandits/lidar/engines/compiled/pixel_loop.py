@@ -15,6 +15,7 @@ from linkedbandits.lidar.engines.compiled.exposing import (
     count,
     cycles_until,
     expose,
+    put_guide,
     put_rates,
     run_freely,
     see_through,
@@ -66,6 +67,7 @@ def _begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None
         memory.light, before.first[pixel], before.shares[pixel], before.signal[pixel], before.background[pixel]
     )
     add_up(memory.sums, memory.light)
+    put_guide(memory.guide, memory.sums)
     start_clock(memory.clock)
     memory.state[:] = 0
     memory.state[LEVEL] = level_of(model, before.expected_background[pixel])
@@ -123,14 +125,13 @@ def acquire_pulse(model: Any, cells: Any, timing: Any, rules: Any, before: Any, 
                 if plain:
                     memory.counted[:] = False
                     memory.counted[opens:] = True
-                    expose(
-                        timing, before.key, number, memory.four, memory.sums, opens, times, memory.clock, memory.hits
-                    )
                 else:
                     see_through(timing, memory.gate, memory.light, memory.seen, memory.counted, memory.sums)
-                    expose(
-                        timing, before.key, number, memory.four, memory.sums, opens, times, memory.clock, memory.hits
-                    )
+                    put_guide(memory.guide, memory.sums)
+                expose(
+                    timing, before.key, number, memory.four, memory.sums, memory.guide, opens, times, memory.clock,
+                    memory.hits,
+                )  # fmt: skip
                 count(memory.hits, times, memory.counted, samples, successes)
             else:
                 memory.hits[:] = successes

@@ -18,6 +18,8 @@ from linkedbandits.model import FloatArray, IntArray
 
 FOUR = 4
 """Tables that counts are folded with have a multiple of this many columns: so many are taken at once."""
+SIXTEEN = 16
+"""Those that are added to others likewise."""
 EIGHT = 8
 """Windows of the certificate likewise."""
 BLOCK = 16
@@ -31,7 +33,7 @@ class Model(NamedTuple):
     """The tables of a :class:`~linkedbandits.lidar.returns.ReturnModel`.
 
     Columns are in reverse: from the last bin that a return reaches to the first. So a photon in bin i adds column k to
-    the depths in bin i - half + k.
+    the depths in bin i - half + k; but bins that a phase does not reach are left out, ``skip`` of them at first.
     """
 
     bins: int
@@ -44,8 +46,10 @@ class Model(NamedTuple):
     """The chance of a bin to fire by background alone, by level,"""
     alone_entropy: FloatArray
     """and its entropy."""
+    skip: IntArray
     share: FloatArray
-    """Of the pulse, by phase, in the order of bins."""
+    """Of the pulse, by phase, in the order of bins; ``skip_share`` are left out at first."""
+    skip_share: IntArray
     rough_share: npt.NDArray[np.float32]
     fire: FloatArray
     rough_fire: npt.NDArray[np.float32]
@@ -143,6 +147,19 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
     backward = slice(None, None, -1)
     alone = -np.expm1(-model.backgrounds)
     entropy = -alone * np.log(alone) + (1 - alone) * model.backgrounds
+    skip_share = (share > 0).argmax(axis=1)
+    skip = (share[:, backward] > 0).argmax(axis=1)
+    width = int((share.shape[1] - skip - skip_share).max())
+
+    def reached(
+        table: Floats, skipped: IntArray, dtype: npt.DTypeLike = np.float64, multiple: int = FOUR
+    ) -> npt.NDArray[Any]:
+        """The columns that a phase reaches, and zeros up to a multiple of so many."""
+        columns = skipped[np.arange(table.shape[-2]) % phases, np.newaxis] + np.arange(width + -width % multiple)
+        padded = np.concatenate([table, np.zeros((*table.shape[:-1], columns.max() + 1))], axis=-1)
+        return _ready(np.take_along_axis(padded, np.broadcast_to(columns, (*table.shape[:-1], columns.shape[1])), -1), dtype)
+
+    fire, chance, entropies = (each[:, :, backward] for each in (model.fire, model.chance, model.entropy))
     return Model(
         bins=bins,
         half=model.pulse.half,
@@ -152,12 +169,14 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
         backgrounds=_ready(model.backgrounds),
         alone=alone,
         alone_entropy=entropy,
-        share=_wider(share, FOUR),
-        rough_share=_wider(share, FOUR, np.float32),
-        fire=_wider(model.fire[:, :, backward], FOUR),
-        rough_fire=_wider(model.fire[:, :, backward], FOUR, np.float32),
-        chance=_wider(model.chance[:, :, backward], FOUR, np.float32),
-        entropy=_wider(model.entropy[:, :, backward], FOUR, np.float32),
+        skip=_ready(np.tile(skip, model.signals.size), np.int64),
+        share=reached(share, skip_share),
+        skip_share=_ready(skip_share, np.int64),
+        rough_share=reached(share, skip_share, np.float32),
+        fire=reached(fire, skip, np.float64, SIXTEEN),
+        rough_fire=reached(fire, skip, np.float32, SIXTEEN),
+        chance=reached(chance, skip, np.float32),
+        entropy=reached(entropies, skip, np.float32),
         between=_ready(model.between),
     )
 

@@ -69,22 +69,24 @@ def none_better(model: Any, samples: Any, successes: Any, level: int, depth: flo
 
 
 @rough
-def _add_weights(mass: Any, likelihood: Any, at: Any, top: Any) -> None:
+def _add_weights(mass: Any, fire: Any, at: Any, missed: Any, signal: Any, top: Any) -> None:
     for i in range(np.uint64(mass.size)):
-        mass[i] += exp_single(likelihood[at + i] - top)
+        mass[i] += exp_single(fire[at + i] - signal * missed[i] - top)
 
 
 @machine_code
-def shares(likelihood: Any, stride: int, half: int, signals: int, mass: Any, upto: Any, top: Any, none: float, wide: int) -> tuple[float, float]:
+def shares(model: Any, memory: Any, stride: int, top: Any, none: float, wide: int) -> tuple[float, float]:
     """How probable are the best ``wide`` neighbouring depths of the grid together, and how probable no return at all?
 
-    ``mass`` (phases, bins) and ``upto`` are working memory.
+    ``top`` is the largest log-likelihood of those in ``memory``, and ``none`` that of no return.
     """
+    mass, upto, signals = memory.mass, memory.upto, model.rough_signals
     phases, bins = mass.shape
     mass[:] = np.float32(0.0)
     for phase in range(phases):
-        for signal in range(signals):
-            _add_weights(mass[phase], likelihood, np.uint64((signal * phases + phase) * stride + half), top)
+        for signal in range(signals.size):
+            at = np.uint64((signal * phases + phase) * stride + model.half)
+            _add_weights(mass[phase], memory.fire, at, memory.missed[phase], signals[signal], top)
     total = 0.0
     upto[0] = 0.0
     for i in range(bins):
@@ -94,5 +96,5 @@ def shares(likelihood: Any, stride: int, half: int, signals: int, mass: Any, upt
     most = 0.0
     for i in range(bins * phases + 1 - wide):
         most = max(most, upto[i + wide] - upto[i])
-    of_none = signals * phases * exp(min(none - top, 50.0))
+    of_none = signals.size * phases * exp(min(none - top, 50.0))
     return most / (total + of_none), of_none / (total + of_none)
