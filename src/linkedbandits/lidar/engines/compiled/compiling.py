@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 
@@ -57,3 +57,9 @@ def entry(function: Function) -> Function:
     compiled._cache._cache_file._source_stamp = FINGERPRINT
     typed: Function = compiled
     return typed
+
+
+def is_ready(compiled: Callable[..., object]) -> bool:
+    """Is there machine code of an :func:`entry` already, in this process or on disk?"""
+    dispatcher: Any = compiled
+    return bool(dispatcher.signatures) or bool(dispatcher._cache._cache_file._load_index())

@@ -79,11 +79,13 @@ def _sum_of_exponentials(numbers: Any, top: float) -> float:
 
 @machine_code
 def evidence(model: Any, memory: Any, samples: Any, successes: Any, level: int, depth: float) -> float:
-    """How much likelier the counts are with a return, about at ``depth``, than without: the ratio's logarithm."""
-    stride, rows = stride_of(model), model.fire.shape[1]
-    top = -inf
-    for row in range(memory.fine_best.shape[0]):  # estimate() has left the largest of every depth here
-        top = max(top, memory.fine_best[row].max())
+    """How much likelier the counts are with a return, about at ``depth``, than without: the ratio's logarithm.
+
+    ``memory.fine`` has the likelihood with this level, plus the logarithms of weights of bins.
+    """
+    stride, rows, phases = stride_of(model), model.fire.shape[1], model.share.shape[0]
+    likeliest = _likeliest(model, memory)
+    top = memory.fine_best[likeliest % phases, likeliest // phases]
     total = 0.0
     for row in range(rows):
         begin = row * stride + model.half

@@ -1,10 +1,15 @@
-"""Working memory of a thread: made once, used for one pixel after the other."""
+"""Working memory of a thread: made once, used for one pixel after the other.
+
+It is passed on by reference. Tuples of so many arrays would be copied at every call, and take the compiler long.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numba import types
+from numba.experimental import structref
 
 from linkedbandits.lidar.engines.compiled.compiling import machine_code
 from linkedbandits.lidar.engines.compiled.exposing import CLOCKS, GUIDES
@@ -17,82 +22,90 @@ proof, at how many cycles the proof is tried next, and whether the photons added
 STATES = 6
 
 
-class Memory(NamedTuple):
-    """Arrays by what they are for; those in single precision first."""
+@structref.register
+class _Record(types.StructRef):  # type: ignore[misc]
+    """Names and arrays."""
 
-    fire: Any
-    weight: Any
-    padded: Any
-    missed: Any
-    log_prior: Any
-    best: Any
-    of_bin: Any
-    more: Any
-    known: Any
-    mass: Any
-    has_weight: Any
-    reached: Any
-    worth: Any
-    chance: Any
-    suffix_rates: Any
-    ends: Any
-    logs: Any
-    upto: Any
-    light: Any
-    seen: Any
-    sums: Any
-    guide: Any
-    clock: Any
-    fine: Any
-    fine_padded: Any
-    fine_missed: Any
-    fine_best: Any
-    hits: Any
-    marks: Any
-    state: Any
-    four: Any
-    gate: Any
-    counted: Any
+
+_SINGLES, _DOUBLES, _WHOLES = types.float32[::1], types.float64[::1], types.int64[::1]
+_ROWS_OF_SINGLES, _ROWS_OF_DOUBLES, _FLAGS = types.float32[:, ::1], types.float64[:, ::1], types.boolean[::1]
+
+_MEMORY = _Record(
+    [
+        ("fire", _SINGLES),
+        ("weight", _SINGLES),
+        ("padded", _SINGLES),
+        ("missed", _ROWS_OF_SINGLES),
+        ("log_prior", _SINGLES),
+        ("best", _ROWS_OF_SINGLES),
+        ("of_bin", _SINGLES),
+        ("more", _SINGLES),
+        ("known", _SINGLES),
+        ("mass", _ROWS_OF_SINGLES),
+        ("has_weight", _FLAGS),
+        ("reached", _FLAGS),
+        ("worth", _DOUBLES),
+        ("chance", _DOUBLES),
+        ("suffix_rates", _DOUBLES),
+        ("ends", _DOUBLES),
+        ("logs", _DOUBLES),
+        ("upto", _DOUBLES),
+        ("light", _DOUBLES),
+        ("seen", _DOUBLES),
+        ("sums", _DOUBLES),
+        ("guide", _WHOLES),
+        ("clock", _DOUBLES),
+        ("fine", _DOUBLES),
+        ("fine_padded", _DOUBLES),
+        ("fine_missed", _ROWS_OF_DOUBLES),
+        ("fine_best", _ROWS_OF_DOUBLES),
+        ("hits", _WHOLES),
+        ("marks", _WHOLES),
+        ("state", _WHOLES),
+        ("four", types.uint64[::1]),
+        ("gate", _FLAGS),
+        ("counted", _FLAGS),
+    ]
+)
 
 
 @machine_code
-def make_memory(model: Any) -> Memory:
+def make_memory(model: Any) -> Any:
     """All of it, for pixels of this many bins."""
     bins, stride = model.bins, stride_of(model)
     phases, rows = model.share.shape[0], model.fire.shape[1]
-    single, whole = np.float32, np.int64
-    return Memory(
-        np.zeros(rows * stride, single),
-        np.zeros(rows * stride, single),
-        np.zeros(stride, single),
-        np.zeros((phases, bins), single),
-        np.zeros(bins, single),
-        np.zeros((phases, bins), single),
-        np.zeros(bins, single),
-        np.zeros(bins, single),
-        np.zeros(bins, single),
-        np.zeros((phases, bins), single),
-        np.zeros(bins // BLOCK + 1, np.bool_),
-        np.zeros(bins // BLOCK + 1, np.bool_),
-        np.zeros(bins),
-        np.zeros(bins),
-        np.zeros(bins + 1),
-        np.zeros(bins + 1),
-        np.zeros(bins + 1),
-        np.zeros(bins * phases + 1),
-        np.zeros(bins),
-        np.zeros(bins),
-        np.zeros(bins + 1),
-        np.zeros(GUIDES, whole),
-        np.zeros(CLOCKS),
-        np.zeros(rows * stride),
-        np.zeros(stride),
-        np.zeros((phases, bins)),
-        np.zeros((phases, bins)),
-        np.zeros(bins, whole),
-        np.zeros(bins, whole),
-        np.zeros(STATES, whole),
-        np.zeros(4, np.uint64),
-        np.ones(bins, np.bool_),
-        np.ones(bins, np.bool_),
-    )
+    memory = structref.new(_MEMORY)
+    memory.fire = np.zeros(rows * stride, np.float32)
+    memory.weight = np.zeros(rows * stride, np.float32)
+    memory.padded = np.zeros(stride, np.float32)
+    memory.missed = np.zeros((phases, bins), np.float32)
+    memory.log_prior = np.zeros(bins, np.float32)
+    memory.best = np.zeros((phases, bins), np.float32)
+    memory.of_bin = np.zeros(bins, np.float32)
+    memory.more = np.zeros(bins, np.float32)
+    memory.known = np.zeros(bins, np.float32)
+    memory.mass = np.zeros((phases, bins), np.float32)
+    memory.has_weight = np.zeros(bins // BLOCK + 1, np.bool_)
+    memory.reached = np.zeros(bins // BLOCK + 1, np.bool_)
+    memory.worth = np.zeros(bins)
+    memory.chance = np.zeros(bins)
+    memory.suffix_rates = np.zeros(bins + 1)
+    memory.ends = np.zeros(bins + 1)
+    memory.logs = np.zeros(bins + 1)
+    memory.upto = np.zeros(bins * phases + 1)
+    memory.light = np.zeros(bins)
+    memory.seen = np.zeros(bins)
+    memory.sums = np.zeros(bins + 1)
+    memory.guide = np.zeros(GUIDES, np.int64)
+    memory.clock = np.zeros(CLOCKS)
+    memory.fine = np.zeros(rows * stride)
+    memory.fine_padded = np.zeros(stride)
+    memory.fine_missed = np.zeros((phases, bins))
+    memory.fine_best = np.zeros((phases, bins))
+    memory.hits = np.zeros(bins, np.int64)
+    memory.marks = np.zeros(bins, np.int64)
+    memory.state = np.zeros(STATES, np.int64)
+    memory.four = np.zeros(4, np.uint64)
+    memory.gate = np.ones(bins, np.bool_)
+    memory.counted = np.ones(bins, np.bool_)
+    return memory

@@ -101,6 +101,30 @@ def _end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
     after.level[pixel] = memory.state[LEVEL]
 
 
+@machine_code
+def _look(
+    timing: Any, memory: Any, key: Any, number: Any, opens: int, times: int, gated: bool, plain: bool, samples: Any,
+    successes: Any,
+) -> None:  # fmt: skip
+    """Spend cycles, and add what they bring to the counts; ``memory.hits`` has the photons of every bin."""
+    if not gated:
+        memory.hits[:] = successes
+        run_freely(
+            timing, key, number, memory.four, memory.sums, times, memory.clock, memory.marks, samples, successes
+        )
+        for i in range(successes.size):
+            memory.hits[i] = successes[i] - memory.hits[i]
+        return
+    if plain:
+        memory.counted[:] = False
+        memory.counted[opens:] = True
+    else:
+        see_through(timing, memory.gate, memory.light, memory.seen, memory.counted, memory.sums)
+        put_guide(memory.guide, memory.sums)
+    expose(timing, key, number, memory.four, memory.sums, memory.guide, opens, times, memory.clock, memory.hits)
+    count(memory.hits, times, memory.counted, samples, successes)
+
+
 @entry
 def acquire_pulse(model: Any, cells: Any, timing: Any, rules: Any, before: Any, gated: bool, after: Any) -> None:
     """Gates that tell most, or a detector that runs freely, until a rule or the budget ends it: ``PulseGating``."""
@@ -114,38 +138,18 @@ def acquire_pulse(model: Any, cells: Any, timing: Any, rules: Any, before: Any, 
         cycles, opens = 0, 0
         memory.gate[:] = True
         memory.counted[:] = True
-        if before.around:
-            opens = choose(
-                model, cells, timing, rules, memory, samples, successes, cycles, log_prior, signal, background, gated
-            )
-        left = _cycles_left(timing, rules, memory, cycles, opens, gated)
+        looked = not before.around  # with a prior, there is something to choose by before the first cycle
         while True:
-            times = min(max(np.int64(cycles * rules.growth), 1), left)
-            if gated:
-                if plain:
-                    memory.counted[:] = False
-                    memory.counted[opens:] = True
-                else:
-                    see_through(timing, memory.gate, memory.light, memory.seen, memory.counted, memory.sums)
-                    put_guide(memory.guide, memory.sums)
-                expose(
-                    timing, before.key, number, memory.four, memory.sums, memory.guide, opens, times, memory.clock,
-                    memory.hits,
-                )  # fmt: skip
-                count(memory.hits, times, memory.counted, samples, successes)
-            else:
-                memory.hits[:] = successes
-                run_freely(
-                    timing, before.key, number, memory.four, memory.sums, times, memory.clock, memory.marks, samples,
-                    successes,
-                )  # fmt: skip
-                memory.hits[:] = successes - memory.hits
-            cycles += times
-            take_in(model, memory, memory.hits)
+            if looked:
+                left = _cycles_left(timing, rules, memory, cycles, opens, gated)
+                times = min(max(np.int64(cycles * rules.growth), 1), left)
+                _look(timing, memory, before.key, number, opens, times, gated, plain, samples, successes)
+                cycles += times
+                take_in(model, memory, memory.hits)
+            looked = True
             opens = choose(
                 model, cells, timing, rules, memory, samples, successes, cycles, log_prior, signal, background, gated
             )
-            left = _cycles_left(timing, rules, memory, cycles, opens, gated)
-            if memory.state[STOPPED] or left <= 0:
+            if memory.state[STOPPED] or _cycles_left(timing, rules, memory, cycles, opens, gated) <= 0:
                 break
         _end(timing, memory, after, pixel, cycles)
