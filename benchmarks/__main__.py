@@ -47,6 +47,7 @@ SECTIONS = {
     "lidar-two-returns": "lidar_sensors:two_returns",
     "lidar-peers": "lidar_peers:main",
     "lidar-capture": "lidar_capture:main",
+    "engines": "engines:main",
     "lost-answers": "lost_answers:main",
     "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",

@@ -18,6 +18,7 @@ _OF_NODES = len(CELLS)
 """The place of the nodes of M in the tables."""
 _MOST_PER_BIN = CELLS[-1]
 _NARROW, _WIDE = SPREADS
+_LOG_NARROW, _LOG_WIDE, _LOG_TWO = log(2 * _NARROW), log(2 * _WIDE), log(2.0)
 
 
 @machine_code
@@ -82,17 +83,44 @@ def _log_add(one: float, other: float) -> float:
 
 
 @machine_code
-def _density(end: float, expected: float, spread: float) -> float:
-    """The logarithm of a density of ``SPREADS``."""
-    return -abs(log(end / expected)) / spread - log(2 * spread) - log(end)
+def _put_box_weights(out: Any, middle: float, wide: float, expected: float) -> None:
+    """The logarithms of at least what the law of ``SPREADS`` gives to the two halves of an interval."""
+    narrow_before, wide_before = 0.0, 0.0
+    for i in range(3):
+        end = logarithm(middle + (i - 1.0) * wide)
+        distance = abs(end - logarithm(expected))
+        narrow_density = -distance / _NARROW - _LOG_NARROW - end
+        wide_density = -distance / _WIDE - _LOG_WIDE - end
+        if i > 0:
+            least = _log_add(min(narrow_density, narrow_before), min(wide_density, wide_before))
+            out[i - 1] = least - _LOG_TWO + logarithm(wide)
+        narrow_before, wide_before = narrow_density, wide_density
 
 
 @machine_code
-def _box_weight(low: float, high: float, expected: float) -> float:
-    """The logarithm of at least what the law of ``SPREADS`` gives to an interval."""
-    narrow = min(_density(low, expected, _NARROW), _density(high, expected, _NARROW))
-    wide = min(_density(low, expected, _WIDE), _density(high, expected, _WIDE))
-    return _log_add(narrow, wide) - log(2.0) + log(high - low)
+def _mean_at(counted: Any, elsewhere: Any, share: Any, values: Any, weights: Any, others: Any) -> float:
+    """A lower bound of what the boxes around the best fit of a node bring to log M; ``values`` gets their corners."""
+    signal, background = fit(counted, elsewhere, share)
+    wide_signal, wide_background = box_of(counted, elsewhere, share, signal, background)
+    _put_box_weights(weights, signal, wide_signal, counted.expected_signal)
+    if counted.told:
+        for i in range(3):
+            values[i, 1] = value_at(counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background)
+        return _log_add(
+            (values[0, 1] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[2, 1]) / 2 + weights[1]
+        )
+    _put_box_weights(others, background, wide_background, counted.expected_background)
+    for i in range(3):
+        for j in range(3):
+            values[i, j] = value_at(
+                counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background + (j - 1.0) * wide_background
+            )
+    total = -inf
+    for i in range(2):
+        for j in range(2):
+            corners = values[i, j] + values[i + 1, j] + values[i, j + 1] + values[i + 1, j + 1]
+            total = _log_add(total, corners / 4 + weights[i] + others[j])
+    return total
 
 
 @machine_code
@@ -102,36 +130,11 @@ def mean(cells: Any, counted: Any, log_prior: Any, centre: float, reach: float) 
     span = np.int64(ceil(NODES * max(reach, 1.0)))
     middle = np.int64(floor(centre * NODES))
     best, total = -inf, -inf
-    values = np.empty((3, 3))
+    values, weights, others = np.empty((3, 3)), np.empty(2), np.empty(2)
     for node in range(max(middle - span, 0), min(middle + span + 1, bins * NODES)):
         place, row = _row(cells, _OF_NODES, (node + 0.5) / NODES)
-        share = cells.share[row]
         elsewhere = take_cell(counted, cells.half, place)
-        signal, background = fit(counted, elsewhere, share)
-        wide_signal, wide_background = box_of(counted, elsewhere, share, signal, background)
-        term = -inf
-        if counted.told:
-            for i in range(3):
-                values[i, 1] = value_at(counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background)
-            for i in range(2):
-                low, high = signal + (i - 1.0) * wide_signal, signal + i * wide_signal
-                weight = _box_weight(low, high, counted.expected_signal)
-                term = _log_add(term, (values[i, 1] + values[i + 1, 1]) / 2 + weight)
-        else:
-            for i in range(3):
-                for j in range(3):
-                    values[i, j] = value_at(
-                        counted, elsewhere, share, signal + (i - 1.0) * wide_signal,
-                        background + (j - 1.0) * wide_background,
-                    )  # fmt: skip
-            for i in range(2):
-                low, high = signal + (i - 1.0) * wide_signal, signal + i * wide_signal
-                weight = _box_weight(low, high, counted.expected_signal)
-                for j in range(2):
-                    low, high = background + (j - 1.0) * wide_background, background + j * wide_background
-                    other = _box_weight(low, high, counted.expected_background)
-                    corners = values[i, j] + values[i + 1, j] + values[i, j + 1] + values[i + 1, j + 1]
-                    term = _log_add(term, corners / 4 + weight + other)
+        term = _mean_at(counted, elsewhere, cells.share[row], values, weights, others)
         best = max(best, values[1, 1])
         total = _log_add(total, term + log_prior[node // NODES] - log(NODES))
     return best, total

@@ -17,11 +17,13 @@ import numpy as np
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.acquiring import Acquired
-from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
-from linkedbandits.lidar.engines.compiled import pixel_loop, tables
+from linkedbandits.lidar.acquisitions import Acquisition, Task, acquisition_name, find_acquisition
+from linkedbandits.lidar.engines.compiled import tables
 from linkedbandits.lidar.engines.compiled.compiling import is_ready
+from linkedbandits.lidar.engines.compiled.drawing_loop import acquire_drawing
 from linkedbandits.lidar.engines.compiled.finding import find_depths
-from linkedbandits.lidar.engines.compiled.pixel_loop import After, Before
+from linkedbandits.lidar.engines.compiled.fixed_loop import acquire_even, acquire_whole
+from linkedbandits.lidar.engines.compiled.pixel_loop import After, Before, acquire_pulse
 from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Light, Pixels, Progress
 from linkedbandits.lidar.engines.finding import find
@@ -32,10 +34,11 @@ from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.pulse import PulseShape
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, ReturnModel
 from linkedbandits.lidar.sensor import Sensor
+from linkedbandits.lidar.thompson_gating import LEAD
 
 AT_ONCE = 64
 """Pixels that a thread takes at a time."""
-DONE_HERE = ("pulse", "free-running")
+DONE_HERE = ("pulse", "free-running", "thompson", "synchronous", "shifted", "even")
 """The acquisitions that this engine has; the others are for the reference."""
 
 
@@ -64,7 +67,7 @@ class Job:
     def __init__(self, pixels: Pixels) -> None:
         self.pixels, self.task = pixels, pixels.task
         self.made = find_acquisition(pixels.acquisition, self.task)
-        _refuse(pixels.acquisition, self.task)
+        _refuse(acquisition_name(pixels.acquisition), self.task)
         self._tables = tables_for(self.task.sensor, _model(self.made, self.task))
         self._finding = tables_for(
             self.task.sensor, model_of(self.task.sensor, self.task.signal, self.task.strongest, self.task.told)
@@ -73,15 +76,23 @@ class Job:
 
     def prepare(self) -> None:
         """Have machine code made, or taken from disk, before threads need it."""
-        nothing = slice(0, 0)
-        functions: list[Callable[..., object]] = [pixel_loop.acquire_pulse, find_depths]
+        functions = [self._acquiring]
+        if self.pixels.estimator == "map":
+            functions.append(find_depths)
         if not all(is_ready(each) for each in functions):
             print(
                 "linkedbandits: making machine code for this processor; that takes a minute, and only this time",
                 file=sys.stderr,
                 flush=True,
             )
-        self.measure(nothing)
+        self.measure(slice(0, 0))
+
+    @property
+    def _acquiring(self) -> Callable[..., object]:
+        name = acquisition_name(self.pixels.acquisition)
+        if name in ("synchronous", "shifted"):
+            return acquire_whole
+        return {"thompson": acquire_drawing, "even": acquire_even}.get(name, acquire_pulse)
 
     def measure(self, some: slice) -> tuple[slice, Found]:
         """Acquire these pixels and find their depths."""
@@ -94,10 +105,13 @@ class Job:
         """What came of these pixels."""
         before = before_of(self.pixels.take(some), self.made)
         after = _blank(before.numbers.size, self.task.sensor.bins)
-        told = self._tables
-        pixel_loop.acquire_pulse(
-            told.model, told.cells, told.timing, self._rules, before, self.made.mode == "gated", after
-        )
+        told, made, acquiring = self._tables, self.made, self._acquiring
+        if acquiring is acquire_pulse:
+            acquire_pulse(told.model, told.cells, told.timing, self._rules, before, made.mode == "gated", after)
+        elif acquiring is acquire_whole:
+            acquire_whole(told.model, told.timing, self._rules, before, made.shifts or 0, float(made.cost), after)
+        else:
+            acquiring(told.model, told.timing, self._rules, before, after)
         return Acquired(*after)
 
     def _find(self, acquired: Acquired) -> Found:
@@ -186,6 +200,7 @@ def _rules(made: Acquisition, task: Task, model: ReturnModel) -> tables.Rules:
         delta=None if proving is None else proving.delta,
         likely=None if proving is None else proving.likely,
         strongest=float("inf") if proving is None else proving.signal_limit,
+        lead=round(LEAD * model.pulse.sigma),
         cycles=task.cycles,
         seconds=task.seconds,
     )
@@ -203,7 +218,7 @@ def before_of(pixels: Pixels, made: Acquisition) -> Before:
         signal, background, log_prior = expected.signal, expected.background, np.zeros(sensor.bins)
     else:
         depths, trusts, anywhere = np.zeros((count, 1)), np.zeros((count, 1)), 1.0
-        signal, background, log_prior = np.zeros(count), np.zeros(count), np.zeros(sensor.bins)
+        signal, background, log_prior = np.ones(count), np.ones(count), np.zeros(sensor.bins)
         if made.gates is not None:
             known = made.gates.nothing_known(1, sensor.bins)
             signal, background = (

@@ -98,7 +98,7 @@ def put_guide(guide: Any, sums: Any) -> None:
 
 
 @machine_code
-def _guided_cell(sums: Any, guide: Any, until: float, parts: float) -> int:
+def guided_cell(sums: Any, guide: Any, until: float, parts: float) -> int:
     """The same cell, from a place near it."""
     cell = guide[min(np.int64(until * parts), guide.size - 1)]
     while sums[cell] > until:  # rounding
@@ -126,7 +126,7 @@ def expose(
         until = before + exponential(four, key, pixel, PHOTONS, armed + cycle, cycle == 0)
         last, last_lost = -inf, 0.0
         if until < total:
-            place = _guided_cell(sums, guide, until, parts)
+            place = guided_cell(sums, guide, until, parts)
             hits[place] += 1
             last = np.float64(place)
             last_lost = timing.base + 1.0 if place - opens >= timing.late else timing.base

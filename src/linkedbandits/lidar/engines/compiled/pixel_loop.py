@@ -61,7 +61,7 @@ class After(NamedTuple):
 
 
 @machine_code
-def _begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None:
+def begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None:
     """The light of a pixel, its clock and its prior."""
     put_rates(
         memory.light, before.first[pixel], before.shares[pixel], before.signal[pixel], before.background[pixel]
@@ -81,7 +81,8 @@ def _begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None
 
 
 @machine_code
-def _cycles_left(timing: Any, rules: Any, memory: Any, cycles: int, opens: int, gated: bool) -> int:
+def cycles_left(timing: Any, rules: Any, memory: Any, cycles: int, opens: int, gated: bool) -> int:
+    """How many cycles of its next gate a pixel may have, whatever they see."""
     left = rules.cycles - cycles
     if rules.seconds == np.inf:
         return left
@@ -92,7 +93,8 @@ def _cycles_left(timing: Any, rules: Any, memory: Any, cycles: int, opens: int, 
 
 
 @machine_code
-def _end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
+def end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
+    """Write down what came of a pixel."""
     after.cycles[pixel] = cycles
     after.seconds[pixel] = memory.clock[CLOCK] / timing.bins * timing.period
     after.bin[pixel] = memory.state[ARM]
@@ -102,7 +104,7 @@ def _end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
 
 
 @machine_code
-def _look(
+def look(
     timing: Any, memory: Any, key: Any, number: Any, opens: int, times: int, gated: bool, plain: bool, samples: Any,
     successes: Any,
 ) -> None:  # fmt: skip
@@ -131,7 +133,7 @@ def acquire_pulse(model: Any, cells: Any, timing: Any, rules: Any, before: Any, 
     memory = make_memory(model)
     plain = timing.kind == SUFFIX and timing.rising.size == 0
     for pixel in range(before.numbers.size):
-        _begin(model, before, pixel, memory, after)
+        begin(model, before, pixel, memory, after)
         samples, successes, log_prior = after.samples[pixel], after.successes[pixel], after.log_prior[pixel]
         number = np.uint64(before.numbers[pixel])
         signal, background = before.expected_signal[pixel], before.expected_background[pixel]
@@ -141,15 +143,15 @@ def acquire_pulse(model: Any, cells: Any, timing: Any, rules: Any, before: Any, 
         looked = not before.around  # with a prior, there is something to choose by before the first cycle
         while True:
             if looked:
-                left = _cycles_left(timing, rules, memory, cycles, opens, gated)
+                left = cycles_left(timing, rules, memory, cycles, opens, gated)
                 times = min(max(np.int64(cycles * rules.growth), 1), left)
-                _look(timing, memory, before.key, number, opens, times, gated, plain, samples, successes)
+                look(timing, memory, before.key, number, opens, times, gated, plain, samples, successes)
                 cycles += times
                 take_in(model, memory, memory.hits)
             looked = True
             opens = choose(
                 model, cells, timing, rules, memory, samples, successes, cycles, log_prior, signal, background, gated
             )
-            if memory.state[STOPPED] or _cycles_left(timing, rules, memory, cycles, opens, gated) <= 0:
+            if memory.state[STOPPED] or cycles_left(timing, rules, memory, cycles, opens, gated) <= 0:
                 break
-        _end(timing, memory, after, pixel, cycles)
+        end(timing, memory, after, pixel, cycles)
