@@ -51,14 +51,25 @@ class CompiledEngine:
         whole = Found.nothing(pixels.numbers.size)
         job.prepare()
         with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-            for some, found in threads.map(job.measure, _blocks(pixels.numbers.size)):
+            for some, found in threads.map(job.measure, blocks(pixels.numbers.size)):
                 whole.put(some, found)
                 progress(some.stop - some.start)
         return whole
 
 
-def _blocks(pixels: int) -> Iterator[slice]:
+def blocks(pixels: int) -> Iterator[slice]:
+    """What threads take one after the other."""
     return (slice(first, min(first + AT_ONCE, pixels)) for first in range(0, pixels, AT_ONCE))
+
+
+def tell_if_not_ready(functions: list[Callable[..., object]]) -> None:
+    """Say why the first frame takes long."""
+    if not all(is_ready(each) for each in functions):
+        print(
+            "linkedbandits: making machine code for this processor; that takes a minute, and only this time",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 class Job:
@@ -79,12 +90,7 @@ class Job:
         functions = [self._acquiring]
         if self.pixels.estimator == "map":
             functions.append(find_depths)
-        if not all(is_ready(each) for each in functions):
-            print(
-                "linkedbandits: making machine code for this processor; that takes a minute, and only this time",
-                file=sys.stderr,
-                flush=True,
-            )
+        tell_if_not_ready(functions)
         self.measure(slice(0, 0))
 
     @property
