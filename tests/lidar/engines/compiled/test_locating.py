@@ -22,9 +22,7 @@ def test_machine_code_locates_what_the_reference_does(fwhm, strongest):
     expected = Expected(prior, np.full(pixels, 0.3), np.full(pixels, 0.03))
     done = []
     one, other = (
-        locate(
-            samples, detections, sensor, expected=expected, strongest=strongest, engine=engine, progress=done.append
-        )
+        locate(samples, detections, sensor, expected=expected, strongest=strongest, engine=engine, progress=done.append)
         for engine in ("numpy", "compiled")
     )
     assert sum(done) == 2 * pixels

@@ -185,9 +185,7 @@ def above(
     """Is the bound over a cell above the level, and is the likelihood in its middle?"""
     signal, background = fit(counted, elsewhere, share)
     signal = min(signal, strongest)
-    value, start, rises, falls_after = _line(
-        counted, elsewhere, share, slope, curve, width, signal, background
-    )
+    value, start, rises, falls_after = _line(counted, elsewhere, share, slope, curve, width, signal, background)
     stronger = max(STRONGER * signal + 0.01 * counted.expected_signal, signal + falls_after)
     stronger = min(stronger, strongest)
     _, start_falling, falls, _ = _line(counted, elsewhere, share, slope, curve, width, stronger, background)

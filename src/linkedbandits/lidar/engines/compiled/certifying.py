@@ -71,9 +71,7 @@ def _is_above(cells: Any, counted: Any, division: int, depth: float, strongest: 
     place, row = _row(cells, division, depth)
     elsewhere = take_cell(counted, cells.half, place)
     width = 1.0 / cells.per_bin[division]
-    return above(
-        counted, elsewhere, cells.share[row], cells.slope[row], cells.curve[row], width, strongest, level
-    )
+    return above(counted, elsewhere, cells.share[row], cells.slope[row], cells.curve[row], width, strongest, level)
 
 
 @machine_code
@@ -106,9 +104,7 @@ def _mean_at(counted: Any, elsewhere: Any, share: Any, values: Any, weights: Any
     if counted.told:
         for i in range(3):
             values[i, 1] = value_at(counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background)
-        return _log_add(
-            (values[0, 1] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[2, 1]) / 2 + weights[1]
-        )
+        return _log_add((values[0, 1] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[2, 1]) / 2 + weights[1])
     _put_box_weights(others, background, wide_background, counted.expected_background)
     for i in range(3):
         for j in range(3):

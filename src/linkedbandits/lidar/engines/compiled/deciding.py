@@ -61,9 +61,7 @@ def decide(
     depth = estimate(model, memory)
     state[ARM] = min(max(np.int64(floor(depth)), 0), bins - 1)
     counted = count_up(cells, samples, successes, rules.told, signal, background)
-    certain, times, _ = attempt(
-        cells, counted, log_prior, depth, rules.needed, rules.tolerance, rules.strongest, True
-    )
+    certain, times, _ = attempt(cells, counted, log_prior, depth, rules.needed, rules.tolerance, rules.strongest, True)
     if certain:
         strength, level = fit_at(cells, counted, bins, depth)
         two = gain_of_two(cells.pulse, samples, successes, depth, rules.tolerance, strength, level)

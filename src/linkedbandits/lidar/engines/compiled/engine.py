@@ -178,9 +178,7 @@ class Told(NamedTuple):
 @lru_cache(maxsize=16)
 def tables_for(sensor: Sensor, model: ReturnModel) -> Told:
     """Made once for all passes of a frame."""
-    return Told(
-        tables.model_tables(model, sensor.bins), _cells(sensor.pulse), tables.timing_of(sensor), model
-    )
+    return Told(tables.model_tables(model, sensor.bins), _cells(sensor.pulse), tables.timing_of(sensor), model)
 
 
 @lru_cache(maxsize=16)
@@ -227,9 +225,7 @@ def before_of(pixels: Pixels, made: Acquisition) -> Before:
         signal, background, log_prior = np.ones(count), np.ones(count), np.zeros(sensor.bins)
         if made.gates is not None:
             known = made.gates.nothing_known(1, sensor.bins)
-            signal, background = (
-                np.full(count, known[name][0]) for name in ("expected_signal", "expected_background")
-            )
+            signal, background = (np.full(count, known[name][0]) for name in ("expected_signal", "expected_background"))
             log_prior = known["log_prior"][0]
     return Before(
         key=np.uint64(low | high << 32),

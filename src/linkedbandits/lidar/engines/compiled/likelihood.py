@@ -25,9 +25,7 @@ def stride_of(model: Any) -> int:
 
 
 @rough
-def _add_folded(
-    out: Any, length: Any, counts: Any, first: Any, one: Any, two: Any, three: Any, four: Any
-) -> None:
+def _add_folded(out: Any, length: Any, counts: Any, first: Any, one: Any, two: Any, three: Any, four: Any) -> None:
     """Add to so many numbers the ones of ``counts`` there and at the next three places, times four factors."""
     second, third, fourth = first + np.uint64(1), first + np.uint64(2), first + np.uint64(3)
     for i in range(length):

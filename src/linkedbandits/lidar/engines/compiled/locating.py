@@ -50,7 +50,15 @@ def locate_block(
     def some(part: slice) -> None:
         rows = np.zeros((8, part.stop - part.start))
         locate_pixels(
-            told.model, told.cells, rules, tried[part], fired[part], log_prior[part], signal[part], background[part], rows
+            told.model,
+            told.cells,
+            rules,
+            tried[part],
+            fired[part],
+            log_prior[part],
+            signal[part],
+            background[part],
+            rows,
         )
         found[part] = rows.T
 

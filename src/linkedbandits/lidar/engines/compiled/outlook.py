@@ -73,7 +73,9 @@ def second_best(best: Any, place: int, top: Any) -> Any:
 
 
 @rough
-def _weigh(weight: Any, fire: Any, at: Any, missed: Any, first: Any, length: Any, signal: Any, top: Any, power: Any) -> Any:
+def _weigh(
+    weight: Any, fire: Any, at: Any, missed: Any, first: Any, length: Any, signal: Any, top: Any, power: Any
+) -> Any:
     """Weights from likelihoods; and their sum."""
     total = np.float32(0.0)
     for i in range(length):
@@ -102,7 +104,9 @@ def _add_both(
 
 
 @summing
-def _judge(worth: Any, chance: Any, more: Any, known: Any, at: int, end: int, total: float, alone: float, entropy: float) -> None:
+def _judge(
+    worth: Any, chance: Any, more: Any, known: Any, at: int, end: int, total: float, alone: float, entropy: float
+) -> None:
     """From sums to worth and chance, in double precision: small differences of entropies."""
     for i in range(np.uint64(at), np.uint64(end)):
         p = alone + more[i] / total

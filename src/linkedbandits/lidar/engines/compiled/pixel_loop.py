@@ -63,9 +63,7 @@ class After(NamedTuple):
 @machine_code
 def begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None:
     """The light of a pixel, its clock and its prior."""
-    put_rates(
-        memory.light, before.first[pixel], before.shares[pixel], before.signal[pixel], before.background[pixel]
-    )
+    put_rates(memory.light, before.first[pixel], before.shares[pixel], before.signal[pixel], before.background[pixel])
     add_up(memory.sums, memory.light)
     put_guide(memory.guide, memory.sums)
     start_clock(memory.clock)
@@ -111,9 +109,7 @@ def look(
     """Spend cycles, and add what they bring to the counts; ``memory.hits`` has the photons of every bin."""
     if not gated:
         memory.hits[:] = successes
-        run_freely(
-            timing, key, number, memory.four, memory.sums, times, memory.clock, memory.marks, samples, successes
-        )
+        run_freely(timing, key, number, memory.four, memory.sums, times, memory.clock, memory.marks, samples, successes)
         for i in range(successes.size):
             memory.hits[i] = successes[i] - memory.hits[i]
         return

@@ -157,7 +157,9 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
         """The columns that a phase reaches, and zeros up to a multiple of so many."""
         columns = skipped[np.arange(table.shape[-2]) % phases, np.newaxis] + np.arange(width + -width % multiple)
         padded = np.concatenate([table, np.zeros((*table.shape[:-1], columns.max() + 1))], axis=-1)
-        return _ready(np.take_along_axis(padded, np.broadcast_to(columns, (*table.shape[:-1], columns.shape[1])), -1), dtype)
+        return _ready(
+            np.take_along_axis(padded, np.broadcast_to(columns, (*table.shape[:-1], columns.shape[1])), -1), dtype
+        )
 
     fire, chance, entropies = (each[:, :, backward] for each in (model.fire, model.chance, model.entropy))
     return Model(
@@ -189,7 +191,9 @@ def cell_tables(pulse: PulseShape) -> Cells:
         _wider(np.concatenate([getattr(each, name) for each in tables]), EIGHT) for name in ("share", "slope", "curve")
     )
     first = np.concatenate([[0], np.cumsum(divisions)[:-1]])
-    return Cells(pulse.half, pulse_shape(pulse), _ready(divisions, np.int64), _ready(first, np.int64), share, slope, curve)
+    return Cells(
+        pulse.half, pulse_shape(pulse), _ready(divisions, np.int64), _ready(first, np.int64), share, slope, curve
+    )
 
 
 def pulse_shape(pulse: PulseShape) -> Shape:
