@@ -259,6 +259,7 @@ class _Tables(NamedTuple):
 
 @lru_cache(maxsize=32)
 def cell_tables(pulse: PulseShape, per_bin: int) -> _Tables:
+    """Of the cells of a bin that is divided into so many."""
     middle = (np.arange(per_bin) + 0.5) / per_bin
     edge = np.arange(-pulse.half, pulse.half + 1) - middle[:, np.newaxis]  # from the depth to the bin's first edge
     half = 0.5 / per_bin

@@ -3,10 +3,10 @@ import pytest
 
 pytest.importorskip("numba")
 
-from linkedbandits.errors import UnknownName  # noqa: E402
-from linkedbandits.lidar import Sensor  # noqa: E402
-from linkedbandits.lidar.expected import Expected  # noqa: E402
-from linkedbandits.lidar.locating import locate  # noqa: E402
+from linkedbandits.errors import UnknownName
+from linkedbandits.lidar import Sensor
+from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.locating import locate
 
 
 @pytest.mark.parametrize("strongest", [None, 8.0])

@@ -193,6 +193,6 @@ def above(
     if falls < 0:
         meet = min(max(start_falling - start, 0.0) / max(rises - falls, _TINY), strongest)
     rise = rises * meet if rises > 0 else 0.0
-    if rise != rise:  # lines as good as parallel meet nowhere
+    if np.isnan(rise):  # lines as good as parallel meet nowhere
         rise = inf
     return start + rise > level, value > level

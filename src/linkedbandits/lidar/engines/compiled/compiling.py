@@ -33,30 +33,29 @@ FINGERPRINT = _fingerprint()
 
 def machine_code(function: Function) -> Function:
     """Exact to the letter, but that a product and a sum may be rounded once instead of twice."""
-    compiled: Function = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function)
-    return compiled
+    compiled: Any = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function)
+    return compiled  # type: ignore[no-any-return]
 
 
 def summing(function: Function) -> Function:
     """The same, and sums may be added up in another order, the same one every time: for sums over bins."""
-    compiled: Function = numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function)
-    return compiled
+    compiled: Any = numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function)
+    return compiled  # type: ignore[no-any-return]
 
 
 def rough(function: Function) -> Function:
     """As fast as it gets, for finite numbers: nothing here that a guarantee rests on."""
-    compiled: Function = numba.njit(
+    compiled: Any = numba.njit(
         fastmath={"contract", "reassoc", "nnan", "ninf", "nsz", "arcp"}, error_model="numpy", nogil=True
     )(function)
-    return compiled
+    return compiled  # type: ignore[no-any-return]
 
 
 def entry(function: Function) -> Function:
     """What Python calls: it lets other threads run meanwhile, and is kept on disk."""
-    compiled = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy", nogil=True)(function)
+    compiled: Any = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy", nogil=True)(function)
     compiled._cache._cache_file._source_stamp = FINGERPRINT
-    typed: Function = compiled
-    return typed
+    return compiled  # type: ignore[no-any-return]
 
 
 def is_ready(compiled: Callable[..., object]) -> bool:

@@ -30,8 +30,8 @@ from linkedbandits.lidar.engines.finding import find
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gate_policy import GatePolicy
-from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.pulse import PulseShape
+from linkedbandits.lidar.pulse_gating import PulseGating
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, ReturnModel
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.lidar.thompson_gating import LEAD

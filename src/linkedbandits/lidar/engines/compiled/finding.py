@@ -1,4 +1,4 @@
-"""From counts to what is kept of a pixel: :func:`linkedbandits.lidar.engines.finding.find` with the estimator ``map``."""
+"""From counts to what is kept of a pixel: :func:`linkedbandits.lidar.engines.finding.find`, with the estimator map."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from linkedbandits.lidar.acquiring import AT_ONCE
 from linkedbandits.lidar.engines.compiled.compiling import entry, machine_code
+from linkedbandits.lidar.engines.compiled.counting import exponential
 from linkedbandits.lidar.engines.compiled.exposing import (
     ARMED,
     CLOCK,
@@ -20,7 +21,6 @@ from linkedbandits.lidar.engines.compiled.exposing import (
     open_shifted,
     shifted_until,
 )
-from linkedbandits.lidar.engines.compiled.counting import exponential
 from linkedbandits.lidar.engines.compiled.memory import make_memory
 from linkedbandits.lidar.engines.compiled.pixel_loop import begin
 from linkedbandits.lidar.engines.counter import PHOTONS

@@ -23,7 +23,7 @@ STATES = 6
 
 
 @structref.register
-class _Record(types.StructRef):  # type: ignore[misc]
+class _Record(types.StructRef):
     """Names and arrays."""
 
 

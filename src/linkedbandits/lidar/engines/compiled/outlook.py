@@ -1,4 +1,4 @@
-"""What a sample of each bin is worth, and its chance to fire: :func:`linkedbandits.lidar.gating.outlook`, for one pixel.
+"""What a sample of each bin is worth, and its chance to fire: :mod:`linkedbandits.lidar.gating`, for one pixel.
 
 Blocks of bins that have next to no weight are left out.
 """

@@ -102,6 +102,53 @@ def _put_windows(gate: Any, opens: int, first: Any, stays: Any, shut: Any, block
 
 
 @machine_code
+def _put_values(timing: Any, worth: Any, survive: Any, high: int, price: Any, cost: Any, value: Any) -> None:
+    """What samples are worth less the time they cost, if the extra period begins late enough for gates up to here."""
+    for i in range(value.size):
+        late = np.float32(1.0) if i >= high + timing.late else np.float32(0.0)
+        cost[i] = (np.float32(timing.base) + late) * price
+        value[i] = np.float32(worth[i]) - cost[i] * (np.float32(1.0) - survive[i])
+
+
+@machine_code
+def _first_largest(numbers: Any, low: int, high: int) -> int:
+    found = low
+    for i in range(low, high + 1):
+        if numbers[i] > numbers[found]:
+            found = i
+    return found
+
+
+@machine_code
+def _split(timing: Any, low: Any, high: Any, firsts: Any, reached: float, better: bool) -> tuple[Any, Any]:
+    """The intervals that may still hold a better gate, in two pieces each; ``better`` says that this round found one."""
+    never_late = timing.bins - timing.late  # gates from here on are open for so short that nothing comes late
+    next_low, next_high = np.empty(2 * low.size, np.int64), np.empty(2 * low.size, np.int64)
+    count = 0
+    for k in range(low.size):
+        exact = low[k] == high[k] or low[k] >= never_late
+        if exact and not better:
+            continue  # rounding is all that is left
+        start, stop = -1, -1
+        for i in range(low[k], high[k] + 1):
+            if firsts[k, i] > reached * (1 + CLOSE):
+                start = i if start < 0 else start
+                stop = i
+        if start < 0:
+            continue
+        splits = start < stop and start < never_late
+        middle = stop
+        if splits:
+            middle = (start + stop) // 2 if stop < never_late else never_late - 1
+        next_low[count], next_high[count] = start, middle
+        count += 1
+        if splits:
+            next_low[count], next_high[count] = middle + 1, stop
+            count += 1
+    return next_low[:count].copy(), next_high[:count].copy()
+
+
+@machine_code
 def search(timing: Any, worth: Any, chance: Any, suffixes: Any, gate: Any) -> None:
     """The gate with the most worth per time but for the share ``CLOSE``; ``suffixes`` has what suffixes reach."""
     bins, rise = timing.bins, timing.rising.size
@@ -110,37 +157,24 @@ def search(timing: Any, worth: Any, chance: Any, suffixes: Any, gate: Any) -> No
         _best_for_nothing(worth, chance, gate)
         return
     block = min(max(timing.shortest, rise), bins)
-    opens = 0
-    for i in range(bins):
-        if suffixes[i] > suffixes[opens]:
-            opens = i
+    opens = _first_largest(suffixes, 0, bins - 1)
     gate[:opens] = False
     gate[opens:] = True
     reached = suffixes[opens]
-    value, survive, cost = np.empty(bins, np.float32), np.empty(bins, np.float32), np.empty(bins, np.float32)
-    stays = np.zeros(bins, np.float32)
+    value, cost, stays = np.empty(bins, np.float32), np.empty(bins, np.float32), np.zeros(bins, np.float32)
     shut, opened = np.empty(bins + timing.gap + 1, np.float32), np.empty(bins + block + 1, np.float32)
-    trial, found = np.empty(bins, np.bool_), gate.copy()
-    for i in range(bins):
-        survive[i] = np.float32(1.0 - chance[i])
+    survive, trial = (1.0 - chance).astype(np.float32), np.empty(bins, np.bool_)
     low, high = np.zeros(1, np.int64), np.full(1, bins - 1)
-    never_late = bins - timing.late
     while low.size:
-        before, price = reached, np.float32(reached)
+        before = reached
         firsts = np.empty((low.size, bins), np.float32)
         for k in range(low.size):
-            for i in range(bins):
-                late = np.float32(1.0) if i >= high[k] + timing.late else np.float32(0.0)
-                cost[i] = (np.float32(timing.base) + late) * price
-                value[i] = np.float32(worth[i]) - cost[i] * (np.float32(1.0) - survive[i])
+            _put_values(timing, worth, survive, high[k], np.float32(before), cost, value)
             if free:
                 _subset_pass(value, survive, firsts[k], shut)
             else:
                 _window_pass(timing, value, survive, cost, block, firsts[k], stays, shut, opened)
-            opens = low[k]
-            for i in range(low[k], high[k] + 1):
-                if firsts[k, i] > firsts[k, opens]:
-                    opens = i
+            opens = _first_largest(firsts[k], low[k], high[k])
             if not firsts[k, opens] > before:
                 continue
             if free:
@@ -150,29 +184,5 @@ def search(timing: Any, worth: Any, chance: Any, suffixes: Any, gate: Any) -> No
             rate = worth_per_time(timing, trial, worth, chance)
             if rate > reached:
                 reached = rate
-                found[:] = trial
-        next_low, next_high = np.empty(2 * low.size, np.int64), np.empty(2 * low.size, np.int64)
-        count = 0
-        for k in range(low.size):
-            exact = low[k] == high[k] or low[k] >= never_late
-            if exact and not reached > before:
-                continue  # rounding is all that is left
-            least = reached * (1 + CLOSE)
-            start, stop = -1, -1
-            for i in range(low[k], high[k] + 1):
-                if firsts[k, i] > least:
-                    start = i if start < 0 else start
-                    stop = i
-            if start < 0:
-                continue
-            splits = start < stop and start < never_late
-            middle = stop
-            if splits:
-                middle = (start + stop) // 2 if stop < never_late else never_late - 1
-            next_low[count], next_high[count] = start, middle
-            count += 1
-            if splits:
-                next_low[count], next_high[count] = middle + 1, stop
-                count += 1
-        low, high = next_low[:count].copy(), next_high[:count].copy()
-    gate[:] = found
+                gate[:] = trial
+        low, high = _split(timing, low, high, firsts, reached, reached > before)
