@@ -50,6 +50,7 @@ SECTIONS = {
     "lidar-peers": "lidar_peers:main",
     "lidar-capture": "lidar_capture:main",
     "gpu": "gpu:main",
+    "engines": "engines:main",
     "lost-answers": "lost_answers:main",
     "lost-answers-validity": "lost_answers:only_validity",
     "chain": "chain:main",

@@ -18,3 +18,13 @@ def need_polars(for_what: str) -> None:
         raise MissingExtra(f"{for_what} needs polars; install it with: pip install 'linkedbandits[study]'") from error
     if brings_its_hook:
         take_back_signals()
+
+
+def need_numba() -> None:
+    """Import numba, or say that it is missing and how to get it."""
+    try:
+        import_module("numba")
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "the engine compiled needs numba; install it with: pip install 'linkedbandits[compiled]'"
+        ) from error

@@ -23,6 +23,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import CAPTURES, PHOTON_MODES, DepthMap, Photons, find_depths, read_photons, write_depth
 from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
 from linkedbandits.lidar.depth_picture import draw_depth
+from linkedbandits.lidar.engines import find_engine
 from linkedbandits.lidar.photon_files import READERS
 from linkedbandits.lidar.picture import check_picture
 from linkedbandits.lidar.pulse import UNITS
@@ -85,7 +86,7 @@ FieldOfView = Annotated[float, _option("Degrees from the first column to the las
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
-    | {"out", "pulse", "pulse_unit", "pulse_step", "field_of_view", "alone", "bin_width"}
+    | {"out", "pulse", "pulse_unit", "pulse_step", "field_of_view", "alone", "bin_width", "engine"}
 )
 """Parameters with a meaning for photons that also have one without them."""
 OF_PHOTONS = frozenset(
@@ -149,6 +150,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
     """Read, find the depths, write and show."""
     for name in sorted(given - OF_BOTH - OF_PHOTONS):
         raise InvalidParameter(f"both --photons {file} and {_written(name)} were given; leave one out")
+    find_engine(told["engine"])
     if "dead_time" in given:
         check_not_negative("--dead-time", told["dead_time"])
     outs: list[Path] = told["out"] or []
@@ -205,6 +207,7 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
             delta=0.05 if told["delta"] is None else told["delta"],
             tolerance=told["tolerance"],
             borrow=not told["alone"],
+            engine=told["engine"],
             progress=partial(advance, file.name),
         )
     for out in outs:

@@ -16,7 +16,7 @@ from linkedbandits.simulation import Outcomes, simulate_lanes
 
 MEMORY = 32 * 2**20
 """Bytes for the arrays of the pixels that run side by side in a process."""
-_AT_ONCE = 2**12
+AT_ONCE = 2**12
 """Windows of a pixel that are simulated together: more would take more memory, and gain nothing."""
 
 
@@ -156,7 +156,7 @@ def _acquire_whole_windows(
     most = int(task.cycles / made.cost * (1 + 1e-12))
     running = np.arange(lanes)
     while True:
-        times = np.minimum(most - exposure.plays, _AT_ONCE)
+        times = np.minimum(most - exposure.plays, AT_ONCE)
         if task.seconds is not None:
             until = exposure.cycles_until(task.seconds, np.zeros(running.size, dtype=np.int64))
             if made.shifts is not None:

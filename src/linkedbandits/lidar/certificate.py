@@ -62,11 +62,11 @@ STRONGER = 1.7
 """The second line is drawn at a signal this many times the best one."""
 MOST_BACKGROUND = 10.0
 """Photons a bin: with more, every bin fires every time and nothing can be seen."""
-_FALLS = 4.0
+FALLS = 4.0
 """A slope falls to 0 a step of Newton's from here; or this many of them, since it falls slower and slower."""
-_STEPS = 10
+STEPS = 10
 """Newton's steps, at most, to what fits best;"""
-_SETTLED = 0.1
+SETTLED = 0.1
 """they end where one gains no more nats than this."""
 _CELLS_AT_ONCE = 2**11
 """Small enough that their arrays stay in a core's cache."""
@@ -185,7 +185,7 @@ class Certificate:
     def _first_suspects(self, counts: _Counts, level: FloatArray, lanes: IntArray) -> _Suspects:
         """The cells, of these lanes, that are not refuted at first sight."""
         lane, place = np.nonzero(counts.saturated(lanes) > level[lanes, np.newaxis])
-        tables = _tables(self.pulse, CELLS[0])
+        tables = cell_tables(self.pulse, CELLS[0])
         weight = counts.wide_fired[lanes] / np.expm1(counts.alone[lanes])[:, np.newaxis] - counts.wide_missed[lanes]
         around = surroundings(weight, self.pulse.half)[lane, :, place]
         most = (
@@ -258,7 +258,8 @@ class _Tables(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def _tables(pulse: PulseShape, per_bin: int) -> _Tables:
+def cell_tables(pulse: PulseShape, per_bin: int) -> _Tables:
+    """Of the cells of a bin that is divided into so many."""
     middle = (np.arange(per_bin) + 0.5) / per_bin
     edge = np.arange(-pulse.half, pulse.half + 1) - middle[:, np.newaxis]  # from the depth to the bin's first edge
     half = 0.5 / per_bin
@@ -345,7 +346,7 @@ class _Counts:
 
     def cells(self, lane: IntArray, depth: FloatArray, per_bin: int) -> _Cells:
         """The cells around these depths, each the middle of one."""
-        tables = _tables(self.pulse, per_bin)
+        tables = cell_tables(self.pulse, per_bin)
         place = np.floor(depth).astype(np.int64)
         phase = np.floor((depth - place) * per_bin).astype(np.int64)
         around = place[:, np.newaxis] + self.pulse.half + np.arange(2 * self.pulse.half + 1)
@@ -371,7 +372,7 @@ class _Counts:
         bend = _sum(pull / firing, cells.share, cells.share)
         signal = np.clip(_sum(pull - cells.missed, cells.share) / np.maximum(bend, 1e-12), 1e-3, 1e3)
         moving = np.ones(signal.shape, dtype=np.bool_)  # each cell by itself, whatever the others do
-        for _ in range(_STEPS):
+        for _ in range(STEPS):
             firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
             bends = pull / firing
             weight = pull - cells.missed
@@ -392,7 +393,7 @@ class _Counts:
             signal = np.where(moving, signal + moved, signal)
             if not self.told:
                 background = np.where(moving, background + changed, background)
-            moving &= np.abs(along_signal * moved + along_background * changed) > _SETTLED
+            moving &= np.abs(along_signal * moved + along_background * changed) > SETTLED
             if not moving.any():
                 break
         return signal, background
@@ -400,7 +401,7 @@ class _Counts:
     def line(self, cells: _Cells, signal: FloatArray, background: FloatArray) -> tuple[FloatArray, _Line]:
         """The log-likelihood with this signal and the background that fits best, about the one given; and its line."""
         moving = np.ones(signal.shape, dtype=np.bool_)
-        for step in range(_STEPS):
+        for step in range(STEPS):
             firing, pull, firing_alone, pull_elsewhere = self._pulls(cells, signal, background)
             weight = pull - cells.missed
             along = weight.sum(axis=1) + pull_elsewhere - cells.missed_elsewhere
@@ -410,7 +411,7 @@ class _Counts:
             moved = np.clip(background + along / np.maximum(bend, 1e-300), background / 3, 3 * background)
             moved = np.clip(moved, LEAST_BACKGROUND, MOST_BACKGROUND)
             moving &= np.abs(moved - background) > 1e-9 * background
-            if step == _STEPS - 1 or not moving.any():
+            if step == STEPS - 1 or not moving.any():
                 break  # a tangent takes its value and its slopes from the same background
             background = np.where(moving, moved, background)
         value = cells.value(signal, background)
@@ -423,7 +424,7 @@ class _Counts:
         # The background was not found to the last digit: what a farther one could gain is added.
         other = np.maximum(along * (MOST_BACKGROUND - background), -along * background)
         bend = np.maximum(_sum(pull / firing, cells.share, cells.share), 1e-12)
-        return value, _Line(value - signal * tangent + other, most, _FALLS * most / bend)
+        return value, _Line(value - signal * tangent + other, most, FALLS * most / bend)
 
     def _pulls(
         self, cells: _Cells, signal: FloatArray, background: FloatArray

@@ -9,10 +9,13 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.errors import UnknownName
+from linkedbandits.extras import need_numba
 from linkedbandits.lidar.certificate import Certificate
+from linkedbandits.lidar.engines import ENGINES
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
-from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
+from linkedbandits.lidar.returns import LEAST_EVIDENCE, ReturnModel, few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray
@@ -44,6 +47,8 @@ class Located:
     """How probable the depth is to within the tolerance, by the model's own reckoning; no guarantee rests on it."""
 
 
+_PIXELS_AT_ONCE = 2**12
+"""Pixels that machine code takes together: more would only make progress slow to show."""
 _OF_A_RETURN = np.array([0, 3, 5])
 """What there is of a depth, a signal and its probability where nothing speaks for a return: nothing."""
 
@@ -58,6 +63,7 @@ def locate(
     delta: float = 0.05,
     tolerance: float = 1.0,
     expected: Expected | None = None,
+    engine: str = "numpy",
     progress: Progress | None = None,
 ) -> Located:
     """The depth of every pixel whose bins were sampled and fired so often, (pixels, bins) each.
@@ -65,7 +71,8 @@ def locate(
     ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. ``expected`` says
     more of every pixel, and must not come from its own counts. None of them has to be right: they are where the search
     begins, and the guarantee does not rest on them. It rests on the pulse, on one return at most, and on
-    bins that fire independently of each other.
+    bins that fire independently of each other. ``engine`` says who computes it
+    (:mod:`linkedbandits.lidar.engines`): the numbers are the same, to rounding.
     """
     check_delta(delta)
     check_positive("tolerance", tolerance)
@@ -75,6 +82,26 @@ def locate(
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
     expected.check()
+    if engine == "compiled":
+        found = _in_machine_code(samples, detections, sensor, model, expected, delta, tolerance, strongest, progress)
+        return _judged(found, bins, tolerance)
+    if engine == "gpu":
+        from linkedbandits.lidar.engines.gpu.locating import locate_counts
+
+        found = locate_counts(
+            samples,
+            detections,
+            sensor.pulse,
+            model,
+            expected,
+            needed=log(1 / delta),
+            tolerance=tolerance,
+            strongest=certificate.strongest,
+            progress=progress,
+        )
+        return _judged(found, bins, tolerance)
+    if engine != "numpy":
+        raise UnknownName(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     found = np.full((7, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
         tried, fired, these = samples[some], detections[some], expected.take(some)
@@ -90,6 +117,47 @@ def locate(
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:
             progress(len(tried))
+    return _judged(found, bins, tolerance)
+
+
+def _in_machine_code(
+    samples: IntArray,
+    detections: IntArray,
+    sensor: Sensor,
+    model: ReturnModel,
+    expected: Expected,
+    delta: float,
+    tolerance: float,
+    strongest: float | None,
+    progress: Progress | None,
+) -> FloatArray:
+    """What is found of every pixel, by the engine ``compiled``."""
+    need_numba()
+    from linkedbandits.lidar.engines.compiled.locating import locate_block
+
+    found = np.full((7, len(samples)), np.nan)
+    for first in range(0, len(samples), _PIXELS_AT_ONCE):
+        some = slice(first, first + _PIXELS_AT_ONCE)
+        depth, evidence, *rest = locate_block(
+            samples[some],
+            detections[some],
+            sensor,
+            model,
+            expected.take(some),
+            delta=delta,
+            tolerance=tolerance,
+            strongest=strongest,
+        )
+        found[:, some] = depth, *rest
+        nothing = np.flatnonzero(evidence <= LEAST_EVIDENCE) + first
+        found[np.ix_(_OF_A_RETURN, nothing)] = [[np.nan], [0.0], [0.0]]
+        if progress is not None:
+            progress(depth.size)
+    return found
+
+
+def _judged(found: FloatArray, bins: int, tolerance: float) -> Located:
+    """Where that is certain."""
     depth, low, high, strength, background, probable, two = found
     confident = (low >= depth - tolerance) & (high <= depth + tolerance) & (two <= MORE)
     low, high = np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)  # what lies beyond was never looked at

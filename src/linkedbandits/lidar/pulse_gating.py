@@ -26,7 +26,7 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray, Status
 from linkedbandits.policies.with_guarantee import WithGuarantee
 from linkedbandits.policy import Goal, SeedArray
 
-_SOONEST, _LATEST = 1.05, 1.5
+SOONEST, LATEST = 1.05, 1.5
 """A proof that failed is tried again when there are at least, and at most, this many times the cycles."""
 
 
@@ -195,7 +195,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
             self._doubt_two_returns(certain, samples, successes, depth, expected)
             state.certain[promising] = certain
             state.stopped |= state.certain
-            wait = np.clip(times, _SOONEST, _LATEST)
+            wait = np.clip(times, SOONEST, LATEST)
             state.next_try[promising] = np.ceil(wait * state.cycles[promising]).astype(np.int64)
 
 

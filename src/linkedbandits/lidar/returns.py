@@ -38,9 +38,9 @@ LEVEL_RATIO = 1.15
 """neighbouring backgrounds by this one,"""
 LEVEL_SPAN = 100.0
 """and the grid reaches to backgrounds this many times brighter and darker than expected."""
-_PHOTONS_BEFORE = 3.0
+PHOTONS_BEFORE = 3.0
 """What is expected of the background counts as this many photons."""
-_ROUNDS = 4
+ROUNDS = 4
 """Depth and background are found in turn, this often at most."""
 LEAST_EVIDENCE = 0.01
 """Nats. With less, which may be rounding, nothing speaks for a return."""
@@ -128,7 +128,7 @@ class ReturnModel:
         if self.told:
             return np.full(depth.shape, self.backgrounds[0])
         fired, tried = self._elsewhere(samples, successes, depth)
-        share = (fired + _PHOTONS_BEFORE) / (tried + _PHOTONS_BEFORE / -np.expm1(-expected))
+        share = (fired + PHOTONS_BEFORE) / (tried + PHOTONS_BEFORE / -np.expm1(-expected))
         return np.asarray(-np.log1p(-np.minimum(share, 1 - 1e-9)))
 
     def _elsewhere(self, samples: IntArray, successes: IntArray, depth: FloatArray) -> tuple[IntArray, IntArray]:
@@ -202,7 +202,7 @@ class ReturnModel:
     ) -> tuple[FloatArray, IntArray]:
         """The depth that fits best, and the level of the background that goes with it."""
         level = self.level_of(self.background_elsewhere(samples, successes, np.full(expected.shape, -1e6), expected))
-        for _ in range(1 if self.told else _ROUNDS):
+        for _ in range(1 if self.told else ROUNDS):
             depth = self.estimate(samples, successes, level, log_prior)
             found = self.level_of(self.background_elsewhere(samples, successes, depth, expected))
             if np.array_equal(found, level):

@@ -24,7 +24,7 @@ SIDES = (1.05, 1.6, 2.4)
 """How far the two are from the depth that was found, each on its side, in tolerances."""
 SINGLE = (-0.6, -0.3, 0.0, 0.3, 0.6)
 """Where a single one is looked for."""
-_STEPS = 8
+STEPS = 8
 
 
 def gain_of_two(
@@ -72,7 +72,7 @@ class _Light:
         """The largest log-likelihood over all signals of returns with these shares (returns, lanes, bins), or pairs."""
         first = np.broadcast_to(signal / 2 + 1e-6, one.shape[:-1])
         second = None if other is None else first
-        for _ in range(_STEPS):
+        for _ in range(STEPS):
             firing = -np.expm1(-self._rate(one, other, first, second))
             pull = self._fired * (1 / firing - 1)
             bend, weight = pull / firing, pull - self._missed

@@ -12,6 +12,7 @@ gpu      a block of threads a pixel, on one or more graphics cards (CuPy: ``pip 
 from __future__ import annotations
 
 from linkedbandits.errors import UnknownName
+from linkedbandits.extras import need_numba
 from linkedbandits.lidar.engines.engine import Engine, Found, Light, Pixels
 from linkedbandits.lidar.engines.reference import NumpyEngine
 
@@ -24,6 +25,11 @@ def find_engine(name: str, workers: int = 1) -> Engine:
     """The engine of that name, with so many worker processes where it has any."""
     if name == "numpy":
         return NumpyEngine(workers)
+    if name == "compiled":
+        need_numba()
+        from linkedbandits.lidar.engines.compiled.engine import CompiledEngine
+
+        return CompiledEngine()
     if name == "gpu":
         from linkedbandits.lidar.engines.gpu.engine import GpuEngine
 

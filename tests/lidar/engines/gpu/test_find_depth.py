@@ -12,7 +12,7 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, shares
 from tests.support.kernels_on_cpu import compiled, needs_compiler, run
-from tests.support.photon_counts import MEASURED, SIGNAL, make_pixels
+from tests.support.kernel_pixels import MEASURED, SIGNAL, make_pixels
 
 pytestmark = needs_compiler
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkedbandits.lidar.certificate import CELLS, NODES, _tables
+from linkedbandits.lidar.certificate import CELLS, NODES, cell_tables
 from linkedbandits.lidar.pulse import PulseShape
 from linkedbandits.lidar.returns import ReturnModel
 from linkedbandits.lidar.two_returns import SIDES, SINGLE
@@ -88,7 +88,7 @@ def make_tables(pulse: PulseShape, model: ReturnModel) -> Tables:
     signals, phases = model.signals.size, model.phases.size
     fire = model.fire.reshape(levels, signals, phases, window).transpose(0, 2, 3, 1)
     first = np.arange(-pulse.half, pulse.half + 1) - model.phases[:, np.newaxis]
-    divisions = [_tables(pulse, per_bin) for per_bin in CELLS]
+    divisions = [cell_tables(pulse, per_bin) for per_bin in CELLS]
     ends = pulse.half + 1
     return Tables(
         fire=np.ascontiguousarray(fire, dtype=np.float64),

@@ -1,0 +1,1 @@
+"""The engine ``compiled``: machine code, made by numba when it is first used."""

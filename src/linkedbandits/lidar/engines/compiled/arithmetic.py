@@ -1,0 +1,166 @@
+"""Exponentials and logarithms that are computed for several numbers at once.
+
+Those of the C library are called number by number. These are plain arithmetic, which the compiler turns into
+instructions for 4, 8 or 16 numbers; the ones in double precision are right to about the last digit.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from linkedbandits.lidar.engines.compiled.compiling import machine_code
+
+
+@intrinsic
+def _bits(typing_context: Any, number: Any) -> Any:
+    """The bits of a number in double precision."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), code
+
+
+@intrinsic
+def _double(typing_context: Any, bits: Any) -> Any:
+    """The number in double precision that has these bits."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), code
+
+
+@intrinsic
+def _single(typing_context: Any, bits: Any) -> Any:
+    """The number in single precision that has these bits."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), code
+
+
+_LOG2E = 1 / log(2)
+_LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
+_LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+"""The logarithm of 2 in two pieces; the first has so few digits that whole multiples of it are exact."""
+_LEAST_EXPONENT = -700.0
+"""Of exponentials: below, they are nothing."""
+_MANTISSA = 0x000FFFFFFFFFFFFF
+_ONE_HALF = 0x3FE0000000000000
+
+_LOG2E_32, _HALF_32 = np.float32(_LOG2E), np.float32(0.5)
+_LN2_HIGH_32, _LN2_LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_LEAST_EXPONENT_32 = np.float32(-87.0)
+_EXP_32 = tuple(np.float32(1 / number) for number in (720, 120, 24, 6, 2))
+_ONE_32 = np.float32(1.0)
+
+
+@machine_code
+def exp_single(x: Any) -> Any:
+    """The exponential of a number in single precision that is not above 80; below -87, next to nothing."""
+    x = max(x, _LEAST_EXPONENT_32)
+    whole = np.floor(x * _LOG2E_32 + _HALF_32)
+    rest = x - whole * _LN2_HIGH_32 - whole * _LN2_LOW_32
+    series = _EXP_32[0]
+    series = series * rest + _EXP_32[1]
+    series = series * rest + _EXP_32[2]
+    series = series * rest + _EXP_32[3]
+    series = series * rest + _EXP_32[4]
+    series = (series * rest + _ONE_32) * rest + _ONE_32
+    return series * _single(np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)))
+
+
+@machine_code
+def _exp_less_one(rest: float) -> float:
+    """exp(x) - 1 for x between -0.35 and 0.35: Taylor's series."""
+    series = 1 / 87178291200.0
+    series = series * rest + 1 / 6227020800.0
+    series = series * rest + 1 / 479001600.0
+    series = series * rest + 1 / 39916800.0
+    series = series * rest + 1 / 3628800.0
+    series = series * rest + 1 / 362880.0
+    series = series * rest + 1 / 40320.0
+    series = series * rest + 1 / 5040.0
+    series = series * rest + 1 / 720.0
+    series = series * rest + 1 / 120.0
+    series = series * rest + 1 / 24.0
+    series = series * rest + 1 / 6.0
+    series = series * rest + 0.5
+    return series * rest * rest + rest
+
+
+@machine_code
+def _power_of_two(whole: float) -> float:
+    return _double((np.int64(np.int32(whole)) + np.int64(1023)) << np.int64(52))
+
+
+@machine_code
+def exp(x: float) -> float:
+    """The exponential of a number that is not above 700; below -700, next to nothing."""
+    x = max(x, _LEAST_EXPONENT)
+    whole = np.floor(x * _LOG2E + 0.5)
+    rest = x - whole * _LN2_HIGH - whole * _LN2_LOW
+    return _power_of_two(whole) * (1.0 + _exp_less_one(rest))
+
+
+@machine_code
+def firing(rate: float) -> float:
+    """The chance that a bin of this rate, at least 0, fires: 1 - exp(-rate)."""
+    x = max(-rate, _LEAST_EXPONENT)
+    whole = np.floor(x * _LOG2E + 0.5)
+    rest = x - whole * _LN2_HIGH - whole * _LN2_LOW
+    scale = _power_of_two(whole)
+    return (1.0 - scale) - scale * _exp_less_one(rest)
+
+
+@machine_code
+def logarithm(x: float) -> float:
+    """The natural logarithm of a number above 1e-300."""
+    bits = _bits(x)
+    mantissa = _double((bits & np.int64(_MANTISSA)) | np.int64(_ONE_HALF))  # from a half to one
+    exponent = np.float64(np.int32((bits >> np.int64(52)) - np.int64(1022)))
+    small = mantissa < 0.7071067811865476
+    mantissa = mantissa + mantissa if small else mantissa
+    exponent = exponent - 1.0 if small else exponent
+    part = (mantissa - 1.0) / (mantissa + 1.0)
+    square = part * part
+    series = 2 / 23.0
+    series = series * square + 2 / 21.0
+    series = series * square + 2 / 19.0
+    series = series * square + 2 / 17.0
+    series = series * square + 2 / 15.0
+    series = series * square + 2 / 13.0
+    series = series * square + 2 / 11.0
+    series = series * square + 2 / 9.0
+    series = series * square + 2 / 7.0
+    series = series * square + 2 / 5.0
+    series = series * square + 2 / 3.0
+    return exponent * _LN2_HIGH + (exponent * _LN2_LOW + (series * square * part + 2.0 * part))
+
+
+@machine_code
+def short_logarithm(x: float) -> float:
+    """The same with fewer terms: right to about 1e-12."""
+    bits = _bits(x)
+    mantissa = _double((bits & np.int64(_MANTISSA)) | np.int64(_ONE_HALF))
+    exponent = np.float64(np.int32((bits >> np.int64(52)) - np.int64(1022)))
+    small = mantissa < 0.7071067811865476
+    mantissa = mantissa + mantissa if small else mantissa
+    exponent = exponent - 1.0 if small else exponent
+    part = (mantissa - 1.0) / (mantissa + 1.0)
+    square = part * part
+    series = 2 / 13.0
+    series = series * square + 2 / 11.0
+    series = series * square + 2 / 9.0
+    series = series * square + 2 / 7.0
+    series = series * square + 2 / 5.0
+    series = series * square + 2 / 3.0
+    return exponent * (_LN2_HIGH + _LN2_LOW) + (series * square * part + 2.0 * part)

@@ -1,0 +1,64 @@
+"""How functions become machine code, and what of it is kept from one process to the next.
+
+Only what is called from Python is kept on disk (:func:`entry`), with all that it calls in it. numba goes by the file of
+a function alone; here a fingerprint of all files of this package, and of those that rules come from, tells whether what
+was kept is of these sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_HERE = Path(__file__).parent
+
+
+def _fingerprint() -> str:
+    """Of everything that machine code is made from."""
+    rules = sorted(_HERE.parent.parent.glob("*.py"))
+    digest = hashlib.sha256()
+    for path in [*sorted(_HERE.glob("*.py")), *rules, _HERE.parent / "counter.py"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+FINGERPRINT = _fingerprint()
+
+
+def machine_code(function: Function) -> Function:
+    """Exact to the letter, but that a product and a sum may be rounded once instead of twice."""
+    compiled: Any = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+def summing(function: Function) -> Function:
+    """The same, and sums may be added up in another order, the same one every time: for sums over bins."""
+    compiled: Any = numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+def rough(function: Function) -> Function:
+    """As fast as it gets, for finite numbers: nothing here that a guarantee rests on."""
+    compiled: Any = numba.njit(
+        fastmath={"contract", "reassoc", "nnan", "ninf", "nsz", "arcp"}, error_model="numpy", nogil=True
+    )(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+def entry(function: Function) -> Function:
+    """What Python calls: it lets other threads run meanwhile, and is kept on disk."""
+    compiled: Any = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy", nogil=True)(function)
+    compiled._cache._cache_file._source_stamp = FINGERPRINT
+    return compiled  # type: ignore[no-any-return]
+
+
+def is_ready(compiled: Callable[..., object]) -> bool:
+    """Is there machine code of an :func:`entry` already, in this process or on disk?"""
+    dispatcher: Any = compiled
+    return bool(dispatcher.signatures) or bool(dispatcher._cache._cache_file._load_index())

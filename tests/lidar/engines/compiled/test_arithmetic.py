@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+numba = pytest.importorskip("numba")
+
+from linkedbandits.lidar.engines.compiled import arithmetic  # noqa: E402
+from linkedbandits.lidar.engines.compiled.counting import uniform  # noqa: E402
+from linkedbandits.lidar.engines.counter import key_of, uniforms  # noqa: E402
+
+
+@numba.njit(error_model="numpy")
+def each(function, numbers, out):
+    for i in range(numbers.size):
+        out[i] = function(numbers[i])
+
+
+def of_each(function, numbers):
+    out = np.empty_like(numbers)
+    each(function, numbers, out)
+    return out
+
+
+def digits_off(found, right):
+    return np.max(np.abs(found - right) / np.spacing(np.abs(right)))
+
+
+def test_double_precision_is_right_to_about_the_last_digit():
+    generator = np.random.default_rng(1)
+    rates = np.exp(generator.uniform(-20, 6, 20_000))
+    assert digits_off(of_each(arithmetic.exp, -rates), np.exp(-rates)) <= 2
+    assert digits_off(of_each(arithmetic.firing, rates), -np.expm1(-rates)) <= 2
+    numbers = np.concatenate([np.exp(generator.uniform(-600, 600, 20_000)), generator.uniform(0.5, 2, 20_000)])
+    assert digits_off(of_each(arithmetic.logarithm, numbers), np.log(numbers)) <= 4
+    np.testing.assert_allclose(of_each(arithmetic.short_logarithm, numbers), np.log(numbers), rtol=1e-11, atol=1e-12)
+
+
+def test_a_rate_too_large_for_an_exponential_always_fires():
+    np.testing.assert_array_equal(of_each(arithmetic.firing, np.array([0.0, 1e3, 1e12])), [0.0, 1.0, 1.0])
+
+
+def test_single_precision():
+    numbers = np.random.default_rng(2).uniform(-85, 0, 20_000).astype(np.float32)
+    np.testing.assert_allclose(of_each(arithmetic.exp_single, numbers), np.exp(numbers.astype(np.float64)), rtol=1e-6)
+
+
+@numba.njit
+def in_a_row(key, pixel, first, count):
+    four, out = np.zeros(4, np.uint64), np.empty(count)
+    for i in range(count):
+        out[i] = uniform(four, key, pixel, 2, first + i, i == 0)
+    return out
+
+
+def test_machine_code_counts_as_the_reference_does():
+    low, high = key_of(5)
+    found = in_a_row(np.uint64(low | high << 32), np.uint64(2**33 + 5), 3, 20)
+    np.testing.assert_array_equal(found, uniforms((low, high), 2**33 + 5, 2, np.arange(3, 23)))
