@@ -121,7 +121,7 @@ def _first_largest(numbers: Any, low: int, high: int) -> int:
 
 @machine_code
 def _split(timing: Any, low: Any, high: Any, firsts: Any, reached: float, better: bool) -> tuple[Any, Any]:
-    """The intervals that may still hold a better gate, in two pieces each; ``better`` says that this round found one."""
+    """The intervals that may still hold a better gate, in two pieces each; ``better``: this round found one."""
     never_late = timing.bins - timing.late  # gates from here on are open for so short that nothing comes late
     next_low, next_high = np.empty(2 * low.size, np.int64), np.empty(2 * low.size, np.int64)
     count = 0
