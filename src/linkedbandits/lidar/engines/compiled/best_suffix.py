@@ -5,10 +5,22 @@ from __future__ import annotations
 from math import exp, log
 from typing import Any
 
+import numpy as np
+
 from linkedbandits.lidar.engines.compiled.compiling import machine_code
 
 _LEAST_SURVIVAL = 1e-250
 _TINY = 2.2250738585072014e-308
+
+
+@machine_code
+def _divide_by_time(rates: Any, ends: Any, bins: Any, late: Any, base: float, exact: bool) -> None:
+    """Worth to worth per time, by the chances that none fires; without ``exact`` only where nothing comes late."""
+    if exact:
+        for i in range(bins - late):
+            rates[i] /= 1.0 + base * (1.0 - ends[i]) + (ends[i] / ends[i + late] - ends[i])
+    for i in range(bins - late, bins):
+        rates[i] /= 1.0 + base * (1.0 - ends[i])
 
 
 @machine_code
@@ -34,12 +46,11 @@ def suffix_rates(timing: Any, worth: Any, chance: Any, rates: Any, ends: Any, lo
         for i in range(bins - 1, -1, -1):
             logs[i] = logs[i + 1] + log(max(1.0 - chance[i], _TINY))
     if not rise:
-        for i in range(bins):
-            time = 1.0 + base * (1.0 - ends[i])
-            if i + late < bins:
-                at_late = ends[i] / ends[i + late] if exact else exp(logs[i] - logs[i + late])
-                time += at_late - ends[i]
-            rates[i] /= time
+        _divide_by_time(rates, ends, np.uint64(bins), np.uint64(min(late, bins)), base, exact)
+        if not exact:
+            for i in range(bins - late):
+                time = 1.0 + base * (1.0 - ends[i]) + exp(logs[i] - logs[i + late]) - ends[i]
+                rates[i] /= time
         return
     for i in range(bins):  # a gate rises through some bins, and from there on is what it is without a rise
         grown, grown_late = 0.0, 0.0

@@ -108,10 +108,11 @@ def _judge(
     worth: Any, chance: Any, more: Any, known: Any, at: int, end: int, total: float, alone: float, entropy: float
 ) -> None:
     """From sums to worth and chance, in double precision: small differences of entropies."""
+    per_total = 1.0 / total
     for i in range(np.uint64(at), np.uint64(end)):
-        p = alone + more[i] / total
+        p = alone + more[i] * per_total
         never = max(1.0 - p, 1e-300)
-        gain = -p * short_logarithm(p) - never * short_logarithm(never) - entropy - known[i] / total
+        gain = -p * short_logarithm(p) - never * short_logarithm(never) - entropy - known[i] * per_total
         chance[i] = p
         worth[i] = max(gain, LEAST_WORTH)
 
