@@ -70,7 +70,6 @@ def library():
     return compiled_text(SOURCE, ())
 
 
-
 def test_numbers_of_16_bits_are_those_of_numpy(library):
     every = np.arange(65536, dtype=np.uint16).view(np.float16)
     found = np.empty(65536, dtype=np.float32)
@@ -94,9 +93,7 @@ def test_a_product_of_matrices_by_what_each_lane_holds(library):
     before = rng.normal(size=(2, 16, 8)).astype(np.float32)
     sums = before.copy()
     shared = 2 * 2 * 16 * 24
-    run(
-        library, "product", 1, left.astype(np.float32), fragments(right), sums, shared_bytes=shared, threads=64
-    )
+    run(library, "product", 1, left.astype(np.float32), fragments(right), sums, shared_bytes=shared, threads=64)
     exactly = before + left.astype(np.float64) @ right.astype(np.float64)
     np.testing.assert_allclose(sums, exactly, rtol=1e-6, atol=1e-6)
 
