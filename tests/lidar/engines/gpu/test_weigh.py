@@ -186,7 +186,7 @@ def test_pixels_of_a_list_are_weighed_and_no_others_by_any_number_of_warps():
 
 
 def test_nothing_stops_before_its_first_cycle():
-    case = make_case(3.0, bins=60, count=20, delta=None)
+    case = make_case(3.0, bins=60, count=20, delta=None, likely=0.4)
     case.samples[:], case.fired[:] = 0, 0
     case.log_prior[:] = -50.0
     case.log_prior[:, 20] = -1e-6  # as good as known
