@@ -82,9 +82,9 @@ def _passed(argument: object, type_: str) -> np.ndarray:
                 return np.array([argument.ctypes.data], dtype=np.uint64)
             case np.uint64() if argument == 0:
                 return np.zeros(1, dtype=np.uint64)
-    elif isinstance(argument, np.generic) and not isinstance(argument, np.bool_ | np.float64):
+    elif isinstance(argument, np.generic):
         assert argument.dtype.str[1:] == type_, f"{argument.dtype} where the kernel reads {type_}"
         return np.array([argument])
-    elif isinstance(argument, float) == type_.startswith("f") and isinstance(argument, int | float | np.bool_):
+    elif isinstance(argument, int | float) and isinstance(argument, float) == type_.startswith("f"):
         return np.array([argument], dtype=type_)
     raise TypeError(f"{argument!r} where the kernel reads {type_}")
