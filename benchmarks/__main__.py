@@ -44,6 +44,7 @@ SECTIONS = {
     "lidar-scenes": "lidar_sensors:main",
     "lidar-edges": "lidar_sensors:edges",
     "lidar-dead-times": "lidar_sensors:dead_times",
+    "lidar-equal-time": "lidar_sensors:equal_time",
     "lidar-sure": "lidar_sensors:validity",
     "lidar-two-returns": "lidar_sensors:two_returns",
     "lidar-peers": "lidar_peers:main",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.lidar.borrowing import ANYWHERE, COARSEST, Known, Pass, around, passes
+from linkedbandits.lidar.borrowing import COARSEST, Around, Known, Pass, around, learn_from, passes
+from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
 
 SHAPES = st.tuples(st.integers(1, 11), st.integers(1, 11))
 BINS = 40
@@ -20,17 +21,19 @@ def random_known(shape, seed):
     rng = np.random.default_rng(seed)
     count = shape[0] * shape[1]
     sure = rng.choice([0.0, 0.3, 1.0], count)
-    return Known(shape, rng.uniform(0, BINS, count), sure, rng.uniform(0.1, 3, count), rng.uniform(0.01, 0.2, count))
+    depth, signal, background = (rng.uniform(*ends, count) for ends in ((0, BINS), (0.1, 3), (0.01, 0.2)))
+    return Known(shape, depth, sure, signal, background, 0.9 * sure, np.ones(count, dtype=bool))
 
 
 def expected_of(known, some, signal=0.5, background=0.05):
-    return around(known, some, signal, background).expected(BINS)
+    return around(known, some, signal, background, BINS).expected(BINS)
 
 
 def found_in(known, pixels):
     """What is known after just these pixels were measured."""
     measured = np.isin(np.arange(known.depth.size), pixels)
-    return replace(known, sure=np.where(measured, known.sure, 0.0))
+    alone = np.where(measured, known.alone, 0.0)
+    return replace(known, sure=np.where(measured, known.sure, 0.0), alone=alone, measured=measured)
 
 
 @given(SHAPES, st.sampled_from([1, 2, 4, 8]))
@@ -67,8 +70,8 @@ def test_what_is_expected_of_a_pixel_does_not_depend_on_its_own_pass_nor_on_late
             *(
                 np.where(np.isin(np.arange(known.depth.size), before), one, another)
                 for one, another in zip(
-                    (known.depth, known.sure, known.signal, known.background),
-                    (other.depth, other.sure, other.signal, other.background),
+                    (known.depth, known.sure, known.signal, known.background, known.alone, known.measured),
+                    (other.depth, other.sure, other.signal, other.background, other.alone, other.measured),
                     strict=True,
                 )
             ),
@@ -88,7 +91,7 @@ def test_weights_add_up_to_one_and_every_depth_keeps_some(shape, seed):
         weight = np.exp(expected.log_prior)
         assert weight.sum(axis=1) == pytest.approx(1)
         # What is spread around a depth may lie beyond the range in part; that is shared out again.
-        assert weight.min() >= 0.99 * ANYWHERE / BINS
+        assert weight.min() >= 0.99 * LEAST_ANYWHERE / BINS
         assert (expected.signal > 0).all()
         assert (expected.background > 0).all()
 
@@ -109,6 +112,8 @@ def plane(shape, depth, sure=1.0):
         np.full(count, sure),
         np.full(count, 2.0),
         np.full(count, 0.1),
+        np.full(count, sure),
+        np.ones(count, dtype=bool),
     )
 
 
@@ -139,7 +144,7 @@ def test_across_an_edge_both_sides_are_expected_and_the_nearer_one_more():
     known = plane((9, 9), lambda row, column: np.where(column < 4, 8.5, 30.5))
     (pixel,) = expected_of(known, Pass(1, np.array([4 * 9 + 3]))).log_prior
     weight = np.exp(pixel)
-    assert weight[8] > weight[30] > 5 * ANYWHERE / BINS
+    assert weight[8] > weight[30] > 5 * LEAST_ANYWHERE / BINS
 
 
 def test_a_pixel_in_the_corner_has_neighbours_on_two_sides_only():
@@ -152,7 +157,8 @@ def test_a_pixel_in_the_corner_has_neighbours_on_two_sides_only():
 
 def test_who_is_surer_counts_for_more():
     depth = np.array([10.5, 0.0, 30.5])
-    known = Known((1, 3), depth, np.array([1.0, 0.0, 0.3]), np.array([1.0, 9.0, 4.0]), np.array([0.1, 9.0, 0.4]))
+    sure, measured = np.array([1.0, 0.0, 0.3]), np.array([True, False, True])
+    known = Known((1, 3), depth, sure, np.array([1.0, 9.0, 4.0]), np.array([0.1, 9.0, 0.4]), sure, measured)
     expected = expected_of(known, Pass(1, np.array([1])))
     weight = np.exp(expected.log_prior[0])
     assert weight[10] > 2 * weight[30]
@@ -168,4 +174,115 @@ def test_a_wrong_neighbour_costs_no_more_evidence_than_the_share_that_is_spread_
     """A surface that ends: the prior of the true depth is at least that share of what it would be otherwise."""
     known = plane((5, 5), lambda row, column: np.full(row.shape, 3.0))
     log_prior = expected_of(known, Pass(1, np.array([12]))).log_prior[0]
-    assert -np.log(BINS) - log_prior[35] < np.log(1 / ANYWHERE) + 0.01
+    assert -np.log(BINS) - log_prior[35] < np.log(1 / LEAST_ANYWHERE) + 0.01
+
+
+SHAPE = (24, 24)
+
+
+def before_the_last_pass(depth, **more):
+    """Every other pixel of every other row is found, at these depths of a whole image."""
+    row, column = np.indices(depth.shape)
+    done = ((row % 2 == 0) & (column % 2 == 0)).reshape(-1)
+    known = replace(plane(depth.shape, lambda row, column: depth), **more)
+    return found_in(known, np.flatnonzero(done)), passes(depth.shape)[-1]
+
+
+def rough(seed=0, scale=0.3):
+    return np.random.default_rng(seed).normal(0, scale, SHAPE)
+
+
+def test_on_a_wall_nearly_all_weight_is_close_to_those_around():
+    known, last = before_the_last_pass(20.0 + rough())
+    for trust in learn_from(known, last, BINS):
+        assert trust.anywhere < 0.06
+    assert learn_from(known, last, BINS)[0].shares[:, WIDTHS <= 1.5].sum() > 0.9
+
+
+def test_where_what_is_around_says_nothing_most_weight_is_spread():
+    known, last = before_the_last_pass(np.random.default_rng(1).uniform(0, 200, SHAPE))
+    of_those_that_differ = learn_from(known, last, 200)[1]
+    assert of_those_that_differ.anywhere > 0.7
+    differ = around(known, last, 0.5, 0.05, 200)
+    assert differ.trust[differ.group == 1].sum(axis=1).max() < 0.3
+
+
+def test_beside_a_wall_where_nothing_agrees_little_is_trusted_and_on_the_wall_much():
+    """Those around a pixel of the wall agree with each other, and learn apart from the others."""
+    column = np.indices(SHAPE)[1]
+    anything = np.random.default_rng(2).uniform(0, 200, SHAPE)
+    known, last = before_the_last_pass(np.where(column < 12, 50.0 + rough(), anything))
+    wall, others = (trust.anywhere for trust in learn_from(known, last, 200))
+    assert wall < 0.1
+    assert others > 0.4
+
+
+def test_on_a_slant_what_lies_half_way_is_trusted_most():
+    column = np.indices(SHAPE)[1]
+    known, last = before_the_last_pass(5.0 + 3.0 * column + rough(2))
+    slant = learn_from(known, last, 200)[DIFFER].shares.sum(axis=1)
+    assert slant[BETWEEN] > 0.6 > slant[SINGLE]
+
+
+def test_an_image_of_a_few_pixels_has_what_is_usual():
+    for some in passes((3, 2))[1:]:
+        for trust in learn_from(found_in(random_known((3, 2), 0), [0]), some, BINS):
+            assert trust.anywhere == pytest.approx(USUAL_ANYWHERE)
+            assert trust.shares == pytest.approx(Trust.usual().shares)
+
+
+def test_where_signals_tell_things_apart_what_is_too_dim_to_be_found_is_not_what_was_found_next_to_it():
+    """Twigs before a wall, some too dim to be found; and the wall is of one shade, or of all.
+
+    In the first case who is dimmer than the wall is no wall, as the brighter twigs show, and must not be told so.
+    """
+    column = np.indices((48, 48))[1] // 2
+    twig, dim = column % 8 == 3, column % 8 == 6
+    depth = np.where(twig | dim, 120.0, 50.0)
+    sure = np.where(dim, 0.0, 1.0).reshape(-1)
+
+    def anywhere(wall):
+        signal = np.where(twig, 0.3, wall).reshape(-1) * sure
+        known, last = before_the_last_pass(depth, sure=sure, alone=sure, signal=signal)
+        return learn_from(known, last, 200)[AGREE].anywhere
+
+    shades = 2.0 * np.exp(np.random.default_rng(3).uniform(-2, 2, depth.shape))
+    assert anywhere(np.full(depth.shape, 2.0)) > anywhere(shades) + 0.1
+
+
+def test_what_those_around_said_is_taken_out_again():
+    """By Bayes's rule: with the weights of Around for a prior, and with all bins alike."""
+    known, last = before_the_last_pass(20.0 + rough())
+    these = around(known, last, 0.5, 0.05, BINS).take(slice(0, 40))
+    prior = np.exp(these.expected(BINS).log_prior)
+    place = np.random.default_rng(5).choice([20, 30], 40)
+    near = np.abs(np.arange(BINS) - place[:, np.newaxis]) <= 1
+    likelihood = np.where(near, 60.0, 1.0)
+
+    def share(prior):
+        return (prior * likelihood * near).sum(axis=1) / (prior * likelihood).sum(axis=1)
+
+    alone = these.taken_out(place + 0.5, share(prior), 1.0, BINS)
+    assert alone == pytest.approx(share(np.full((40, BINS), 1 / BINS)), abs=0.05)
+    assert (np.abs(share(prior) - alone) > 0.1).all()  # it makes a difference, both ways
+    told = these.taken_out(place + 0.5, np.ones(40), 1.0, BINS)
+    assert told == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_is_known_of_a_pass_is_written_down_and_nothing_else():
+    known = Known.nothing((1, 4))
+    some = Pass(1, np.array([1, 3]))
+    known.put(some, None, np.array([7.0, np.nan]), np.array([0.8, 0.9]), np.ones(2), np.ones(2), 1.0, BINS)
+    assert known.measured.tolist() == [False, True, False, True]
+    assert known.sure.tolist() == known.alone.tolist() == [0.0, 0.8, 0.0, 0.0]
+    assert known.depth.tolist() == [0.0, 7.0, 0.0, 0.0]
+
+
+def test_a_pixel_takes_what_its_group_has_learnt():
+    shares = np.zeros((2, 1, WIDTHS.size))
+    shares[0, 0, 0] = shares[1, 0, -1] = 1.0
+    depth, trust = np.full((2, 1), 20.5), np.full((2, 1), 0.9)
+    these = Around(depth, trust, np.ones(2), np.ones(2), np.array([0, 1]), shares, WIDTHS)
+    close, wide = np.exp(these.expected(BINS).log_prior)
+    assert close[20] > 5 * wide[20]
+    assert np.array_equal(np.exp(these.take(np.array([1])).expected(BINS).log_prior[0]), wide)

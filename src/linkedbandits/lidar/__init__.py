@@ -4,6 +4,7 @@ from linkedbandits.lidar.acquisitions import ACQUISITIONS, Acquisition, Task, ac
 from linkedbandits.lidar.captures import CAPTURES
 from linkedbandits.lidar.depth_files import read_depth, write_depth
 from linkedbandits.lidar.depth_maps import DepthMap, find_depths
+from linkedbandits.lidar.engines import ENGINES
 from linkedbandits.lidar.estimators import ESTIMATORS, find_estimator
 from linkedbandits.lidar.even_gates import EvenGates
 from linkedbandits.lidar.expected import Expected
@@ -22,6 +23,7 @@ from linkedbandits.lidar.thompson_gating import ThompsonGating, WrappedThompsonG
 __all__ = [
     "ACQUISITIONS",
     "CAPTURES",
+    "ENGINES",
     "ESTIMATORS",
     "PHOTON_MODES",
     "SCENES",

@@ -11,29 +11,33 @@ the scene, photons of different pixels are independent, and the martingale of th
 before.
 
 At an edge, what lies around may be far from the pixel's own depth. Part of the weight is therefore spread evenly over
-all depths, so wrong weights cost ``log(1 / ANYWHERE)`` nats of evidence at most; and as M has wide laws, a signal and a
-background that are nine times as bright as those around cost about two nats each.
+all depths. How much that is, and how closely the rest lies around the depths found, is learnt from the passes before
+(:mod:`linkedbandits.lidar.trusting`), which may each look at all of them: none has a pixel of the pass to come. Wrong
+weights cost ``log(1 / LEAST_ANYWHERE)`` nats of evidence at most; and as M has wide laws, a signal and a background
+that are nine times as bright as those around cost about two nats each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 
 import numpy as np
 
 from linkedbandits.lidar.expected import LEAST_SIGNAL, Expected
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
-from linkedbandits.model import FloatArray, IntArray
+from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, WIDTHS, Examples, Trust, learn
+from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 COARSEST = 4
 """The first pass takes every fourth pixel of every fourth row."""
-ANYWHERE = 0.2
-"""This share of a prior's weight is spread evenly over all depths."""
-NEAR, FAR = 1.5, 10.0
-"""A surface goes on within a bin or two, mostly; or within some ten, where it is slanted or rough:"""
-SHARE_FAR = 0.4
-"""so much of the trust in a neighbour is that it is not farther than the second."""
+LEARN_FROM = 1500
+"""Pixels, at most: more take time, and teach little."""
+DIM = 0.05
+"""This share of the pixels that were found are the dimmest."""
+ALIKE = 3.0
+"""Bins: depths that are no farther apart agree."""
+_SURELY = 1 - 1e-9
 _TINY = 1e-9
 
 
@@ -66,19 +70,47 @@ def passes(shape: tuple[int, int], coarsest: int = COARSEST) -> list[Pass]:
 
 @dataclass(frozen=True)
 class Known:
-    """What was found of every pixel of an image so far, row by row; ``sure`` is 0 where nothing was."""
+    """What was found of every pixel of an image so far, row by row; ``sure`` is 0 where nothing was.
+
+    ``alone`` is how sure a pixel would be by its own photons: what those around it said is taken out again, or they
+    would seem to be right wherever they had been believed.
+    """
 
     shape: tuple[int, int]
     depth: FloatArray
     sure: FloatArray
     signal: FloatArray
     background: FloatArray
+    alone: FloatArray
+    measured: BoolArray
 
     @classmethod
     def nothing(cls, shape: tuple[int, int]) -> Known:
         """Of no pixel anything."""
-        rows, columns = shape
-        return cls(shape, *(np.zeros(rows * columns) for _ in range(4)))
+        pixels = shape[0] * shape[1]
+        depth, sure, signal, background, alone = np.zeros((5, pixels))
+        return cls(shape, depth, sure, signal, background, alone, np.zeros(pixels, dtype=np.bool_))
+
+    def put(
+        self,
+        some: Pass,
+        these: Around | None,
+        depth: FloatArray,
+        sure: FloatArray,
+        signal: FloatArray,
+        background: FloatArray,
+        tolerance: float,
+        bins: int,
+    ) -> None:
+        """Write down what was found of a pass, which expected this of the pixels around; nan where nothing was."""
+        sure = np.where(np.isfinite(depth), np.nan_to_num(sure), 0.0)
+        depth = np.nan_to_num(depth)
+        self.measured[some.pixels] = True
+        self.depth[some.pixels] = depth
+        self.sure[some.pixels] = sure
+        self.signal[some.pixels] = np.nan_to_num(signal)
+        self.background[some.pixels] = np.nan_to_num(background)
+        self.alone[some.pixels] = sure if these is None else these.taken_out(depth, sure, tolerance, bins)
 
 
 @dataclass(frozen=True)
@@ -86,20 +118,29 @@ class Around:
     """What pixels may expect from those around them, in a few numbers: a row for each pixel.
 
     ``depth`` has the depths found around, and half way between two that face each other, in bins; ``trust`` how far to
-    trust each, which adds up to one, or to nothing where nothing was found. The share ``anywhere`` is spread over all
-    depths. ``signal`` is in photons a cycle, ``background`` in photons a bin and cycle.
+    trust each. What trust there is not, to add up to one, is spread over all depths. What is trusted lies around its
+    depth as exp(-distance / width), with the ``shares`` of the ``widths``: (groups, columns of depth, widths), which
+    add up to one over the widths, where ``group`` says in which each pixel is. ``signal`` is in photons a cycle,
+    ``background`` in photons a bin and cycle.
     """
 
     depth: FloatArray
     trust: FloatArray
     signal: FloatArray
     background: FloatArray
-    anywhere: float = ANYWHERE
+    group: IntArray
+    shares: FloatArray
+    widths: FloatArray
 
     def take(self, pixels: IntArray | slice) -> Around:
         """Of these pixels alone."""
-        return Around(
-            self.depth[pixels], self.trust[pixels], self.signal[pixels], self.background[pixels], self.anywhere
+        return replace(
+            self,
+            depth=self.depth[pixels],
+            trust=self.trust[pixels],
+            signal=self.signal[pixels],
+            background=self.background[pixels],
+            group=self.group[pixels],
         )
 
     @property
@@ -109,40 +150,130 @@ class Around:
 
     def expected(self, bins: int) -> Expected:
         """The weights of all bins, and the rest."""
-        weight = np.zeros((len(self.depth), bins))
-        for place in range(self.depth.shape[1]):
-            _add_around(weight, self.depth[:, place], self.trust[:, place])
-        found = self.trust.sum(axis=1, keepdims=True) > 0
-        weight = self.anywhere / bins + (1 - self.anywhere) * np.where(found, weight, 1 / bins)
+        weight = np.empty((len(self.depth), bins))
+        weight[:] = ((1 - self.trust.sum(axis=1)) / bins)[:, np.newaxis]
+        middle = np.arange(bins) + 0.5
+        for group, place in np.ndindex(self.shares.shape[:2]):
+            rows = np.flatnonzero((self.trust[:, place] > 0) & (self.group == group))
+            away = np.abs(middle - self.depth[rows, place, np.newaxis])
+            for share, width in zip(self.shares[group, place], self.widths, strict=True):
+                weight[rows] += share * self.trust[rows, place, np.newaxis] * np.exp(-away / width) / (2 * width)
         weight /= weight.sum(axis=1, keepdims=True)
         return Expected(np.log(weight), self.signal, self.background)
 
+    def taken_out(self, depth: FloatArray, sure: FloatArray, tolerance: float, bins: int) -> FloatArray:
+        """How sure pixels that were found here would be, had they known nothing of those around them."""
+        alike = min(0.5, (2 * tolerance + 1) / bins)
+        around = alike * (1 - self.trust.sum(axis=1))
+        for place in range(self.depth.shape[1]):
+            away = np.abs(depth - self.depth[:, place])
+            for share, width in zip(self.shares[self.group, place].T, self.widths, strict=True):
+                low, high = (away - tolerance - 0.5) / width, (away + tolerance + 0.5) / width
+                inside = np.where(low < 0, 2 - np.exp(np.minimum(low, 0.0)), np.exp(-np.maximum(low, 0.0)))
+                around = around + share * self.trust[:, place] * (inside - np.exp(-high)) / 2
+        odds = np.clip(sure, 0.0, _SURELY) / (1 - np.clip(sure, 0.0, _SURELY))
+        odds *= (1 - around) / np.maximum(around, _TINY) * alike / (1 - alike)
+        return np.asarray(odds / (1 + odds))
 
-def around(known: Known, some: Pass, signal: float, background: float) -> Around:
+
+def around(known: Known, some: Pass, signal: float, background: float, bins: int) -> Around:
     """Of the pixels of a pass, by those measured before; signal and background as given, where there are none."""
-    depths, trusts = [], []
-    logarithms, trusted_alone = np.zeros((2, some.pixels.size)), np.zeros(some.pixels.size)
-    for down, right in _steps(some.spacing):
-        nearness = (some.spacing / hypot(down, right)) ** 2
-        one, sure = _at(known, some.pixels, down, right)
-        trust = sure**2 * nearness
-        depths.append(known.depth[one])
-        trusts.append(trust)
-        logarithms += trust * np.log([known.signal[one] + _TINY, known.background[one] + _TINY])
-        trusted_alone += trust
-        if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
-            other, other_sure = _at(known, some.pixels, -down, -right)
-            depths.append((known.depth[one] + known.depth[other]) / 2)
-            trusts.append(2 * sure * other_sure * nearness)
-    found = trusted_alone > 0
-    trusted = np.array(trusts)
-    means = np.exp(logarithms / np.where(found, trusted_alone, 1.0))
-    return Around(
-        depth=np.stack(depths, axis=1),
-        trust=np.ascontiguousarray((trusted / np.where(found, trusted.sum(axis=0), 1.0)).T),
-        signal=np.where(found, means[0], signal),
-        background=np.where(found, means[1], background),
+    near = _neighbours(known, known.sure, some.pixels, some.spacing)
+    group = near.groups(near.weight)
+    trusts = learn_from(known, some, bins)
+    of_kind = np.array([trust.shares.sum(axis=1) for trust in trusts])
+    anywhere = np.array([trust.anywhere for trust in trusts])
+    weight = near.weight * of_kind[group][:, near.kind]
+    found = weight.any(axis=1)
+    weight /= np.where(found, weight.sum(axis=1), 1.0)[:, np.newaxis]
+    single = near.weight * (near.kind == SINGLE)
+    single /= np.where(found, single.sum(axis=1), 1.0)[:, np.newaxis]
+    light = np.exp(
+        [(single * np.log(each[near.pixel] + _TINY)).sum(axis=1) for each in (known.signal, known.background)]
     )
+    return Around(
+        depth=near.depth,
+        trust=(1 - anywhere[group])[:, np.newaxis] * weight * near.reliable,
+        signal=np.where(found, light[0], signal),
+        background=np.where(found, light[1], background),
+        group=group,
+        shares=np.array([(trust.shares / trust.shares.sum(axis=1, keepdims=True))[near.kind] for trust in trusts]),
+        widths=WIDTHS,
+    )
+
+
+def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
+    """How far the pixels of this pass should trust those around, by how well that would have worked in those before.
+
+    The pixels that are done lie twice as far apart as this pass has them from its neighbours.
+    """
+    spacing = 2 * some.spacing
+    row, column = np.divmod(np.flatnonzero(known.measured), known.shape[1])
+    there = (row % spacing == 0) & (column % spacing == 0)
+    pixels = (row * known.shape[1] + column)[there]
+    pixels = pixels[:: -(-pixels.size // LEARN_FROM) or 1]
+    near = _neighbours(known, known.alone, pixels, spacing)
+    found = known.signal[known.alone > 0]
+    # What was not found is taken to be as dim as the dimmest that were.
+    signal = np.log(np.maximum(known.signal, np.quantile(found, DIM) if found.size else 0.0) + _TINY)
+    brighter = signal[pixels, np.newaxis] - (signal[near.pixel] + signal[near.other]) / 2
+    # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
+    parts = []
+    for seen in near.sights:
+        weight = near.weight * seen
+        has = (weight * (near.kind == BETWEEN)).any(axis=1)
+        parts.append((pixels[has], near.depth[has], weight[has], near.reliable[has], brighter[has]))
+    of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
+    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, near.kind)
+    groups = near.groups(examples.weight, examples.depth)
+    learnt = learn(examples, bins, groups)
+    return [trust.at_half_the_spacing().at_least(LEAST_ANYWHERE) for trust in learnt]
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Pixels around others: a row for each of those, a column for each neighbour or pair that faces each other.
+
+    ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` and ``other`` are the pair, or
+    the neighbour twice. ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid
+    four.
+    """
+
+    depth: FloatArray
+    weight: FloatArray
+    reliable: FloatArray
+    pixel: IntArray
+    other: IntArray
+    kind: IntArray
+    sights: tuple[BoolArray, BoolArray, BoolArray]
+
+    def groups(self, weight: FloatArray, depth: FloatArray | None = None) -> IntArray:
+        """Do those around that count for something agree with each other? These, or others of the same columns."""
+        depth = self.depth if depth is None else depth
+        counts = (weight > 0) & (self.kind == SINGLE)
+        least, most = np.where(counts, depth, np.inf).min(axis=1), np.where(counts, depth, -np.inf).max(axis=1)
+        return np.where((counts.sum(axis=1) > 1) & (most - least <= ALIKE), AGREE, DIFFER)
+
+
+def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: int) -> _Near:
+    columns: list[tuple[FloatArray, FloatArray, FloatArray, IntArray, IntArray]] = []
+    kinds, ways = [], []
+    for down, right in _steps(spacing):
+        nearness = (spacing / hypot(down, right)) ** 2
+        one, sure = _at(known, sureness, pixels, down, right)
+        columns.append((known.depth[one], sure**2 * nearness, sure, one, one))
+        kinds.append(SINGLE)
+        ways.append((down != 0) + 2 * (right != 0))
+        if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
+            other, other_sure = _at(known, sureness, pixels, -down, -right)
+            half_way = (known.depth[one] + known.depth[other]) / 2
+            columns.append((half_way, 2 * sure * other_sure * nearness, sure * other_sure, one, other))
+            kinds.append(BETWEEN)
+            ways.append(ways[-1])
+    way = np.array(ways)
+    depth, weight, reliable, pixel, other = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+    sights = (way == 1, way == 2, way == 3)
+    return _Near(depth, weight, reliable, pixel, other, np.array(kinds), sights)
 
 
 def _steps(spacing: int) -> list[tuple[int, int]]:
@@ -150,19 +281,10 @@ def _steps(spacing: int) -> list[tuple[int, int]]:
     return [(down, right) for down in steps for right in steps if (down, right) != (0, 0)]
 
 
-def _at(known: Known, pixels: IntArray, down: int, right: int) -> tuple[IntArray, FloatArray]:
+def _at(known: Known, sureness: FloatArray, pixels: IntArray, down: int, right: int) -> tuple[IntArray, FloatArray]:
     """The pixels that are so far from these, and how sure each is; not at all, where there is none."""
     rows, columns = known.shape
     row, column = pixels // columns + down, pixels % columns + right
     inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
     there = np.where(inside, row * columns + column, 0)
-    return there, np.where(inside, known.sure[there], 0.0)
-
-
-def _add_around(weight: FloatArray, depth: FloatArray, trust: FloatArray) -> None:
-    """Add to each row the trust in a depth, spread over the bins around it."""
-    rows = np.flatnonzero(trust > 0)
-    middle = np.arange(weight.shape[1]) + 0.5
-    away = np.abs(middle - depth[rows, np.newaxis])
-    spread = (1 - SHARE_FAR) * np.exp(-away / NEAR) / (2 * NEAR) + SHARE_FAR * np.exp(-away / FAR) / (2 * FAR)
-    weight[rows] += trust[rows, np.newaxis] * spread
+    return there, np.where(inside, sureness[there], 0.0)

@@ -112,7 +112,7 @@ def find_depths(
     if tolerance is None:
         tolerance = sensor.tolerance
     find = partial(locate, sensor=sensor, signal=signal, delta=delta, tolerance=tolerance, progress=progress)
-    found = _pass_by_pass(photons, find, signal, borrow)
+    found = _pass_by_pass(photons, find, signal, borrow, tolerance)
     shape = photons.shape
     low, high = (found.low, found.high) if photons.exact else (0 * found.low, 0 * found.high + photons.bins)
     located = DepthMap(
@@ -132,7 +132,9 @@ def find_depths(
     return replace(located, notes=(*photons.notes, *said))
 
 
-def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float, borrow: bool) -> Located:
+def _pass_by_pass(
+    photons: Photons, find: Callable[..., Located], signal: float, borrow: bool, tolerance: float
+) -> Located:
     """Every pixel located, each with a prior from the passes before its own."""
     samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
     pixels = len(samples)
@@ -141,13 +143,14 @@ def _pass_by_pass(photons: Photons, find: Callable[..., Located], signal: float,
     found = np.zeros((columns, pixels))
     known = Known.nothing(photons.shape)
     for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
-        expected = around(known, some, signal, BEFORE).expected(photons.bins)
+        these = around(known, some, signal, BEFORE, photons.bins)
+        expected = these.expected(photons.bins)
         if calibrated is not None:
             expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
         located = find(samples[some.pixels], detections[some.pixels], expected=expected)
         found[:, some.pixels] = [getattr(located, field.name) for field in fields(located)]
-        now = Located(*found)
-        known = Known(photons.shape, np.nan_to_num(now.depth), now.probable, now.signal, now.background)
+        light = located.signal, located.background
+        known.put(some, these, located.depth, located.probable, *light, tolerance=tolerance, bins=photons.bins)
     whole = Located(*found)
     return replace(whole, confident=whole.confident > 0)
 

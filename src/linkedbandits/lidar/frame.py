@@ -190,12 +190,17 @@ def capture(
     whole = Found.nothing(light.depth.size)
     borrows = task.borrow and made.gates is not None
     order = passes(scene.depth.shape) if borrows else [Pass(1, np.arange(light.depth.size))]
+    known = Known.nothing(scene.depth.shape)
     for number, some in enumerate(order):
-        these = around(_known(whole, scene.depth.shape), some, task.signal, sensor.background) if number else None
+        these = around(known, some, task.signal, sensor.background, sensor.bins) if number else None
         pixels = Pixels(
             task, acquisition, estimator, some.pixels, light.take(some.pixels), these, seed=seed, number=number
         )
-        whole.put(some.pixels, chosen.measure(pixels, progress or _silent))
+        found = chosen.measure(pixels, progress or _silent)
+        whole.put(some.pixels, found)
+        if number + 1 < len(order):
+            light_found = found.signal, found.background
+            known.put(some, these, found.depth, found.sure, *light_found, tolerance=task.tolerance, bins=sensor.bins)
     whole = Found(*(each.reshape(scene.depth.shape) for each in whole))
     return Frame(
         scene=scene,
@@ -215,8 +220,3 @@ def capture(
 
 def _silent(pixels: int) -> None:
     """Progress that nobody asked for."""
-
-
-def _known(found: Found, shape: tuple[int, int]) -> Known:
-    sure = np.where(np.isfinite(found.depth), np.nan_to_num(found.sure), 0.0)
-    return Known(shape, *(np.nan_to_num(each) for each in (found.depth, sure, found.signal, found.background)))

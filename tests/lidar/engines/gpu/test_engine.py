@@ -28,6 +28,19 @@ def test_a_frame_does_not_depend_on_its_tiles(monkeypatch, method):
 
 
 @needs_card
+def test_two_cards_share_the_tiles_and_the_frame_is_the_same(monkeypatch):
+    """One card twice: what is on each is its own, as with two."""
+    scene, task, told = cells(25), replace(TASK, borrow=True, delta=0.1), []
+    whole = capture(scene, task, seed=5, engine="gpu")
+    monkeypatch.setattr(engine, "MOST_PIXELS", 37)
+    monkeypatch.setattr(engine, "devices", lambda: [0, 0])
+    shared = capture(scene, task, seed=5, engine="gpu", progress=told.append)
+    assert np.array_equal(whole.depth, shared.depth, equal_nan=True)
+    assert np.array_equal(whole.confident, shared.confident)
+    assert sum(told) == scene.depth.size
+
+
+@needs_card
 @pytest.mark.statistical
 def test_depths_that_are_sure_are_right():
     """Backgrounds three apart, told none of them: of 40,000 pixels at delta 0.05, the share may be 0.053 (1e-3)."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,10 @@ _MOST_SAMPLES = 2**31 - 1
 
 
 class GpuEngine:
-    """CuPy, on all cards of this machine."""
+    """CuPy, on all cards of this machine; an error says so at once where there is none."""
+
+    def __init__(self) -> None:
+        self._cards = devices()
 
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""
@@ -39,17 +42,20 @@ class GpuEngine:
         refuse_unless_simulated("gpu", made, pixels.acquisition, pixels.task)
         _refuse_too_large(pixels.task)
         whole = Found.nothing(pixels.numbers.size)
-        cards = devices()
+        cards = self._cards
         tiles: SimpleQueue[slice] = SimpleQueue()
         size = _tile_size(pixels, cards[0])
         for first in range(0, pixels.numbers.size, size):
             tiles.put(slice(first, first + size))
-        if len(cards) == 1:
-            _work(cards[0], tiles, pixels, made, whole, progress)
-        else:
-            with ThreadPoolExecutor(len(cards)) as pool:
-                for each in [pool.submit(_work, card, tiles, pixels, made, whole, progress) for card in cards]:
-                    each.result()
+        one_at_a_time = Lock()
+
+        def tell(count: int) -> None:
+            with one_at_a_time:
+                progress(count)
+
+        with ThreadPoolExecutor(len(cards)) as pool:
+            for each in [pool.submit(_work, card, tiles, pixels, made, whole, tell) for card in cards]:
+                each.result()
         return whole
 
 
@@ -86,10 +92,12 @@ def _work(
     card: int, tiles: SimpleQueue[slice], pixels: Pixels, made: Acquisition, whole: Found, progress: Progress
 ) -> None:
     """One tile after the other, as long as there are any."""
-    with ExitStack() as stack:
-        stack.enter_context(import_cupy().cuda.Device(card))
-        while not tiles.empty():
-            some = tiles.get()
+    with import_cupy().cuda.Device(card):
+        while True:
+            try:
+                some = tiles.get_nowait()
+            except Empty:
+                return
             found = _measure_tile(pixels.take(some), made)
             whole.put(some, found)
             progress(found.depth.size)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkedbandits.lidar.acquisitions import Acquisition, Task
-from linkedbandits.lidar.borrowing import FAR, NEAR, SHARE_FAR, Around
+from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.engines.engine import Light
 from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, program
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
@@ -317,12 +317,11 @@ class _GateByGate:
                 0,
                 np.int32(pixels.count),
                 np.int32(around.depth.shape[1]),
-                cupy.asarray(around.depth),
-                cupy.asarray(around.trust),
-                np.float64(around.anywhere),
-                np.float64(NEAR),
-                np.float64(FAR),
-                np.float64(SHARE_FAR),
+                np.int32(around.widths.size),
+                *(
+                    cupy.asarray(np.ascontiguousarray(each))
+                    for each in (around.depth, around.trust, around.group, around.shares, around.widths)
+                ),
                 pixels.log_prior,
             )
         level = self._model.level_of(pixels.expected_background.get())
