@@ -37,9 +37,7 @@ class _Kernel:
     def __call__(self, grid, block, arguments, *, shared_mem=0):
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         (blocks,), (threads,) = grid, block
-        kernels_on_cpu.run(
-            self._library, self._name, blocks, *arguments, shared_bytes=shared_mem, threads=threads
-        )
+        kernels_on_cpu.run(self._library, self._name, blocks, *arguments, shared_bytes=shared_mem, threads=threads)
 
 
 class RawModule:

@@ -44,7 +44,7 @@ enum Waiting { RUNS, FOR_WARP, FOR_BLOCK, DONE };
 struct Thread {
     ucontext_t begins;
     jmp_buf here;
-    std::vector<char> stack;
+    char* stack = nullptr;   // kept from launch to launch
     Waiting waiting = RUNS;
     bool began = false;
     const char* where = "";  // what it waits in
@@ -89,8 +89,8 @@ static void go_on(unsigned number) {
     if (thread.began) _longjmp(thread.here, 1);
     thread.began = true;
     getcontext(&thread.begins);
-    thread.begins.uc_stack.ss_sp = thread.stack.data();
-    thread.begins.uc_stack.ss_size = thread.stack.size();
+    thread.begins.uc_stack.ss_sp = thread.stack;
+    thread.begins.uc_stack.ss_size = STACK;
     thread.begins.uc_link = nullptr;
     makecontext(&thread.begins, first_step, 0);
     swapcontext(&scheduler_context, &thread.begins);
@@ -145,9 +145,10 @@ static std::string run_block(unsigned& mix) {
 static std::string run_blocks(unsigned blocks, unsigned block_size, size_t shared_bytes) {
     size_t size = (shared_bytes + BEHIND + 15) / 16 * 16;
     dynamic_shared = static_cast<unsigned char*>(std::aligned_alloc(16, size));
-    threads.clear();
+    for (size_t i = block_size; i < threads.size(); i++) std::free(threads[i].stack);
     threads.resize(block_size);
-    for (Thread& each : threads) each.stack.resize(STACK);
+    for (Thread& each : threads)
+        if (!each.stack) each.stack = static_cast<char*>(std::malloc(STACK));
     warps.assign((block_size + LANES - 1) / LANES, Warp());
     blockDim.x = block_size;
     std::string wrong;
@@ -160,7 +161,6 @@ static std::string run_blocks(unsigned blocks, unsigned block_size, size_t share
             if (dynamic_shared[place] != CANARY) wrong = "a block wrote beyond its shared memory";
     }
     std::free(dynamic_shared);
-    threads.clear();
     return wrong;
 }
 

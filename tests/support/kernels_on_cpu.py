@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from linkedbandits.lidar.engines.gpu.device import source_text
 
 HERE = Path(__file__).parent
 CANARY = -1234.5
+_ONE_AT_A_TIME = threading.Lock()
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the kernels with")
@@ -66,7 +68,8 @@ def run(
     pointers = (ctypes.c_void_p * len(passed))(*(each.ctypes.data for each in passed))
     launch = getattr(library, f"launch_{kernel}")
     launch.restype = ctypes.c_char_p
-    wrong = launch(ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_ulong(shared_bytes), pointers)
+    with _ONE_AT_A_TIME:
+        wrong = launch(ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_ulong(shared_bytes), pointers)
     assert wrong is None, f"{kernel}: {wrong.decode()}"
 
 

@@ -18,6 +18,7 @@ from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
 from linkedbandits.stopping.looks import GROWTH
+from tests.support.by_counter import ByCounter
 from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 
 pytestmark = needs_compiler
@@ -28,17 +29,6 @@ SENSOR = Sensor(bins=BINS, ambient=1.5)
 PERIOD = SENSOR.period
 ACTIVE = np.array([8, 0, 3, 1, 7, 2, 5, 6], dtype=np.int32)
 """All but pixel 4, in no order."""
-
-
-class ByCounter:
-    """Stands in for a generator: the numbers of a pixel's stream, one after the other."""
-
-    def __init__(self, pixel, stream):
-        self.pixel, self.stream, self.used = pixel, stream, 0
-
-    def standard_exponential(self, size):
-        self.used += size
-        return exponentials(KEY, self.pixel, self.stream, self.used - size + np.arange(size))
 
 
 class Frame:
@@ -56,7 +46,7 @@ class Frame:
         self.armed, self.detections, self.cycles = np.zeros((3, PIXELS), dtype=np.int32)
         self.marks, self.fired = np.zeros((2, PIXELS, BINS), dtype=np.int32)
         rates = sensor.rates(self.depth, self.signal, self.background)
-        self.streams = [ByCounter(number, stream) for number in self.numbers]
+        self.streams = [ByCounter(KEY, number, stream) for number in self.numbers]
         self.exposures = [Exposure(sensor, rates[i : i + 1], self.streams[i]) for i in range(PIXELS)]
         self.samples, self.successes = np.zeros((2, PIXELS, BINS), dtype=np.int64)
 

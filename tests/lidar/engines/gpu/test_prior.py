@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkedbandits.lidar.borrowing import ANYWHERE, FAR, NEAR, SHARE_FAR, Around
+from linkedbandits.lidar.borrowing import Around
 from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 
 pytestmark = needs_compiler
@@ -64,11 +64,7 @@ def test_weights_are_those_of_the_formula(bins, places, groups, widths):
 
 
 def test_they_are_those_that_the_reference_expects():
-    bins, rng = 60, np.random.default_rng(2)
-    depth, trust = rng.uniform(0, bins, (10, 4)), rng.dirichlet(np.ones(4), 10)
-    trust[0] = 0.0
-    around = Around(depth, trust, np.ones(10), np.ones(10))
-    shares = np.tile([1 - SHARE_FAR, SHARE_FAR], (1, 4, 1))
-    group = np.zeros(10, dtype=np.int64)
-    found = spread_prior(bins, depth, (1 - ANYWHERE) * trust, group, shares, np.array([NEAR, FAR]))
-    np.testing.assert_allclose(found, around.expected(bins).log_prior, rtol=1e-6)
+    bins = 60
+    depth, trust, group, shares, widths = given = made_up(bins, 10, 4, 2, 3, seed=2)
+    around = Around(depth, trust, np.ones(10), np.ones(10), group, shares, widths)
+    np.testing.assert_allclose(spread_prior(bins, *given), around.expected(bins).log_prior, rtol=1e-6)
