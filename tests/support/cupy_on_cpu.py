@@ -57,10 +57,10 @@ class RawModule:
 
 class _Device(AbstractContextManager):
     compute_capability = "90"
-    attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_BYTES}
 
     def __init__(self, number=0):
         self.id = number
+        self.attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_BYTES}
 
     def __exit__(self, *_):
         return None

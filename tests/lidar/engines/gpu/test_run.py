@@ -69,7 +69,7 @@ EXACT = {
     "shifted, seconds": (SECONDS, "shifted"),
     "free-running": (TASK, "free-running"),
     "free-running, stops": (replace(TASK, sensor=QUICK, likely=0.9), "free-running"),
-    "free-running, proof": (replace(TASK, sensor=QUICK, delta=0.2, cycles=100), "free-running"),
+    "free-running, proof": (replace(TASK, sensor=QUICK, delta=0.2, cycles=250), "free-running"),
     "free-running, seconds": (SECONDS, "free-running"),
     "thompson": (replace(TASK, cycles=15), "thompson"),
     "thompson, positions": (replace(TASK, cycles=15, sensor=replace(SENSOR, gates=Suffixes(6))), "thompson"),
