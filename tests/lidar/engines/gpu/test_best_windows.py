@@ -9,6 +9,7 @@ from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.engines.gpu.tables import gate_words, search_numbers
 from linkedbandits.lidar.gates import CLOSE, AnySubset, Windows, _lost, best_gate, worth_per_time
 from tests.support.kernels_on_cpu import CANARY, compiled, needs_compiler, run
+from tests.support.outlooks import outlooks
 
 pytestmark = needs_compiler
 
@@ -52,22 +53,6 @@ def best_windows(worth, chance, sensor, active=None):
     assert (scratch[-8:] == np.float32(CANARY)).all()
     assert (scratch[:-8].reshape(-1, stride)[:, count:] == np.float32(CANARY)).all()
     return gate
-
-
-def outlooks(bins, lanes, seed):
-    """Worth around a few places, chances of background and of a return: as a search has them, and stranger ones."""
-    rng = np.random.default_rng(seed)
-    place = np.arange(bins)
-    middles, wide = rng.uniform(0, bins, (lanes, 3, 1)), rng.uniform(0.5, 8, (lanes, 3, 1))
-    bumps = (rng.exponential(1, (lanes, 3, 1)) * np.exp(-(((place - middles) / wide) ** 2))).sum(axis=1)
-    background = 10 ** rng.uniform(-4, -0.7, (lanes, 1))
-    chance = -np.expm1(-(background * rng.uniform(0.5, 1.5, (lanes, bins)) + 0.3 * bumps))
-    worth = 1e-3 * (bumps + 0.02 * rng.random((lanes, bins)))
-    chance[0], worth[1] = 0.0, 0.0
-    chance[2, bins // 2] = 1.0
-    worth[3] = rng.random(bins)
-    chance[4] = rng.random(bins)
-    return worth.astype(np.float32).astype(np.float64), chance.astype(np.float32).astype(np.float64)
 
 
 def windows(bins, shortest, gap):

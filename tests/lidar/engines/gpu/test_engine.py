@@ -1,16 +1,19 @@
-"""The engine on a real card: tiles, proofs that hold, and what is said where there is none."""
+"""The engine on a real card, and on one made of NumPy: tiles, proofs that hold, what is refused."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from linkedbandits.errors import InvalidParameter, LinkedBanditError, MissingExtra
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Scene, Sensor, Task, capture
-from linkedbandits.lidar.engines.gpu import device, engine
+from linkedbandits.lidar.engines.gpu import engine
 from tests.lidar.engines.test_same_law import NO_CARD
+from tests.support.cupy_on_cpu import fake_cupy
+from tests.support.kernels_on_cpu import needs_compiler
 from tests.support.same_law import TASK, cells
 
 needs_card = pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
@@ -53,8 +56,7 @@ def test_depths_that_are_sure_are_right():
     assert wrong.mean() < 0.053
 
 
-@needs_card
-def test_more_bins_or_samples_than_it_counts_are_refused():
+def test_more_bins_or_samples_than_it_counts_are_refused(card_on_cpu):
     wall = Scene("wall", np.full((2, 2), 3.0), np.ones((2, 2)))
     with pytest.raises(InvalidParameter, match="5000 bins"):
         capture(wall, Task(Sensor(bins=5000), 1.0, 100), engine="gpu")
@@ -62,56 +64,38 @@ def test_more_bins_or_samples_than_it_counts_are_refused():
         capture(wall, Task(Sensor(bins=1000), 1.0, 10**7), engine="gpu")
 
 
-def test_without_cupy_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
-    with pytest.raises(MissingExtra, match=r"linkedbandits\[gpu\]"):
-        capture(cells(1), TASK, engine="gpu")
+FIELDS = ("depth", "cycles", "seconds", "confident", "signal", "background", "bin")
+WALL = Scene("wall", np.linspace(1.0, 5.0, 15).reshape(3, 5), np.ones((3, 5)))
+SMALL = Task(Sensor(bins=48, ambient=1.0), signal=1.0, cycles=12)
 
 
-class _Runtime:
-    class CUDARuntimeError(Exception):
-        pass
-
-    def __init__(self, count):
-        self._count = count
-
-    def getDeviceCount(self):
-        if self._count is None:
-            raise self.CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
-        return self._count
-
-
-class _Cupy:
-    """As much of CuPy as is asked for cards."""
-
-    def __init__(self, count, capability="90"):
-        runtime = _Runtime(count)
-
-        class cuda:
-            pass
-
-        cuda.runtime = runtime
-        cuda.Device = lambda number: type("Device", (), {"compute_capability": capability})
-        self.cuda = cuda
+@needs_compiler
+@pytest.mark.parametrize("method", ["pulse", "shifted"])
+def test_tiles_and_cards_change_nothing(monkeypatch, card_on_cpu, method):
+    whole = capture(WALL, SMALL, method, seed=5, engine="gpu")
+    monkeypatch.setattr(engine, "MOST_PIXELS", 4)
+    told = []
+    tiled = capture(WALL, SMALL, method, seed=5, engine="gpu", progress=told.append)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(cards=3))
+    shared = capture(WALL, SMALL, method, seed=5, engine="gpu")
+    for name in FIELDS:
+        assert np.array_equal(getattr(whole, name), getattr(tiled, name), equal_nan=True)
+        assert np.array_equal(getattr(whole, name), getattr(shared, name), equal_nan=True)
+    assert sum(told) == WALL.depth.size
+    assert max(told) <= 4
+    assert np.isfinite(whole.depth).any()
 
 
-@pytest.mark.parametrize(
-    ("cupy", "said"),
-    [(_Cupy(None), "driver"), (_Cupy(0), "compute capability 8.0"), (_Cupy(1, "75"), "compute capability 8.0")],
-)
-def test_no_driver_or_too_old_a_card_is_said_plainly(monkeypatch, cupy, said):
-    monkeypatch.setattr(device, "import_cupy", lambda: cupy)
-    with pytest.raises(LinkedBanditError, match=said) as refused:
-        device.devices()
-    assert 'engine="compiled"' in str(refused.value)
+@needs_compiler
+def test_other_seeds_see_other_photons_and_the_estimator_may_be_another(card_on_cpu):
+    one, other = (capture(WALL, SMALL, "synchronous", seed=seed, engine="gpu") for seed in (1, 2))
+    assert not np.array_equal(one.depth, other.depth, equal_nan=True)
+    coates = capture(WALL, SMALL, "synchronous", "coates", seed=1, engine="gpu")
+    assert np.array_equal(coates.seconds, one.seconds)
+    assert not np.array_equal(coates.depth, one.depth, equal_nan=True)
 
 
-def test_all_cards_that_can_be_used_are_found(monkeypatch):
-    monkeypatch.setattr(device, "import_cupy", lambda: _Cupy(3))
-    assert device.devices() == [0, 1, 2]
-
-
-def test_a_source_has_what_it_includes_in_its_text_and_each_once():
-    text = device.source_text("certify.cu")
-    assert '#include "' not in text
-    assert text.count("constexpr double LEAST_BACKGROUND") == 1
+def test_a_card_without_room_for_a_pixel_says_so(monkeypatch, card_on_cpu):
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(free_bytes=1000))
+    with pytest.raises(InvalidParameter, match="1,000 free"):
+        capture(WALL, SMALL, engine="gpu")

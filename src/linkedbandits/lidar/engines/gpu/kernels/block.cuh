@@ -2,10 +2,7 @@
 // right for any number of threads, and for one.
 #pragma once
 #include "constants.cuh"
-
-#ifndef DYNAMIC_SHARED
-#define DYNAMIC_SHARED(name) extern __shared__ double name[]
-#endif
+#include "shared_memory.cuh"
 
 static __device__ inline int threads() { return (int)blockDim.x; }
 static __device__ inline int thread() { return (int)threadIdx.x; }

@@ -5,6 +5,7 @@
 // So a cycle writes three numbers, however many bins there are.
 #include "counter.cuh"
 #include "light.cuh"
+#include "shared_memory.cuh"
 
 struct Clocks {
     long long* bins_gone;   // of each pixel
@@ -125,7 +126,7 @@ extern "C" __global__ void expose_gate(
     Scene scene = SCENE;
     Clocks clocks = CLOCKS;
     uint2 key = KEY;
-    extern __shared__ double shared[];
+    DYNAMIC_SHARED(double, shared);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int row = blockIdx.x * (blockDim.x / 32) + warp;
     if (row >= count) return;
@@ -323,7 +324,7 @@ extern "C" __global__ void expose_shifted(
 extern "C" __global__ void expose_evenly(
     int count, SCENE_PARAMETERS, KEY_PARAMETERS, int most_cycles, double share_of_level, int* cycles, int* marks,
     int* fired) {
-    extern __shared__ int all_ends[];
+    DYNAMIC_SHARED(int, all_ends);
     Scene scene = SCENE;
     uint2 key = KEY;
     int pixel = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;

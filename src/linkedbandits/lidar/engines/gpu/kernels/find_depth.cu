@@ -11,7 +11,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS)
                const double* share, const double* signals, const double* backgrounds, const double* between,
                const double* cells, int levels, int knots, int told, int gated, int present, int wide,
                double expected_signal, double expected_background, int room) {
-    DYNAMIC_SHARED(shared);
+    DYNAMIC_SHARED(double, shared);
     const int pixel = active[blockIdx.x];
     const long long row = (long long)pixel * BINS;
     const ReturnTables tables = {fire, share, signals, backgrounds, between, levels, knots, told};

@@ -12,8 +12,9 @@
 // In a product of 16 x 16 by 16 x 8, lane 4 g + q of a warp holds rows g and g + 8, columns 2 q and 2 q + 1 of the
 // result. Here rows are bins and columns are rows of the table.
 #pragma once
-#include <cuda_fp16.h>
 #include "constants.cuh"
+#include "shared_memory.cuh"
+#include "tensor_cores.cuh"
 
 #define ROW_TILES ((ROWS + 15) / 16)
 #define BIN_TILES ((BINS + 15) / 16)
@@ -52,19 +53,6 @@ struct HalfCounts {
 };
 
 enum { FIRED = 0, MISSED = 1 };
-
-__device__ inline void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, uint2 b) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b.x), "r"(b.y));
-}
-
-__device__ inline float power_of_two(float exponent) {
-    float power;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
-    return power;
-}
 
 __device__ inline unsigned packed(float low, float high) {
     __half2 both = __floats2half2_rn(low, high);

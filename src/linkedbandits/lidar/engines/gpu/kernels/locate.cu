@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS)
            const double* fire, const double* share, const double* signals, const double* backgrounds,
            const double* between, const double* cells, const double* cumulative, int levels, int knots, int wide,
            double tolerance, double strongest, double needed, int room) {
-    DYNAMIC_SHARED(shared);
+    DYNAMIC_SHARED(double, shared);
     const int pixel = active[blockIdx.x];
     const long long row = (long long)pixel * BINS;
     const ReturnTables tables = {fire, share, signals, backgrounds, between, levels, knots, false};

@@ -9,6 +9,7 @@
 // it would be without a rise.
 //
 // Shared memory: 3 * PLACES floats a warp.
+#include "shared_memory.cuh"
 
 #define BINS_A_LANE ((BINS + 31) / 32)
 #define PLACES (BINS + 1 + (BINS + 1) / 32 + 1)
@@ -25,7 +26,7 @@ extern "C" __device__ const int suffix_bytes_a_warp = 3 * PLACES * sizeof(float)
 extern "C" __global__ void best_suffix(
     const int* active, int count, const float* worth, const float* chance, float lost_base, int late,
     const float* rising, int rise_bins, const unsigned char* may_open, int* opens) {
-    extern __shared__ float rest[];
+    DYNAMIC_SHARED(float, rest);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int row = blockIdx.x * (blockDim.x / 32) + warp;
     if (row >= count) return;

@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_gate(
     const double* expected_background, int* level, int* arm, const uint2* likelihood_tables,
     const double* backgrounds, int levels, unsigned key_low, unsigned key_high,
     int* steps, int lead, const int* start_before, int* opens) {
-    extern __shared__ __align__(16) unsigned char memory[];
+    DYNAMIC_SHARED(unsigned char, memory);
     Drawing& shared = *reinterpret_cast<Drawing*>(memory);
     Pixel& pixel = shared.pixel;
     int number = active[blockIdx.x], lane = threadIdx.x % 32, warp = threadIdx.x / 32;

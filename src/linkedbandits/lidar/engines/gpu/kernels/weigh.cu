@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
     int levels, float temper, float step, float least_worth,
     float needed, float away_from, double likely, int wide,
     float* worth, float* chance, unsigned char* promising, unsigned char* stopped) {
-    extern __shared__ __align__(16) unsigned char memory[];
+    DYNAMIC_SHARED(unsigned char, memory);
     Weighing& shared = *reinterpret_cast<Weighing*>(memory);
     Pixel& pixel = shared.pixel;
     int number = active[blockIdx.x], lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -173,12 +173,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
                 int tile = warp + turn * WARPS;
                 if (tile >= FOUR_TILES) break;
                 int place = 4 * (16 * tile + my_four) + position;
-                unsigned address =
-                    (unsigned)__cvta_generic_to_shared(&shared.weights[weight_at(place) + my_column]);
-                unsigned a0, a1, a2, a3;
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(address));
-                multiply(sums[turn], a0, a1, a2, a3, table);
+                unsigned weights[4];
+                load_matrices(weights, &shared.weights[weight_at(place) + my_column]);
+                multiply(sums[turn], weights[0], weights[1], weights[2], weights[3], table);
             }
         }
     }

@@ -1,0 +1,155 @@
+"""Acquisitions on a card, which is made of NumPy here, are those of the reference with the same random numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkedbandits.lidar import Sensor, Task, thompson_gating
+from linkedbandits.lidar.acquiring import _acquire_gate_by_gate, _acquire_whole_windows
+from linkedbandits.lidar.acquisitions import find_acquisition
+from linkedbandits.lidar.borrowing import Around
+from linkedbandits.lidar.engines.counter import DETECTIONS, DRAWS, PHOTONS, uniforms
+from linkedbandits.lidar.engines.engine import Light
+from linkedbandits.lidar.engines.finding import find
+from linkedbandits.lidar.engines.gpu import run as module
+from linkedbandits.lidar.engines.gpu.engine import _acquired
+from linkedbandits.lidar.engines.gpu.run import Run
+from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from tests.support.by_counter import ByCounter
+from tests.support.kernels_on_cpu import needs_compiler
+
+pytestmark = needs_compiler
+
+KEY = (31, 2**32 - 5)
+BINS = 48
+SENSOR = Sensor(bins=BINS, ambient=2.0, reach=3.0)
+TASK = Task(SENSOR, signal=1.0, cycles=40, borrow=False)
+NUMBERS = np.array([3, 1, 2**33], dtype=np.int64)
+LIGHT = Light(np.array([30.3, np.nan, 12.8]), np.array([1.5, 1.0, 1.0]), np.array([0.04, 0.03, 0.06]))
+
+
+def on_card(task, method, around=None, some=slice(None)):
+    made = find_acquisition(method, task)
+    model = model_of(task.sensor, task.signal, task.strongest, task.told)
+    run = Run(made, task, model, LIGHT.take(some), NUMBERS[some], KEY, around)
+    run.go()
+    return run, _acquired(run, made, run.pixels.certain.get() > 0)
+
+
+def by_reference(task, method, pixel, monkeypatch, around=None):
+    made = find_acquisition(method, task)
+    number = NUMBERS[pixel]
+    stream = ByCounter(KEY, number, DETECTIONS if method == "free-running" else PHOTONS)
+    rates = task.sensor.rates(*LIGHT.take(slice(pixel, pixel + 1)))
+    # Its first gate is drawn before it is asked to choose one: a step before the engine's.
+    monkeypatch.setattr(thompson_gating, "uniform", lambda seed, step: uniforms(KEY, [number], DRAWS, step + 1))
+    if made.gates is None:
+        return _acquire_whole_windows(made, task, rates, stream)
+    expected = None if around is None else around.take(slice(pixel, pixel + 1)).expected(task.sensor.bins)
+    return _acquire_gate_by_gate(made, made.gates, task, rates, stream, expected)
+
+
+def alike(found, its, pixel):
+    """Is all that was acquired of a pixel what the reference has of it alone?"""
+    names = ("samples", "successes", "cycles", "seconds", "bin", "stopped", "proved")
+    pairs = [(getattr(found, name)[pixel], getattr(its, name)[0]) for name in names]
+    return all(np.allclose(one, other, rtol=1e-12) for one, other in pairs)
+
+
+SECONDS = replace(TASK, seconds=20.5 * SENSOR.period, cycles=10**4)
+QUICK = replace(SENSOR, dead_time=5e-9)
+EXACT = {
+    "synchronous": (TASK, "synchronous"),
+    "synchronous, seconds": (SECONDS, "synchronous"),
+    "shifted": (TASK, "shifted"),
+    "shifted, seconds": (SECONDS, "shifted"),
+    "free-running": (TASK, "free-running"),
+    "free-running, stops": (replace(TASK, sensor=QUICK, likely=0.9), "free-running"),
+    "free-running, proof": (replace(TASK, sensor=QUICK, delta=0.2, cycles=250), "free-running"),
+    "free-running, seconds": (SECONDS, "free-running"),
+    "thompson": (replace(TASK, cycles=15), "thompson"),
+    "thompson, positions": (replace(TASK, cycles=15, sensor=replace(SENSOR, gates=Suffixes(6))), "thompson"),
+}
+"""Where nothing is chosen by numbers in half precision, all is the same, photon by photon."""
+CHOSEN = {
+    "pulse": (TASK, "pulse"),
+    "pulse, seconds": (SECONDS, "pulse"),
+    "rise": (replace(TASK, sensor=replace(SENSOR, rise=2.5 * SENSOR.bin_seconds)), "pulse"),
+    "windows": (replace(TASK, sensor=replace(SENSOR, gates=Windows(2e-9, 2e-9), rise=0.5e-9)), "pulse"),
+    "any subset": (replace(TASK, sensor=replace(SENSOR, gates=AnySubset(), dead_time=0.0)), "pulse"),
+    "proof": (replace(TASK, delta=0.2, cycles=150), "pulse"),
+}
+"""Where two gates are as good as each other, rounding chooses: then a pixel sees something else from there on."""
+EVERY = EXACT | CHOSEN
+
+
+@pytest.mark.parametrize("setting", EVERY)
+def test_it_acquires_what_the_reference_acquires(setting, card_on_cpu, monkeypatch):
+    task, method = EVERY[setting]
+    _, found = on_card(task, method)
+    same = [alike(found, by_reference(task, method, pixel, monkeypatch), pixel) for pixel in range(NUMBERS.size)]
+    assert all(same) if setting in EXACT else any(same)
+    assert found.successes.any()
+    assert found.stopped.any() == (task.delta is not None or task.likely is not None)
+    assert found.proved.any() == (task.delta is not None)
+    if task.seconds is not None:
+        assert (found.seconds <= task.seconds).all()
+        assert (found.seconds > 0.5 * task.seconds).all()
+
+
+def test_pixels_begin_with_what_was_found_around_them(card_on_cpu, monkeypatch):
+    rng = np.random.default_rng(1)
+    shape = (NUMBERS.size, 4)
+    around = Around(
+        depth=np.nan_to_num(LIGHT.depth)[:, np.newaxis] + rng.normal(0, 1, shape),
+        trust=np.full(shape, 0.2),
+        signal=LIGHT.signal,
+        background=LIGHT.background,
+        group=np.array([1, 0, 1]),
+        shares=rng.dirichlet(np.ones(2), (2, 4)),
+        widths=np.array([1.5, 10.0]),
+    )
+    task = replace(TASK, cycles=20)
+    _, found = on_card(task, "pulse", around)
+    its = [by_reference(task, "pulse", pixel, monkeypatch, around) for pixel in range(NUMBERS.size)]
+    assert any(alike(found, each, pixel) for pixel, each in enumerate(its))
+    np.testing.assert_allclose(found.log_prior, np.concatenate([each.log_prior for each in its]), rtol=1e-6)
+    assert not any(alike(on_card(task, "pulse")[1], each, pixel) for pixel, each in enumerate(its))
+
+
+@pytest.mark.parametrize("method", ["synchronous", "shifted", "even", "free-running", "thompson", "pulse"])
+def test_a_pixel_does_not_depend_on_those_beside_it(method, card_on_cpu):
+    task = replace(TASK, cycles=12)
+    _, every = on_card(task, method)
+    for pixel in range(NUMBERS.size):
+        assert alike(every, on_card(task, method, some=slice(pixel, pixel + 1))[1], pixel)
+
+
+@pytest.mark.parametrize("method", ["synchronous", "even", "pulse"])
+def test_what_it_finds_is_what_the_reference_finds_in_its_counts(method, card_on_cpu):
+    run, acquired = on_card(TASK, method)
+    found, its = run.find(), find(find_acquisition(method, TASK), TASK, "map", acquired)
+    for name in found._fields:
+        np.testing.assert_allclose(getattr(found, name), getattr(its, name), rtol=1e-5, atol=1e-6, err_msg=name)
+    assert np.isfinite(found.depth).any()
+
+
+def test_even_samples_take_the_time_of_their_cycles(card_on_cpu):
+    run, acquired = on_card(TASK, "even")
+    assert (acquired.cycles == TASK.cycles).all()
+    np.testing.assert_allclose(run.seconds(), SENSOR.elapsed(acquired.cycles, acquired.successes))
+    means = acquired.successes / np.maximum(acquired.samples, 1)
+    assert np.array_equal(run.named(), means.argmax(axis=1))
+
+
+def test_windows_are_searched_in_parts_that_fit_into_memory(card_on_cpu, monkeypatch):
+    task, method = CHOSEN["windows"]
+    task = replace(task, cycles=8)
+    _, whole = on_card(task, method)
+    monkeypatch.setattr(module, "SEARCHED_AT_ONCE", 2)
+    _, parts = on_card(task, method)
+    assert np.array_equal(whole.samples, parts.samples)

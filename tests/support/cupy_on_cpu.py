@@ -1,0 +1,86 @@
+"""As much of CuPy as the engine asks for, made of NumPy; kernels are compiled for the CPU.
+
+So the engine ``gpu`` runs where there is no card: which kernel comes after which, and with what, is tested there. The
+types of all arguments are held against the kernels' parameters, which CuPy itself does not do.
+"""
+
+from __future__ import annotations
+
+import types
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from tests.support import kernels_on_cpu
+
+SHARED_BYTES = 227 * 1024
+MEMORY = 2**30
+
+
+class Array(np.ndarray):
+    """An array of a card that is none."""
+
+    def get(self):
+        return np.array(self)
+
+
+def _array(make):
+    return lambda *arguments, **options: np.asarray(make(*arguments, **options)).view(Array)
+
+
+class _Kernel:
+    max_dynamic_shared_size_bytes = 48 * 1024
+
+    def __init__(self, library, name):
+        self._library, self._name = library, name
+
+    def __call__(self, grid, block, arguments, *, shared_mem=0):
+        assert shared_mem <= self.max_dynamic_shared_size_bytes
+        (blocks,), (threads,) = grid, block
+        kernels_on_cpu.run(self._library, self._name, blocks, *arguments, shared_bytes=shared_mem, threads=threads)
+
+
+class RawModule:
+    """A source, compiled."""
+
+    def __init__(self, *, code, options, backend):
+        assert backend == "nvrtc"
+        macros = tuple(option for option in options if option.startswith("-D"))
+        self._library = kernels_on_cpu.compiled_text(code, macros)
+
+    def get_function(self, name):
+        return _Kernel(self._library, name)
+
+    def get_global(self, name):
+        return kernels_on_cpu.number(self._library, name)
+
+
+class _Device(AbstractContextManager):
+    compute_capability = "90"
+
+    def __init__(self, number=0):
+        self.id = number
+        self.attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_BYTES}
+
+    def __exit__(self, *_):
+        return None
+
+
+def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
+    """A module to be imported in CuPy's place."""
+    cupy = types.ModuleType("cupy")
+    for name in ("asarray", "ascontiguousarray", "empty", "zeros", "full", "arange", "broadcast_to", "where"):
+        setattr(cupy, name, _array(getattr(np, name)))
+    for name in ("minimum", "maximum", "floor", "ceil", "int32", "int64", "uint8", "uint32"):
+        setattr(cupy, name, getattr(np, name))
+    cupy.float32, cupy.float64 = np.float32, np.float64
+    cupy.ndarray = lambda shape, dtype, memptr: np.full(shape, memptr, dtype=dtype).view(Array)
+    cupy.RawModule = RawModule
+    runtime = types.SimpleNamespace(
+        getDeviceCount=lambda: cards,
+        memGetInfo=lambda: (free_bytes, 2 * free_bytes),
+        CUDARuntimeError=type("CUDARuntimeError", (Exception,), {}),
+    )
+    cupy.cuda = types.SimpleNamespace(Device=_Device, runtime=runtime)
+    cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
+    return cupy
