@@ -20,6 +20,7 @@ from linkedbandits.lidar.engines.engine import Light, Pixels  # noqa: E402
 from linkedbandits.lidar.engines.finding import find  # noqa: E402
 from linkedbandits.lidar.frame import capture  # noqa: E402
 from linkedbandits.lidar.gates import AnySubset, Windows  # noqa: E402
+from linkedbandits.lidar.trusting import WIDTHS
 
 SENSOR = Sensor(bins=40, ambient=2.0, dead_time=30e-9)
 PIXELS = 500
@@ -42,7 +43,16 @@ def pixels(task, acquisition, these, around=None, estimator="map", seed=3):
 def around():
     """All of them expect a return near the end of the range, which is mostly wrong."""
     depth = np.tile([35.0, 36.0, 37.5], (PIXELS, 1))
-    return Around(depth, np.full((PIXELS, 3), 1 / 3), np.full(PIXELS, 0.5), np.full(PIXELS, SENSOR.background))
+    shares = np.array([[[0.0, 0.6, 0.0, 0.4, 0.0]] * 3, [[0.2, 0.2, 0.2, 0.2, 0.2]] * 3])  # of two groups
+    return Around(
+        depth=depth,
+        trust=np.full((PIXELS, 3), 0.8 / 3),
+        signal=np.full(PIXELS, 0.5),
+        background=np.full(PIXELS, SENSOR.background),
+        group=np.arange(PIXELS) % 2,
+        shares=shares,
+        widths=WIDTHS,
+    )
 
 
 def same_law(one, other):
@@ -160,13 +170,13 @@ def test_progress_adds_up():
 
 @pytest.mark.parametrize("acquisition", ["elimination", "halving", "free", "thompson-wrapped"])
 def test_what_it_does_not_do_is_refused(acquisition):
-    with pytest.raises(InvalidParameter, match="engine='numpy'"):
+    with pytest.raises(InvalidParameter, match=r"engine=.numpy."):
         Job(pixels(Task(SENSOR, 0.4, 100), acquisition, light()))
 
 
 def test_afterpulses_are_refused():
     sensor = replace(SENSOR, afterpulsing=0.1, afterpulse_time=50e-9)
-    with pytest.raises(InvalidParameter, match=r"afterpulses.*engine='numpy'"):
+    with pytest.raises(InvalidParameter, match=r"afterpulses.*engine=.numpy."):
         Job(pixels(Task(sensor, 0.4, 100), "pulse", light()))
 
 

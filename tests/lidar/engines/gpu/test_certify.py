@@ -12,8 +12,8 @@ from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
-from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 from tests.support.kernel_pixels import MEASURED, make_pixels
+from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 
 pytestmark = needs_compiler
 

@@ -11,8 +11,8 @@ from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, shares
-from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 from tests.support.kernel_pixels import MEASURED, SIGNAL, make_pixels
+from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 
 pytestmark = needs_compiler
 

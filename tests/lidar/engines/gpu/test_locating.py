@@ -14,8 +14,8 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
 from linkedbandits.lidar.returns import return_model
 from tests.lidar.engines.test_same_law import NO_CARD
+from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler
-from tests.support.photon_counts import BACKGROUND, SIGNAL, make_pixels
 
 BINS = 60
 SENSOR = Sensor(bins=BINS, ambient=BACKGROUND * BINS)

@@ -11,8 +11,8 @@ from linkedbandits.lidar import Sensor, thompson_gating
 from linkedbandits.lidar.engines.counter import DRAWS, uniforms
 from linkedbandits.lidar.gates import Suffixes
 from linkedbandits.lidar.thompson_gating import ThompsonGating
+from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler, number, run
-from tests.support.photon_counts import BACKGROUND, SIGNAL, make_pixels
 from tests.support.weighing import fragments_of, library_of
 
 pytestmark = needs_compiler

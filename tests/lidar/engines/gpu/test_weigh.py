@@ -15,8 +15,8 @@ from linkedbandits.lidar.engines.gpu.tables import make_tables
 from linkedbandits.lidar.gating import LEAST_WORTH, STEP, TEMPER, outlook
 from linkedbandits.lidar.pulse_gating import PRICE, PulseGating
 from linkedbandits.lidar.returns import binary_entropy, shares
+from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler, number, run
-from tests.support.photon_counts import BACKGROUND, SIGNAL, make_pixels
 from tests.support.weighing import fragments_of, library_of
 
 pytestmark = needs_compiler
