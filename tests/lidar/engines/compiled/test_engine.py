@@ -20,7 +20,7 @@ from linkedbandits.lidar.engines.engine import Light, Pixels  # noqa: E402
 from linkedbandits.lidar.engines.finding import find  # noqa: E402
 from linkedbandits.lidar.frame import capture  # noqa: E402
 from linkedbandits.lidar.gates import AnySubset, Windows  # noqa: E402
-from linkedbandits.lidar.trusting import WIDTHS
+from linkedbandits.lidar.trusting import WIDTHS  # noqa: E402
 
 SENSOR = Sensor(bins=40, ambient=2.0, dead_time=30e-9)
 PIXELS = 500
