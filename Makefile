@@ -49,6 +49,7 @@ test: export OMP_NUM_THREADS = 1
 test: $(READY) ## all tests, on all cores, in a random order: SEED=7 repeats one
 	@echo "Tests in random order; the same order again: make test SEED=$(SEED)"
 	@$(BIN)/python -m compileall -q -j 0 src tools # once, and not by every worker at the same time
+	@$(BIN)/python -m linkedbandits.lidar.engines.compiled # likewise
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -p randomly --randomly-seed=$(SEED)
 
 lint: $(READY) ## ruff and mypy --strict

@@ -60,7 +60,7 @@ def test_tables_are_those_of_the_model(told):
     assert made.told == told
     per_bin, window = 8, 2 * pulse.half + 1
     slope = made.cells[3 * 2 * window :][per_bin * window : 2 * per_bin * window].reshape(per_bin, window)
-    assert np.array_equal(slope, certificate._tables(pulse, per_bin).slope)
+    assert np.array_equal(slope, certificate.cell_tables(pulse, per_bin).slope)
     assert made.cumulative[[0, -1]].tolist() == [0.0, 1.0]
     assert all(array.flags.c_contiguous for array in vars(made).values() if isinstance(array, np.ndarray))
 
