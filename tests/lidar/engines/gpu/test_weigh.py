@@ -142,6 +142,7 @@ SHAPES = {
     "one phase, two steps": {"fwhm": 8.0, "bins": 75},
     "seven phases": {"fwhm": 1.0, "bins": 50, "prior": False},
     "fourteen phases": {"fwhm": 0.5, "bins": 40},
+    "many bins": {"fwhm": 3.0, "bins": 500, "likely": None, "count": 20},
     "two digits": {"fwhm": 3.0, "bins": 60, "digits": 2},
     "no proof": {"fwhm": 3.0, "bins": 60, "delta": None},
     "nothing likely": {"fwhm": 3.0, "bins": 60, "likely": None},
