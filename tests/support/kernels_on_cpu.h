@@ -1,9 +1,9 @@
 // Kernels on a CPU. Included before a kernel's source.
 //
 // The threads of a block run one after the other, each on a stack of its own: one runs until it waits for others, at a
-// barrier or to exchange numbers within its warp, and then the next one does. They go on where all have come. So what
-// one thread writes and another reads without a barrier between them comes too late, or too early: in every round
-// another thread is the first, and the order turns round.
+// barrier or to exchange numbers within its warp, and then the next one does. They go on where all have come. A warp runs
+// as far as it gets without the others. So what one thread writes and another reads without a barrier between them comes
+// too late, or too early: the first is another one each time. (What no barrier but an exchange keeps apart is not seen.)
 #pragma once
 #include <cmath>
 #include <csetjmp>
@@ -96,50 +96,54 @@ static void go_on(unsigned number) {
     swapcontext(&scheduler_context, &thread.begins);
 }
 
-// Lets those go on for whom all have come; "" or what is wrong.
-static std::string release() {
-    bool any = false;
-    unsigned count = threads.size(), left = 0, at_block = 0;
-    for (Thread& each : threads) {
-        left += each.waiting != DONE;
-        at_block += each.waiting == FOR_BLOCK;
-    }
-    if (left == at_block) {
-        for (Thread& each : threads)
-            if (each.waiting == FOR_BLOCK) each.waiting = RUNS;
-        return "";
-    }
-    for (unsigned first = 0; first < count; first += LANES) {
-        unsigned end = first + LANES < count ? first + LANES : count, waits = 0;
+static unsigned mix;
+
+// A number below ``count``, another one each time.
+static unsigned any_below(unsigned count) {
+    mix = mix * 1664525u + 1013904223u;
+    return (mix >> 8) % count;
+}
+
+// Lets a warp run until all of its threads wait for the block, or are done; "" or what is wrong.
+static std::string run_warp(unsigned first, unsigned end) {
+    unsigned count = end - first;
+    while (true) {
+        unsigned begin = any_below(count), step = any_below(2) ? 1 : count - 1, waits = 0;
+        for (unsigned i = 0, place = begin; i < count; i++, place = (place + step) % count)
+            if (threads[first + place].waiting == RUNS) go_on(first + place);
         for (unsigned i = first; i < end; i++) waits += threads[i].waiting == FOR_WARP;
-        if (waits == 0) continue;
+        if (waits == 0) return "";
         for (unsigned i = first; i < end; i++)
             if (threads[i].waiting != FOR_WARP || std::strcmp(threads[i].where, threads[first].where) != 0)
                 return "lane " + std::to_string(i - first) + " of a warp is not where lane 0 is, in "
                     + (threads[first].waiting == DONE ? "its end" : threads[first].where);
         for (unsigned i = first; i < end; i++) threads[i].waiting = RUNS;
-        any = true;
     }
-    return any ? "" : "threads wait for each other";
 }
 
-static std::string run_block(unsigned& mix) {
-    unsigned count = threads.size();
+// One warp after the other, each as far as it gets alone: who does not wait for others is far ahead of them.
+static std::string run_block() {
+    unsigned count = threads.size(), warp_count = warps.size(), left = 1;
     for (Thread& each : threads) {
         each.waiting = RUNS;
         each.began = false;
         each.turn = 0;
     }
-    while (true) {
-        mix = mix * 1664525u + 1013904223u;
-        unsigned begin = (mix >> 16) % count, step = mix >> 31 ? 1 : count - 1, all_done = 1;
-        for (unsigned i = 0, number = begin; i < count; i++, number = (number + step) % count)
-            if (threads[number].waiting == RUNS) go_on(number);
-        for (Thread& each : threads) all_done &= each.waiting == DONE;
-        if (all_done) return "";
-        std::string wrong = release();
-        if (!wrong.empty()) return wrong;
+    while (left) {
+        unsigned begin = any_below(warp_count);
+        for (unsigned i = 0; i < warp_count; i++) {
+            unsigned first = (begin + i) % warp_count * LANES, end = first + LANES < count ? first + LANES : count;
+            std::string wrong = run_warp(first, end);
+            if (!wrong.empty()) return wrong;
+        }
+        left = 0;
+        for (Thread& each : threads)
+            if (each.waiting == FOR_BLOCK) {
+                each.waiting = RUNS;
+                left++;
+            }
     }
+    return "";
 }
 
 static std::string run_blocks(unsigned blocks, unsigned block_size, size_t shared_bytes) {
@@ -152,11 +156,11 @@ static std::string run_blocks(unsigned blocks, unsigned block_size, size_t share
     warps.assign((block_size + LANES - 1) / LANES, Warp());
     blockDim.x = block_size;
     std::string wrong;
-    unsigned mix = 1;
+    mix = 1;
     for (unsigned block = 0; block < blocks && wrong.empty(); block++) {
         blockIdx.x = block;
         std::memset(dynamic_shared, CANARY, size);  // a block finds nothing there that it could use
-        wrong = run_block(mix);
+        wrong = run_block();
         for (size_t place = shared_bytes; place < size; place++)
             if (dynamic_shared[place] != CANARY) wrong = "a block wrote beyond its shared memory";
     }
