@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         WholeSequenceEGE,
     )
     from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
-    from linkedbandits.runs import Runs, Summary
+    from linkedbandits.runs import Runs, Summaries, Summary
     from linkedbandits.simulation import simulate
     from linkedbandits.version import __version__
 else:
@@ -104,7 +104,7 @@ else:
             "WholeSequenceEGE"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
-        "linkedbandits.runs": "Runs Summary",
+        "linkedbandits.runs": "Runs Summaries Summary",
         "linkedbandits.simulation": "simulate",
         "linkedbandits.version": "__version__",
     }
@@ -185,6 +185,7 @@ __all__ = [
     "SharedDifficulty",
     "StoreUnavailable",
     "SuffixUCB",
+    "Summaries",
     "Summary",
     "TooManyInFlight",
     "TooManyRequests",

@@ -29,8 +29,15 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "linkedbandits",  # the same picture is the same file
 }
 
+ENDINGS = (".png", ".svg", ".pdf")
+"""Of the files that figures are written to."""
+
 _UNDATED: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """What keeps the day out of a file, for the same reason."""
+
+
+_LETTERS = 28
+"""Of a label beside an axis."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +49,37 @@ class SeriesStyle:
     line: Any
 
 
-def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
+def series_styles(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, SeriesStyle]:
     """A style for every name, in the order in which names first come up; 49 names have 49 styles.
+
+    ``among`` are all names of a study: given to each of its figures they have one look in all of them, whichever of
+    them a figure shows.
 
     >>> series_styles(["uniform", "maximal", "uniform"])["maximal"].marker
     's'
+    >>> series_styles(["maximal"], among=["uniform", "maximal"])["maximal"].marker
+    's'
     """
     chosen = {}
-    for number, name in enumerate(dict.fromkeys(names)):
+    for number, name in enumerate(dict.fromkeys([*among, *names])):
         # Seven colours, but lines that shift by one each round, so that 49 names are still told apart.
         line = LINES[(number + number // len(COLOURS)) % len(LINES)]
         chosen[name] = SeriesStyle(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], line)
     return chosen
+
+
+def cut(label: str) -> str:
+    """A label that fits beside an axis.
+
+    >>> cut("a" * 40)
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaa…'
+    """
+    return label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…"
+
+
+def plain(label: str) -> str:
+    """A label as it is: to matplotlib dollars would be mathematics, and a leading underscore hides it in a legend."""
+    return label.replace("$", r"\$") if not label.startswith("_") else f" {label}".replace("$", r"\$")
 
 
 @contextmanager
@@ -67,17 +93,28 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
     """A figure of that size in inches and the axes of its panels, row by row, in the common style."""
     with _style():
-        from matplotlib.figure import Figure  # as below
+        from linkedbandits.figures.shown import ShownFigure  # as below
 
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = ShownFigure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def check_figure(path: Path) -> None:
+    """Refuse before the work what no figure can be written to, or where there is nothing to draw it with."""
+    if path.suffix.lower() not in ENDINGS or path.is_dir():
+        raise CannotWrite(f"the figure {str(path)!r} cannot be written; name a file in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise CannotWrite(
+            f"the figure {str(path)!r} cannot be written: there is no folder {str(path.parent)!r}; make it"
+        )
+    _style()
 
 
 def save(figure: Any, path: Path) -> None:
     """Write the figure in the format that the file's ending names."""
     try:
         with _style():  # some of a figure is made only now
-            figure.savefig(path, metadata=_UNDATED.get(path.suffix))
+            figure.savefig(path, metadata=_UNDATED.get(path.suffix.lower()))
     except (OSError, ValueError) as error:
         raise CannotWrite(f"the figure {path} cannot be written: {error}; name a .png, .svg or .pdf file") from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkedbandits.bounds import CharacteristicTime
-from linkedbandits.figures.proportions import plot_proportions
+from linkedbandits.bounds.proportions import plot_proportions
 from linkedbandits.figures.style import series_styles
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.panels import panel_figure
