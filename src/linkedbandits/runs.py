@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from linkedbandits.display.frames import Columns, WithFrames
 from linkedbandits.display.tables import facts, table
-from linkedbandits.display.texts import counted, percent, plays, short_repr
+from linkedbandits.display.texts import counted, percent, plays, short_repr, text_table
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.policies import Needed, Share, draw_distribution, draw_needed, draw_shares
-from linkedbandits.figures.style import new_figure, new_panels, series_styles
+from linkedbandits.figures.style import new_panels, series_styles
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import BoolArray, FloatArray, IntArray, per_cost
 
@@ -88,12 +88,7 @@ class Summaries(Mapping[str, Summary], WithFrames):
         return len(self._by_name)
 
     def __repr__(self) -> str:
-        rows = [_HEADINGS, *self._rows()]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADINGS))]
-        return "\n".join(
-            "   ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-            for row in rows
-        )
+        return text_table(_HEADINGS, self._rows())
 
     def _repr_html_(self) -> str:
         trials = {one.trials for one in self.values()}
@@ -198,9 +193,7 @@ class Runs(WithFrames):
             draw_distribution(ax, self.plays, right)
             return ax
         wrong = {"": self.summary()._needed().wrong}
-        with new_figure(6.4, 4.6) as (figure, whole):
-            whole.remove()
-            above, below = figure.subplots(2, 1, height_ratios=[5, 1])
+        with new_panels(2, 1, 6.4, 4.6, heights=(5, 1)) as (figure, (above, below)):
             draw_distribution(above, self.plays, right)
             above.set_title(self._of_what(), loc="left", fontsize="medium", pad=22)
             draw_shares(below, wrong, series_styles(wrong), self.delta, named=False)

@@ -56,7 +56,8 @@ def test_what_people_named_is_text_and_never_a_tag(html):
 @pytest.mark.parametrize("html", MADE.values(), ids=MADE)
 def test_colours_are_those_of_the_page(html):
     assert html.replace("background:none", "").count("background") == 0
-    assert "color:" not in html.replace("border-bottom:1px solid rgba(128,128,128,0.4)", "")
+    assert "color:" not in html.replace("color:inherit", "")
+    assert html.count("<table") == html.count("color:inherit")
 
 
 def test_facts_have_both_columns():

@@ -10,6 +10,8 @@ MOST_ROWS = 50
 """That a table shows."""
 _LINE = "border-bottom:1px solid rgba(128,128,128,0.4);"
 """Seen on white and on black."""
+_TABLE = "border-collapse:collapse;color:inherit"
+"""Where a page has no doctype, tables do not inherit its colour unless they are told."""
 _CELL = "padding:0.15em 0.9em 0.15em 0;background:none;"
 
 
@@ -20,14 +22,14 @@ def facts(title: str, entries: Mapping[str, object], *more: str) -> str:
         f'{escape(name)}</th><td style="{_CELL}text-align:left">{escape(str(value))}</td></tr>'
         for name, value in entries.items()
     )
-    return _whole(title, f'<table style="border-collapse:collapse">{rows}</table>' if rows else "", *more)
+    return _whole(title, f'<table style="{_TABLE}">{rows}</table>' if rows else "", *more)
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *more: str) -> str:
     """A table with a row for each thing; the first column has their names."""
     everything = list(rows)
     head = "".join(
-        f'<th style="{_CELL}{_LINE}text-align:{_side(at)}">{escape(heading)}</th>'
+        f'<th style="{_CELL}{_LINE}white-space:nowrap;text-align:{_side(at)}">{escape(heading)}</th>'
         for at, heading in enumerate(headings)
     )
     body = "".join(
@@ -40,9 +42,7 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]],
     )
     left = len(everything) - MOST_ROWS
     rest = paragraph(f"and {left:,} more") if left > 0 else ""
-    return _whole(
-        title, f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>{body}</table>{rest}', *more
-    )
+    return _whole(title, f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead>{body}</table>{rest}', *more)
 
 
 def paragraph(text: str) -> str:

@@ -81,6 +81,24 @@ def counted(amount: int, one: str, many: str = "") -> str:
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], most: int = 20) -> str:
+    """Rows below headings, names on the left and numbers on the right; not more than ``most`` of them.
+
+    >>> print(text_table(["arm", "plays"], [["a", "1,000"], ["b", "7"]], most=1))
+    arm   plays
+    a     1,000
+    and 1 more
+    """
+    lines = [headings, *rows[:most]]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(headings))]
+    texts = [
+        "   ".join([name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))])
+        for name, *cells in lines
+    ]
+    left = len(rows) - most
+    return "\n".join([*texts, f"and {left:,} more"] if left > 0 else texts)
+
+
 def shown(value: Any) -> str:
     """Any value of a field, short.
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from linkedbandits.errors import MissingExtra
+from linkedbandits.display.tables import picture
+from linkedbandits.errors import MissingExtra, UnknownName
 from linkedbandits.figures.style import new_panels
 
 TAILS = (2.0, 98.0)
 """Colours go from one of these percentiles to the other: a few stray pixels must not take all of them."""
 MOST_PIXELS = 256
 """On a side of a small picture."""
+SHOWN_WIDTH = 320
+"""Of a small picture on the page."""
 _PANEL = 4.0
 
 
@@ -41,16 +44,24 @@ def draw_image(axes: Any, image: Image) -> None:
     axes.figure.colorbar(drawn, ax=axes, pad=0.01)
 
 
+def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
+    """All images in a figure, or the one that is wanted; with ``ax`` one of them there."""
+    if what is not None and what not in images:
+        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}")
+    if ax is not None:
+        draw_image(ax, images[what or next(iter(images))])
+        return ax
+    return images_figure(list(images.values()), columns) if what is None else images_figure([images[what]], 1)
+
+
 def images_figure(images: Sequence[Image], columns: int) -> Any:
     """A figure with a panel for each image."""
     rows = -(-len(images) // columns)
     high, wide = images[0].values.shape
     tall = _PANEL * float(np.clip(high / wide, 0.4, 1.6))
     with new_panels(rows, columns, (_PANEL + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
-        for axes, image in zip(panels, images, strict=False):
+        for axes, image in zip(panels, images, strict=True):
             draw_image(axes, image)
-        for unused in panels[len(images) :]:
-            unused.set_axis_off()
     return figure
 
 
@@ -79,3 +90,9 @@ def small_png(image: Image) -> bytes | None:
     written = BytesIO()
     imsave(written, image.values[::step, ::step], vmin=low, vmax=high, cmap=image.colours, format="png")
     return written.getvalue()
+
+
+def depth_picture(image: Image) -> str:
+    """The image for a notebook's table, or nothing without matplotlib or pixels."""
+    png = small_png(image) if image.values.size else None
+    return "" if png is None else picture(png, image.title, SHOWN_WIDTH)

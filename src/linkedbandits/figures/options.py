@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.figures.style import COLOURS, cut, plain, series_styles
+from linkedbandits.figures.style import COLOURS, beside_axes, series_styles
 
 _MOST_NAMED = 40
 """Rows that have room for a label each."""
-_LOWEST = -3.0
-"""A power of ten below which evidence says nothing that anybody would look at."""
+_BELOW = 0.8
+"""How far below 1 evidence is shown, as a share of what is enough above it; what is lower is at the foot."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def draw_known(axes: Any, options: Sequence[Known]) -> None:
     axes.plot([], [], "o", color="0.55", markerfacecolor="none", label="out")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=2, fontsize="small")
     every = max(1, -(-len(options) // _MOST_NAMED))
-    axes.set_yticks(range(0, len(options), every), [plain(cut(one.label)) for one in options[::every]])
+    axes.set_yticks(range(0, len(options), every), [beside_axes(one.label) for one in options[::every]])
     axes.set_ylim(len(options) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("success rate, with limits of 95 %")
@@ -56,17 +56,18 @@ def draw_course(
 ) -> None:
     """The evidence against each option as requests come in, as a power of ten, and the line at which one is out."""
     requests = [at for at, _ in course]
-    evidence = np.clip(np.array([np.nan_to_num(values, neginf=-np.inf) for _, values in course]), _LOWEST, None)
+    enough = float(np.log10(level))
+    evidence = np.maximum(np.array([values for _, values in course]), -_BELOW * enough)
     last = np.argsort(evidence[-1], kind="stable")
     shown = sorted(last[: len(COLOURS)].tolist())  # those that could be the best
     style_of = series_styles(labels)
     for option in shown:
         style = style_of[labels[option]]
         axes.plot(
-            requests, evidence[:, option], color=style.colour, linestyle=style.line, label=plain(cut(labels[option]))
+            requests, evidence[:, option], color=style.colour, linestyle=style.line, label=beside_axes(labels[option])
         )
-    axes.axhline(np.log10(level), color="black", linewidth=1.0, linestyle="--", label="enough to be out")
-    axes.set_ylim(_LOWEST, max(1.6 * float(np.log10(level)), 1.0))
+    axes.axhline(enough, color="black", linewidth=1.0, linestyle="--", label="enough to be out")
+    axes.set_ylim(-1.05 * _BELOW * enough, 1.6 * enough)
     axes.set_xlabel("requests read")
     axes.set_ylabel("evidence against it,\npower of ten")
     left_out = len(labels) - len(shown)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.display.texts import percent, plays
-from linkedbandits.figures.style import COLOURS, SeriesStyle, cut, plain
+from linkedbandits.figures.style import COLOURS, SeriesStyle, beside_axes
 
 RIGHT, WRONG = COLOURS[0], COLOURS[4]
 _BARS = 40
@@ -110,6 +110,6 @@ def _with_separators(axes: Any) -> None:
 def _rows(axes: Any, names: Iterable[str]) -> None:
     """A row for each name, the first at the top."""
     listed = list(names)
-    axes.set_yticks(range(len(listed)), [plain(cut(name)) for name in listed])
+    axes.set_yticks(range(len(listed)), [beside_axes(name) for name in listed])
     axes.set_ylim(len(listed) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,18 +68,17 @@ def series_styles(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, 
     return chosen
 
 
-def cut(label: str) -> str:
-    """A label that fits beside an axis.
+def beside_axes(label: object) -> str:
+    """A label that fits beside an axis or into a legend, and is shown as it is.
 
-    >>> cut("a" * 40)
-    'aaaaaaaaaaaaaaaaaaaaaaaaaaa…'
+    To matplotlib dollars would be mathematics, and what begins with an underscore no entry of a legend.
+
+    >>> beside_axes("a" * 40), beside_axes("$5"), beside_axes(7)
+    ('aaaaaaaaaaaaaaaaaaaaaaaaaaa…', '\\\\$5', '7')
     """
-    return label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…"
-
-
-def plain(label: str) -> str:
-    """A label as it is: to matplotlib dollars would be mathematics, and a leading underscore hides it in a legend."""
-    return label.replace("$", r"\$") if not label.startswith("_") else f" {label}".replace("$", r"\$")
+    text = str(label)
+    short = text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
+    return (f" {short}" if short.startswith("_") else short).replace("$", r"\$")
 
 
 @contextmanager
@@ -90,13 +89,18 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 @contextmanager
-def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure of that size in inches and the axes of its panels, row by row, in the common style."""
+def new_panels(
+    rows: int, columns: int, width: float, height: float, heights: Sequence[float] | None = None
+) -> Iterator[tuple[Any, list[Any]]]:
+    """A figure of that size in inches and the axes of its panels, row by row, in the common style.
+
+    ``heights`` are those of the rows, in proportion; all are alike unless given.
+    """
     with _style():
         from linkedbandits.figures.shown import ShownFigure  # as below
 
         figure = ShownFigure(figsize=(width, height), layout="constrained")
-        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+        yield figure, list(figure.subplots(rows, columns, squeeze=False, height_ratios=heights).flat)
 
 
 def check_figure(path: Path) -> None:

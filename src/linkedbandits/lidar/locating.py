@@ -9,6 +9,7 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.display.texts import short_repr
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
@@ -42,6 +43,8 @@ class Located:
     confident: BoolArray
     probable: FloatArray
     """How probable the depth is to within the tolerance, by the model's own reckoning; no guarantee rests on it."""
+
+    __repr__ = short_repr
 
 
 _OF_A_RETURN = np.array([0, 3, 5])
