@@ -13,7 +13,14 @@ from linkedbandits.display.texts import counted, number, percent, plays, rounded
 
 @pytest.mark.parametrize(
     ("value", "wanted"),
-    [(0.0, 0.0), (-0.0010000000000000009, -0.001), (12345.6, 12346.0), (9999.6, 10000.0), (2e-17, 2e-17)],
+    [
+        (0.0, 0.0),
+        (-0.0010000000000000009, -0.001),
+        (12345.6, 12346.0),
+        (9999.6, 10000.0),
+        (2e-17, 2e-17),
+        (1.23456e80, 1.235e80),
+    ],
 )
 def test_four_digits_are_kept_and_all_whole_ones(value, wanted):
     assert rounded(value) == wanted

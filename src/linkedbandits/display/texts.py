@@ -17,17 +17,21 @@ DIGITS = 4
 MOST_SHOWN = 6
 """Entries of a list or a mapping."""
 MOST_LETTERS = 60
+MANY = 1e9
+"""From here on nobody reads all digits."""
 LARGEST_COUNT = 2**62
 
 
 def rounded(value: float) -> float:
-    """A number with as many digits as people read; whole units are kept.
+    """A number with as many digits as people read; whole units are kept while they can be read.
 
     >>> rounded(0.0010000000000000009), rounded(123.4567), rounded(28962.4), rounded(float("inf"))
     (0.001, 123.5, 28962.0, inf)
     """
     if not math.isfinite(value) or value == 0:
         return value
+    if abs(value) >= MANY:
+        return float(f"{value:.{DIGITS}g}")
     before_the_point = math.floor(math.log10(abs(value))) + 1
     return round(value, max(DIGITS - before_the_point, 0))
 
@@ -40,7 +44,7 @@ def number(value: float) -> str:
     """
     if math.isnan(value):
         return "-"
-    if abs(value) >= 1e9:
+    if abs(value) >= MANY:
         return f"{value:.{DIGITS}g}"
     shown = rounded(value)
     return f"{shown:,.0f}" if shown == int(shown) else f"{shown:,g}"
@@ -54,7 +58,7 @@ def plays(value: float) -> str:
     """
     if value >= LARGEST_COUNT:
         return "over 4.6e+18"
-    return number(value) if value >= 1e9 else f"{value:,.0f}"
+    return number(value) if value >= MANY else f"{value:,.0f}"
 
 
 def percent(share: float) -> str:

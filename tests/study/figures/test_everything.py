@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.figures.style import COLOURS
 from linkedbandits.study import read_study, run_study
 from linkedbandits.study.chunks import run_chunk
 from linkedbandits.study.figures import draw_all, everything
@@ -102,3 +103,16 @@ def test_policies_that_look_for_most_successes_per_cost_have_a_panel_of_their_ow
         "mine, most successes per cost 1/9 (ordered, delta 0.1)",
     ]
     assert [panel.time.best for panel in panels] == [(1,), (0,)]
+
+
+def test_a_policy_has_one_colour_in_all_figures(tmp_path, monkeypatch):
+    """Here the first policy of the study has no place in most figures, and the second keeps its own colour."""
+    drawn = {}
+    monkeypatch.setattr(everything, "save", lambda figure, path: drawn.setdefault(path.stem, figure))
+    first = '[[policies]]\npolicy = "uniform-sampling"\nlabel = "effort"\nparameters = { samples = 5 }\n'
+    second = '[[policies]]\npolicy = "linked-elimination"\nlabel = "mine"\n'
+    draw_all(results_of(f"{HEAD}deltas = [0.2, 0.05]\n{SIZES}{first}{second}", tmp_path / "results"), tmp_path)
+    assert drawn.keys() == {"plays-by-arms", "plays-by-delta", "errors-by-delta", "samples-by-arm", "arms-still-in"}
+    for name, figure in drawn.items():
+        colours = {line.get_color() for axes in figure.axes for line in axes.get_lines() if line.get_label() == "mine"}
+        assert colours == {COLOURS[1]}, name
