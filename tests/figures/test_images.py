@@ -52,7 +52,8 @@ def test_one_image_can_be_wanted_alone_or_in_axes_of_ones_own():
     from matplotlib.figure import Figure
 
     images = {"depth": DEPTH, "error": ERROR}
-    assert [axes.get_title() for axes in plot_images(images, "error", None, columns=2).axes][0] == "error (cm)"
+    alone, _ = plot_images(images, "error", None, columns=2).axes
+    assert alone.get_title() == "error (cm)"
     axes = Figure().subplots()
     assert plot_images(images, None, axes, columns=2) is axes
     assert axes.get_title() == "depth (m)"
