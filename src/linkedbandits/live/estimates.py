@@ -75,7 +75,7 @@ class Estimates(list[Estimate], WithFrames):
         return found if isinstance(found, Estimate) else Estimates(found)
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for each in self:
             low, high = each.interval
             mean = "-" if each.mean is None else number(each.mean)
