@@ -30,12 +30,16 @@ def test_it_plays_until_there_is_a_verdict():
     assert all(isinstance(arms, tuple) and len(arms) == 2 for arms in given)
 
 
-def test_it_comes_to_what_asking_and_telling_by_hand_comes_to():
-    by_hand, exp = player()[0], lb.Experiment(WORKS, lb.LinkedDuels(0.2), linkage="free", seed=5)
+@pytest.mark.parametrize("seed", [0, 5])
+def test_it_comes_to_what_asking_and_telling_by_hand_comes_to(seed):
+    by_hand, asked_by_hand = player()
+    exp = lb.Experiment(WORKS, lb.LinkedDuels(0.2), linkage="free", seed=seed)
     while not exp.done:
         asked = exp.ask()
         exp.tell(asked.id, by_hand(asked.arms))
-    assert lb.identify(player()[0], WORKS, 0.2, seed=5) == exp.recommend()
+    play, given = player()
+    assert lb.identify(play, WORKS, 0.2, seed=seed) == exp.recommend()
+    assert given == asked_by_hand
 
 
 def test_one_arm_a_play_if_the_linkage_says_so():
