@@ -73,11 +73,12 @@ def beside_axes(label: object) -> str:
 
     To matplotlib dollars would be mathematics, and what begins with an underscore no entry of a legend.
 
-    >>> beside_axes("a" * 40), beside_axes("$5"), beside_axes(7)
-    ('aaaaaaaaaaaaaaaaaaaaaaaaaaa…', '\\\\$5', '7')
+    >>> beside_axes("a" * 40 + "b"), beside_axes("$5"), beside_axes(7)
+    ('aaaaaaaaaaaaaa…aaaaaaaaaaaab', '\\\\$5', '7')
     """
     text = str(label)
-    short = text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
+    # Names of policies differ in their parameters, at the end, and others at the beginning.
+    short = text if len(text) <= _LETTERS else f"{text[: _LETTERS // 2]}…{text[-(_LETTERS // 2 - 1) :]}"
     return (f" {short}" if short.startswith("_") else short).replace("$", r"\$")
 
 
