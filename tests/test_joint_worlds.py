@@ -255,3 +255,11 @@ def test_where_plays_of_two_end():
     for one, two in itertools.permutations(range(3), 2):
         assert table.ends_by_pair[4 * one + two + 1] == pytest.approx(ends_by_hand(ROWS, (one, two)))
         assert table.ends_by_pair[4 * one] == pytest.approx([table.means[one], 0, 1 - table.means[one]])
+
+
+def test_tables_and_difficulties_print_their_means_and_not_their_rows():
+    table = lb.OutcomeTable([[1, 1], [0, 1], [0, 1]], ["a", "b"], counts=[1000, 500, 500])
+    assert repr(table) == "OutcomeTable(2,000 requests of 2 kinds, 2 options: {'a': 0.5, 'b': 1.0})"
+    assert repr(lb.SharedDifficulty([0.6, 1 / 3], 0.5)) == (
+        "SharedDifficulty(200 kinds of requests, 2 options: means [0.6, 0.3333])"
+    )

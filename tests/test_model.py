@@ -125,3 +125,23 @@ def test_with_costs_the_arm_with_most_successes_per_cost_leads():
     everyone = np.ones((1, 3), dtype=bool)
     led = [leading_arms(samples, successes, everyone, 1, costs).tolist() for costs in ((), (1, 2, 1), (5, 5, 1))]
     assert led == [[[1]], [[0]], [[2]]]
+
+
+def test_in_a_notebook_a_verdict_is_a_table_of_what_it_says():
+    html = lb.Verdict("<script>", "confident", 1234, 0.05, assumes=("independent options",))._repr_html_()
+    assert "<script>" not in html
+    assert "Verdict: &lt;script&gt;" in html
+    for text in ("confident", "1,234", "0.05", "independent options"):
+        assert f">{text}<" in html
+    assert "in order" not in html
+    assert "speaks against" not in html
+
+
+def test_a_verdict_without_a_proof_says_so_in_a_notebook():
+    several = lb.Verdict("a", "budget", 3, None, top=("a", "b"), settled=(True, False), contradicted=("a lead",))
+    html = several._repr_html_()
+    assert "not proved" in html
+    assert "probability" not in html
+    assert "a, b (not decided)" in html
+    assert ">a lead<" in html
+    assert "nothing of how options depend" in html

@@ -53,3 +53,11 @@ def test_a_command_listens_to_ctrl_c_before_anything_large_is_read():
     """What is read before that can be interrupted only with a traceback."""
     before = "import sys, linkedbandits.__main__; print(sorted({'numpy', 'scipy', 'typer', 'rich'} & set(sys.modules)))"
     assert in_a_new_process(before) == "[]\n"
+
+
+def test_what_draws_and_tabulates_is_read_when_it_is_used():
+    """Results can be drawn and become frames; who wants neither does not wait for the libraries that do it."""
+    used = "import sys, linkedbandits as lb; from linkedbandits import lidar; exp = lb.Experiment('ab'); repr(exp); "
+    used += "exp._repr_html_(); repr(lb.simulate([0.1, 0.9], lb.LinkedHalving(9), trials=5)); "
+    found = "print(sorted({'matplotlib', 'polars', 'pandas'} & set(sys.modules)))"
+    assert in_a_new_process(used + found) == "[]\n"

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     )
     from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
     from linkedbandits.linkage import next_play
-    from linkedbandits.live import Estimate, Experiment, Play
+    from linkedbandits.live import Estimate, Estimates, Experiment, Play, identify
     from linkedbandits.model import Verdict
     from linkedbandits.policies import (
         CascadeBAI,
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         WholeSequenceEGE,
     )
     from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
-    from linkedbandits.runs import Runs, Summary
+    from linkedbandits.runs import Runs, Summaries, Summary
     from linkedbandits.simulation import simulate
     from linkedbandits.version import __version__
 else:
@@ -96,7 +96,7 @@ else:
         ),
         "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
         "linkedbandits.linkage": "next_play",
-        "linkedbandits.live": "Estimate Experiment Play",
+        "linkedbandits.live": "Estimate Estimates Experiment Play identify",
         "linkedbandits.model": "Verdict",
         "linkedbandits.policies": (
             "CascadeBAI DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
@@ -104,7 +104,7 @@ else:
             "WholeSequenceEGE"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
-        "linkedbandits.runs": "Runs Summary",
+        "linkedbandits.runs": "Runs Summaries Summary",
         "linkedbandits.simulation": "simulate",
         "linkedbandits.version": "__version__",
     }
@@ -146,6 +146,7 @@ __all__ = [
     "EngineFailure",
     "ErrorPoint",
     "Estimate",
+    "Estimates",
     "Experiment",
     "ExperimentArchived",
     "ExperimentFinished",
@@ -185,6 +186,7 @@ __all__ = [
     "SharedDifficulty",
     "StoreUnavailable",
     "SuffixUCB",
+    "Summaries",
     "Summary",
     "TooManyInFlight",
     "TooManyRequests",
@@ -200,6 +202,7 @@ __all__ = [
     "__version__",
     "bounds",
     "error_curve",
+    "identify",
     "next_play",
     "read_attempts",
     "scenarios",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 FARTHEST = 700.0
@@ -127,6 +128,9 @@ class Estimated(NamedTuple):
     low: float | None
     high: float | None
     proved: bool
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def per(self, other: Estimated) -> Estimated | None:
         """This for one of the other, as successes per cost; None if that may be nothing at all.

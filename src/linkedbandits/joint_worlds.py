@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_share, check_whole
+from linkedbandits.display.texts import counted, shown
 from linkedbandits.errors import CannotRead, InvalidParameter
 from linkedbandits.model import FloatArray, IntArray, check_means
 from linkedbandits.streams import LaneStreams, Seed
@@ -34,6 +35,12 @@ class KindsOfRequests:
 
     weights: FloatArray
     chances: FloatArray
+
+    def __repr__(self) -> str:
+        """Without its hundreds of chances."""
+        kinds, options = self.chances.shape
+        what = f"{counted(kinds, 'kind')} of requests, {counted(options, 'option')}"
+        return f"{type(self).__name__}({what}: means {shown(self.means.tolist())})"
 
     @property
     def means(self) -> FloatArray:
@@ -159,6 +166,12 @@ class OutcomeTable(KindsOfRequests):
         super().__init__(requests / requests.sum(), kinds.astype(np.float64))
         object.__setattr__(self, "options", names)
         object.__setattr__(self, "counts", requests)
+
+    def __repr__(self) -> str:
+        """Without its rows."""
+        of = f"{self.counts.sum():,.0f} requests of {counted(len(self.counts), 'kind')}"
+        means = shown({option: float(mean) for option, mean in zip(self.options, self.means, strict=True)})
+        return f"OutcomeTable({of}, {counted(len(self.options), 'option')}: {means})"
 
     @property
     def means(self) -> FloatArray:

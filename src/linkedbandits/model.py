@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.display.tables import facts
+from linkedbandits.display.texts import plays as counted_plays
 from linkedbandits.errors import InvalidMeans, InvalidNeeds
 
 IntArray = npt.NDArray[np.int64]
@@ -125,6 +127,21 @@ class Verdict:
         """Without what is only of interest for some verdicts; but what is contradicted has to be seen."""
         shown = [part.name for part in fields(self) if part.repr or (part.name == "contradicted" and self.contradicted)]
         return f"Verdict({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+    def _repr_html_(self) -> str:
+        sure = "confident" if self.status == "confident" else "not proved: plays ran out, or still go on"
+        entries = {"status": sure, "plays": counted_plays(self.plays)}
+        if self.error_bound is not None:
+            entries["wrong with probability at most"] = f"{self.error_bound:g}"
+        if self.top:
+            decided = dict(zip(self.top, self.settled, strict=False))
+            entries["in order"] = ", ".join(
+                f"{arm}{'' if decided.get(arm, True) else ' (not decided)'}" for arm in self.top
+            )
+        entries["assumes"] = ", ".join(self.assumes) or "nothing of how options depend on each other"
+        if self.contradicted:
+            entries["what was seen speaks against"] = ", ".join(self.contradicted)
+        return facts(f"Verdict: {self.arm}", entries)
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.intervals import Estimated, RunningMean, anytime_interval
 from linkedbandits.model import Label
@@ -42,6 +43,8 @@ class OptionEstimate:
     seconds: Estimated | None
     cost: Estimated | None
     success_per_cost: Estimated | None
+
+    __repr__ = short_repr
 
 
 @dataclass

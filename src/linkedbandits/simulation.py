@@ -126,6 +126,8 @@ def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
         goal.neighbours,
         goal.in_order,
         goal.costs,
+        goal.delta,
+        policy.name,
     )
 
 

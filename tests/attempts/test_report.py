@@ -248,3 +248,54 @@ def test_measured_costs_are_in_the_data():
     assert first["success_per_cost"]["low"] < first["mean"] / 2 < first["success_per_cost"]["high"]
     assert (data["order"]["unit"], data["order"]["seconds_now"]) == ("cost", pytest.approx(len(log) / 500))
     json.dumps(data)
+
+
+def test_a_report_prints_its_answer_and_not_its_log():
+    report = shuffled([0.3, 0.8], 1500, seed=1).verdict(delta=0.05)
+    assert repr(report) == f"Report(1,500 requests, 2 options, no alarms, 0 notes: {report.sentence})"
+    drifted = Attempts.from_plays([(("a", "b"), "a")] * 300 + [(("a", "b"), "b")] * 300).verdict()
+    kinds = ", ".join(dict.fromkeys(alarm.kind for alarm in drifted.alarms))
+    assert f"{len(drifted.alarms)} alarms ({kinds})" in repr(drifted)
+    assert "drift" in kinds
+
+
+def test_in_a_notebook_a_report_is_a_table_with_what_speaks_against_it():
+    log = Attempts.from_plays([(("<script>", "b"), "<script>")] * 300 + [(("<script>", "b"), "b")] * 300)
+    report = log.verdict()
+    html = report._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert f">{report.estimates[0].low:.3g} - {report.estimates[0].high:.3g}<" in html
+    assert html.count("Alarm: ") == len(report.alarms) > 0
+    assert "Never tried first: b." in html
+
+
+def test_the_picture_of_a_report_has_its_options_and_the_course_of_evidence(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    report = shuffled([0.3, 0.8], 300, seed=1).verdict(delta=0.05)
+    figure = report.plot()
+    known, course = figure.axes
+    assert [label.get_text() for label in known.get_yticklabels()] == ["option 0", "option 1"]
+    assert [list(line.get_xdata()) for line in known.get_lines()[1:4:2]] == [[each.mean] for each in report.estimates]
+    assert list(course.get_lines()[0].get_xdata()) == [requests for requests, _ in report.course]
+    assert course.get_lines()[-1].get_ydata()[0] == pytest.approx(math.log10(20))
+    for ending in ("png", "svg", "pdf"):
+        figure.savefig(tmp_path / f"report.{ending}")
+        assert (tmp_path / f"report.{ending}").stat().st_size > 1000
+    assert report.plot(ax=known) is known
+    assert len(replace(report, course=()).plot().axes) == 1
+    assert len(replace(report, delta=None).plot().axes) == 1
+
+
+def test_estimates_of_a_report_as_a_frame():
+    pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
+    log = shuffled([0.3, 0.8], 200, seed=1)
+    report = log.verdict()
+    frame = report.to_polars()
+    first = report.estimates[0]
+    assert frame["option"].to_list() == ["option 0", "option 1"]
+    assert frame.to_dicts()[0] == {name: getattr(first, name) for name in frame.columns}
+    assert "cost" not in frame.columns
+    costly = replace(log, cost=np.full(len(log), 2.0)).verdict().to_polars()
+    assert costly["cost"].to_list() == [2.0, 2.0]
+    assert {"cost_low", "cost_high", "success_per_cost", "success_per_cost_low"} <= set(costly.columns)

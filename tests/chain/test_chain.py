@@ -826,3 +826,13 @@ def test_a_deadline_is_a_timeout_for_each_option_in_whatever_place():
     slow = chain.estimates()[0]
     assert slow.successes == 0
     assert slow.tries == 0 or slow.seconds.mean == pytest.approx(0.05)  # no more than its timeout
+
+
+def test_a_chain_prints_where_it_stands():
+    with lb.Chain({"a": works_on("a", {1}), "b": works_on("b", {2})}, delta=0.2) as chain:
+        assert repr(chain) == "Chain(0 calls, no verdict yet: tries ('a', 'b'))"
+        while chain.verdict() is None:
+            chain(1)
+        chain.settle()
+        plays = chain.verdict().plays
+        assert repr(chain).endswith(f"calls, 'a' is best after {plays} plays, error at most 0.2: tries ('a', 'b'))")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from tests.support.command_line import ROOT, refusal, run, run_json
+from tools.waiting import SECONDS
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
 BY_DEFAULT = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
@@ -232,3 +235,33 @@ def test_where_options_depend_on_each_other_plays_are_over_the_fewest(table):
     assert "bound" not in rows[1]
     data = run_json("compare", "--table", table, "--trials", "20", "--linkage", "single")
     assert {each["no_bound_because"] for each in data["policies"]} == {"it is for independent options"}
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_plot_is_a_picture(tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    path = tmp_path / f"compared.{ending}"
+    result = run("compare", *EASY, "--policy", "linked-ege", "--policy", "linked-elimination", "--plot", str(path))
+    assert result.returncode == 0
+    assert result.stderr == f"wrote {path}\n"
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
+    assert path.read_bytes().startswith(begins)
+    if ending == "svg":
+        text = path.read_text(encoding="utf-8")
+        assert all(f"<!-- {name} -->" in text for name in ("linked-ege", "linked-elimination"))
+        assert "<!-- 3 arms, linkage ordered, 50 trials -->" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("x.xyz", "name a file in .png, .svg, .pdf"), ("none/x.png", "there is no folder")]
+)
+def test_what_cannot_be_drawn_is_refused_before_the_work(tmp_path, name, said):
+    assert said in refusal("compare", "--means", "0.5,0.501", "--trials", "1000000", "--plot", str(tmp_path / name))
+
+
+def test_a_picture_without_matplotlib_says_what_to_install_before_the_work():
+    blocked = "import sys; sys.modules['matplotlib'] = None; from linkedbandits.__main__ import main; main()"
+    asked = [sys.executable, "-c", blocked, "compare", *EASY, "--plot", "x.png"]
+    result = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "pip install 'linkedbandits[plot]'" in result.stderr

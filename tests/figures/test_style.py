@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.figures.style import new_figure, new_panels, save, series_styles
+from linkedbandits.figures.style import beside_axes, check_figure, new_figure, new_panels, save, series_styles
 
 
 def test_49_series_are_told_apart():
@@ -43,3 +43,44 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(lb.MissingExtra, match=r"linkedbandits\[plot\]"), new_figure(2, 2):
         pass
+
+
+def test_a_name_has_one_look_in_all_figures_of_a_study():
+    among = ["a", "b", "c"]
+    assert series_styles(["c", "a"], among)["c"] == series_styles(["c"], among)["c"] == series_styles(among)["c"]
+    assert series_styles(["new"], among)["new"] == series_styles([*among, "new"])["new"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("x.xyz", r"name a file in \.png, \.svg, \.pdf"), ("no/x.png", "make it")])
+def test_what_no_figure_can_be_written_to_is_refused_before_the_work(tmp_path, name, said):
+    with pytest.raises(lb.CannotWrite, match=said):
+        check_figure(tmp_path / name)
+
+
+def test_so_is_a_folder(tmp_path):
+    (tmp_path / "x.png").mkdir()
+    with pytest.raises(lb.CannotWrite, match="name a file"):
+        check_figure(tmp_path / "x.png")
+
+
+def test_so_is_any_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(lb.MissingExtra, match=r"linkedbandits\[plot\]"):
+        check_figure(tmp_path / "x.png")
+
+
+@pytest.mark.parametrize("ending", ["png", "SVG", "pdf"])
+def test_what_a_figure_can_be_written_to_is_not(tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    check_figure(tmp_path / f"x.{ending}")
+
+
+def test_rows_of_panels_have_the_heights_they_are_given():
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    with new_panels(2, 1, 4, 4, heights=(3, 1)) as (figure, (above, below)):
+        figure.draw_without_rendering()
+        assert above.get_position().height > 2 * below.get_position().height
+
+
+def test_labels_are_shown_as_they_are():
+    assert [beside_axes(label) for label in ("_x", "x" * 28, 1.5)] == [" _x", "x" * 28, "1.5"]

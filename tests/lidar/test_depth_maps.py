@@ -198,3 +198,48 @@ def test_no_pixel_is_expected_to_be_as_its_own_photons_are(monkeypatch):
         assert all(np.array_equal(old, new) for old, new in zip(before[pixel], after[pixel], strict=True))
         changed += any(not np.array_equal(before[other][2], after[other][2]) for other in before)
     assert changed >= 2  # of pixels of the first passes others learn
+
+
+def small_map(**changes) -> DepthMap:
+    depth, ones = np.array([[1.5, np.nan], [2.25, 3.0]]), np.ones((2, 2))
+    interval = np.stack([depth - 0.1, depth + 0.1], axis=-1)
+    given = {"confident": depth < 2, "cycles": 10 * ones, "source": "<script>", "notes": ("a <b>note",)}
+    return DepthMap(depth, interval, 0.5 * ones, 0.01 * ones, **{**given, **changes})
+
+
+def test_a_map_prints_its_figures_and_not_its_images():
+    assert repr(small_map()) == "DepthMap(<script>, 2 x 2: 75 % found, 1.5 to 3 m deep, 25 % sure)"
+
+
+def test_one_without_a_depth_or_a_pixel_prints_too():
+    none = np.full((1, 2), np.nan)
+    empty = DepthMap(none, np.stack([none, none], -1), none, none, none > 0, np.zeros((1, 2)))
+    assert repr(empty) == "DepthMap(1 x 2: 0 % found, 0 % sure)"
+    void = np.zeros((0, 3))
+    assert repr(DepthMap(void, np.zeros((0, 3, 2)), void, void, void > 0, void)) == "DepthMap(0 x 3: - found, - sure)"
+
+
+def test_in_a_notebook_a_map_is_a_table_with_its_notes():
+    html = small_map()._repr_html_()
+    assert "Depth map: &lt;script&gt;, 2 x 2" in html
+    assert "a &lt;b&gt;note" in html
+    assert "<script>" not in html
+
+
+def test_the_picture_of_a_map_shows_nothing_where_nothing_was_found():
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    figure = small_map().plot()
+    titles = ["depth (m)", "width of the interval (m)", "signal (photons a cycle)"]
+    assert [axes.get_title() for axes in figure.axes[:3]] == titles
+    for axes in figure.axes[:3]:
+        assert axes.get_images()[0].get_array().mask.tolist() == [[False, True], [False, False]]
+    assert figure.axes[1].get_images()[0].get_array()[0, 0] == pytest.approx(0.2)
+    assert small_map().plot("background").axes[0].get_title() == "background (photons a bin and cycle)"
+    axes = figure.axes[3]
+    assert small_map().plot(ax=axes) is axes
+
+
+def test_a_map_has_a_row_for_each_pixel():
+    pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
+    frame = small_map().to_polars()
+    assert frame.row(2) == (1, 0, 2.25, pytest.approx(2.15), pytest.approx(2.35), 0.5, 0.01, False, 10)

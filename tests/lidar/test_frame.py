@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -311,3 +312,61 @@ def test_matrix_products_take_one_thread_in_this_process_too(parts, monkeypatch)
         capture(wall(np.full((parts, 300), 2.0)), Task(SENSOR, 1.0, cycles=5), "even")
         assert {library["num_threads"] for library in threadpool_info()} == {2}
     assert set(seen) == {1}
+
+
+def small_frame(depth=((2.0, 3.0), (4.0, np.nan))) -> Frame:
+    return capture(Scene("<script>", np.array(depth), np.ones((2, 2))), TASK)
+
+
+def test_a_frame_prints_its_figures_and_not_its_images():
+    frame = small_frame()
+    one = frame.summary()
+    assert repr(frame) == (
+        f"Frame(<script>, 2 x 2, pulse and map: 100 % within 10 cm, root mean square {one.rmse_mm:.4g} mm, "
+        f"{one.cycles_mean:,.0f} cycles and {one.microseconds_mean:.4g} µs a pixel, {100 * one.confident:g} % sure)"
+    )
+
+
+def test_what_cannot_be_told_of_a_frame_is_left_out_of_its_line():
+    text = repr(capture(wall([[2.0, 3.0]]), Task(SENSOR, 1.0, cycles=50), "free"))
+    assert text.endswith("50 cycles and no time a pixel)")
+
+
+def test_in_a_notebook_a_frame_is_a_table_with_a_picture_of_its_depth(monkeypatch):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    frame = small_frame()
+    html = frame._repr_html_()
+    assert "<script>" not in html
+    assert "Frame of &lt;script&gt;, 2 x 2, pulse and map" in html
+    assert "within 10 cm" in html
+    assert html.count("data:image/png;base64,") == 1
+    assert f"{frame.summary().cycles_mean:,.0f}, nine in ten within" in frame.summary()._repr_html_()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert frame._repr_html_().count("<tr") == html.count("<tr")
+    assert "<img" not in frame._repr_html_()
+
+
+def test_the_picture_of_a_frame_has_depth_error_and_time(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    frame = small_frame()
+    figure = frame.plot()
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["depth (m)", "error (cm)", "time (µs)"]
+    shown = [axes.get_images()[0].get_array().filled(np.nan) for axes in figure.axes[:3]]
+    for image, wanted in zip(shown, (frame.depth, 100 * frame.error, 1e6 * frame.seconds), strict=True):
+        assert np.array_equal(image, wanted, equal_nan=True)
+    for ending in ("png", "svg", "pdf"):
+        figure.savefig(tmp_path / f"frame.{ending}")
+        assert (tmp_path / f"frame.{ending}").stat().st_size > 1000
+    axes = figure.axes[0]
+    assert frame.plot("time", ax=axes) is axes
+    assert axes.get_title() == "time (µs)"
+
+
+def test_a_frame_has_a_row_for_each_pixel():
+    pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
+    frame = small_frame()
+    rows = frame.to_polars()
+    assert rows.columns[:5] == ["row", "column", "depth", "truth", "error"]
+    assert rows.height == 4
+    assert rows.row(1)[:4] == (0, 1, frame.depth[0, 1], 3.0)
+    assert rows["bin"].to_list() == frame.bin.reshape(-1).tolist()

@@ -172,3 +172,14 @@ def test_samples_and_detections_given_apart_have_to_fit():
         Photons(COUNTS, 0 * COUNTS + 2, 1e-10, 10)
     with pytest.raises(lb.InvalidParameter, match=r"are not \(rows, columns, bins\)"):
         Photons(COUNTS[0], COUNTS[0], 1e-10, 10)
+
+
+def test_photons_print_what_they_are_and_not_their_histograms():
+    photons = Photons.from_histogram(np.full((2, 3, 500), 2), cycles=5000, bin_seconds=55e-12, source="a.npy")
+    assert repr(photons) == (
+        "Photons(a.npy, synchronous: 2 x 3 pixels, 500 bins of 55 ps, 5,000 cycles, 1,000 photons a pixel)"
+    )
+    counts = np.zeros((1, 2, 4), int)
+    counts[0, 0, 1] = 1
+    free = Photons.from_histogram(counts, cycles=[[5, 7]], bin_seconds=1e-9, mode="free-running", dead_time=2e-9)
+    assert repr(free).endswith("4 bins of 1,000 ps, 5 to 7 cycles, 0.5 photons a pixel, samples not exact)")

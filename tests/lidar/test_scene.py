@@ -174,3 +174,14 @@ def test_light_is_thinned_with_the_scene():
 def test_what_is_no_light_is_refused(light):
     with pytest.raises(lb.InvalidParameter, match="give it so, or leave it out"):
         Scene("wrong", np.ones((2, 2)), np.ones((2, 2)), light)
+
+
+def test_a_scene_prints_its_depths_and_not_its_images():
+    scene = Scene("<script>", DEPTH, np.ones_like(DEPTH))
+    assert repr(scene) == "Scene('<script>', 2 x 3, 1.5 to 4 m deep, 2 pixels missing)"
+    assert repr(find_scene("ramp").sunlit()) == "Scene('ramp', 96 x 128, 1 to 5 m deep, with light of its own)"
+    assert repr(Scene("none", np.full((1, 1), np.nan), np.ones((1, 1)))) == (
+        "Scene('none', 1 x 1, no depths, 1 pixel missing)"
+    )
+    assert "<script>" not in scene._repr_html_()
+    assert "1.5 to 4 m deep" in scene._repr_html_()

@@ -14,6 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
+from linkedbandits.live import experiment
 from tests.support.coin_flips import CoinFlipper, run_live
 from tests.support.every_policy import EVERY_POLICY, of_as_many_arms, policy_id
 
@@ -641,3 +642,70 @@ def test_a_verdict_names_what_its_policy_assumes_also_after_it_was_saved():
         assert exp.recommend().assumes == read.recommend().assumes == assumes
         assert tuple(assumption.name for assumption in read.assumptions) == assumes
         assert "assumes" not in exp.to_json()  # it is the policy's to say
+
+
+def told(times: int, hit: str = "east") -> lb.Experiment:
+    exp = lb.Experiment(POINTS, lb.LinkedElimination(0.05))
+    for _ in range(times):
+        play = exp.ask()
+        exp.tell(play.id, hit if hit in play.arms else None)
+    return exp
+
+
+def test_an_experiment_prints_where_it_stands_in_one_line():
+    assert repr(told(0)) == "Experiment(3 arms, linked-elimination, ordered: nothing played yet)"
+    assert repr(told(3)) == "Experiment(3 arms, linked-elimination, ordered: 'east' leads after 3 plays, 3 still in)"
+    exp = lb.Experiment(["a", "b"], lb.UniformSampling(samples=1))
+    exp.tell(exp.ask().id, None)
+    assert repr(exp) == "Experiment(2 arms, uniform-sampling, ordered: 'a' after 1 play, budget)"
+
+
+def test_one_with_a_guarantee_prints_its_error_bound_and_all_arms_it_names():
+    exp = lb.Experiment("abc", lb.LinkedElimination(0.1, k=2), linkage="single")
+    while not exp.done:
+        play = exp.ask()
+        exp.tell(play.id, play.arms[0] if play.arms[0] != "b" else None)
+    assert repr(exp).endswith(f"'a', 'c' after {exp.plays} plays, confident, error at most 0.1)")
+
+
+def test_one_that_only_read_its_log_says_so():
+    log = lb.Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), None)] * 2)
+    exp = lb.Experiment("ab", lb.LinkedElimination(0.05), linkage="single", log=log)
+    assert repr(exp) == "Experiment(2 arms, linked-elimination, single: 'a' leads, by its log alone)"
+
+
+def test_a_debugger_can_print_it_where_its_lock_is_held(monkeypatch):
+    monkeypatch.setattr(experiment, "LONGEST_WAIT_FOR_A_TEXT", 0.01)
+    exp = told(0)
+    with exp._lock:
+        assert repr(exp) == "Experiment(3 arms, linked-elimination, ordered: busy)"
+    assert "busy" not in repr(exp)
+
+
+def test_in_a_notebook_it_is_a_table_of_its_arms():
+    exp = lb.Experiment(["<script>", "b"], lb.LinkedElimination(0.05))
+    exp.tell(exp.ask().id, "<script>")
+    html = exp._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt; leads after 1 play, 2 still in." in html
+    assert "Experiment: 2 arms, linked-elimination, ordered" in html
+
+
+def test_its_picture_has_a_row_for_each_arm(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    exp = lb.Experiment([1, 2, 3], lb.LinkedElimination(0.05))
+    exp.tell(exp.ask().id, 2)
+    figure = exp.plot()
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["1", "2", "3"]
+    assert axes.get_title(loc="left") == "2 leads after 1 play, 3 still in"
+    for ending in ("png", "svg", "pdf"):
+        figure.savefig(tmp_path / f"arms.{ending}")
+        assert (tmp_path / f"arms.{ending}").stat().st_size > 1000
+    assert exp.plot(ax=axes) is axes
+
+
+def test_without_a_policy_one_that_assumes_nothing_decides():
+    exp = lb.Experiment(POINTS)
+    assert (exp.policy, exp.linkage, exp.assumptions) == (lb.LinkedDuels(0.05), "free", ())
+    assert lb.Experiment.from_json(exp.to_json()).policy == exp.policy

@@ -93,3 +93,14 @@ def test_cells_of_independent_arms_keep_the_keys_and_seeds_that_they_had():
     assert CELL.key == "pair_mine_ordered_0.1_d91dd8324e"
     assert CELL.seed(1).generate_state(2).tolist() == [282726918, 2077674604]
     assert "requests" not in CELL.to_json()
+
+
+def test_studies_cells_and_instances_print_what_they_are_of():
+    assert repr(CELL.instance) == "Instance('pair', 2 arms)"
+    assert repr(with_requests(table="x")) == "Instance('pair', 2 arms, which depend on each other)"
+    assert repr(CELL) == "Cell('mine' on 'pair', ordered, delta 0.1, 100 trials)"
+    other = replace(CELL, policy=lb.UniformSampling(samples=3), label="three")
+    assert repr(other) == "Cell('three' on 'pair', ordered, 100 trials)"
+    assert repr(Study("both", 7, (CELL, other))) == (
+        "Study('both': 2 cells of 1 instance, 2 policies, 200 trials in all, seed 7)"
+    )

@@ -36,6 +36,7 @@ from linkedbandits.attempts.courses import (
 )
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.checks import check_probability
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 REMEDIES: dict[Kind, str] = {
@@ -68,6 +69,8 @@ class Rate:
     successes: int
     attempts: int
 
+    __repr__ = short_repr
+
     @property
     def mean(self) -> float:
         """The share that worked; not a number where there are none."""
@@ -95,6 +98,8 @@ class Alarm:
     after: Rate
     sentence: str
     remedy: str
+
+    __repr__ = short_repr
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}"
@@ -403,6 +408,8 @@ class Offset:
     option: Label
     first: Rate
     every: Rate
+
+    __repr__ = short_repr
 
     @property
     def difference(self) -> float:

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 GivenCosts = Sequence[float] | Literal["seconds"]
@@ -40,6 +41,8 @@ class Place:
     cost: float
     samples: int
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class Order:
@@ -62,6 +65,8 @@ class Order:
     seconds: float | None = None
     seconds_now: float | None = None
     unit: Unit = "attempts"
+
+    __repr__ = short_repr
 
     @property
     def options(self) -> tuple[Label, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.attempts.deciding import Reading
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Label, Needs, Tuples
 from linkedbandits.policy import AnyPolicy, LaneState
 
@@ -34,6 +35,8 @@ class Missing:
     samples: int | None
     requests: float
     seconds: float | None
+
+    __repr__ = short_repr
 
 
 def outlook(

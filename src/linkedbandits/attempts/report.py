@@ -27,7 +27,12 @@ from linkedbandits.attempts.race import RaceOnALog
 from linkedbandits.attempts.second_test import SHARE as SECOND_SHARE
 from linkedbandits.attempts.second_test import Decided, decided_by_all_samples
 from linkedbandits.checks import check_costs_of_arms, check_delta
+from linkedbandits.display.frames import Columns, WithFrames, labels
+from linkedbandits.display.tables import paragraph, table
+from linkedbandits.display.texts import counted, number, short_repr
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
+from linkedbandits.figures.options import Known, draw_course, draw_known, height_for
+from linkedbandits.figures.style import new_figure, new_panels
 from linkedbandits.intervals import Estimated, anytime_interval
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray, IntArray, Label, Verdict
@@ -63,9 +68,11 @@ class LogEstimate:
     seconds: Estimated | None = None
     success_per_cost: Estimated | None = None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
-class Report:
+class Report(WithFrames):
     """A log, judged. ``verdict`` is None where it is not yet time for one, and ``missing`` says what for.
 
     ``order`` is the order to try all options in, ``alarms`` what speaks against what the verdict needs, ``notes`` what
@@ -170,6 +177,63 @@ class Report:
             "taken_for_success": list(self.log.taken_for_success),
             "course": [[requests, evidence.tolist()] for requests, evidence in self.course],
         }
+
+    def __repr__(self) -> str:
+        """The answer, and what else there is to read."""
+        holds = f"{counted(self.log.requests, 'request')}, {counted(len(self.estimates), 'option')}"
+        kinds = ", ".join(dict.fromkeys(alarm.kind for alarm in self.alarms))
+        alarms = f"{counted(len(self.alarms), 'alarm')} ({kinds})" if self.alarms else "no alarms"
+        return f"Report({holds}, {alarms}, {counted(len(self.notes), 'note')}: {self.sentence})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                str(each.option),
+                "-" if each.mean is None else number(each.mean),
+                f"{each.low:.3g} - {each.high:.3g}",
+                f"{each.samples:,}",
+                f"{each.attempts:,}",
+                "yes" if each.still_in else "no",
+            )
+            for each in self.estimates
+        ]
+        headings = ("option", "works", "95 % limits", "samples", "attempts", "still in")
+        said = [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in self.alarms] + list(self.notes)
+        return table(self.sentence, headings, rows, *map(paragraph, said))
+
+    def plot(self, ax: Any = None) -> Any:
+        """How often each option works, between its limits of 95 %, and below it the evidence as the log is read.
+
+        Returns the matplotlib figure, on white ground: ``savefig`` writes it, a notebook shows it. With ``ax`` the
+        estimates alone are drawn there, and ``ax`` is returned.
+        """
+        known = [Known(str(each.option), each.mean, each.low, each.high, each.still_in) for each in self.estimates]
+        if ax is not None:
+            draw_known(ax, known)
+            return ax
+        height = height_for(len(known))
+        if len(self.course) < 2 or self.delta is None:
+            with new_figure(7.0, height) as (figure, axes):
+                draw_known(axes, known)
+            return figure
+        with new_panels(2, 1, 7.0, height + 2.6, heights=(height, 2.6)) as (figure, (above, below)):
+            draw_known(above, known)
+            draw_course(below, [one.label for one in known], self.course, 1 / self.delta)
+        return figure
+
+    def _columns(self) -> Columns:
+        """The estimates, a row for each option; what is known of costs and seconds as far as it is."""
+        every = self.estimates
+        plain = ("attempts", "samples", "successes", "read", "mean", "low", "high", "still_in", "log10_evidence")
+        columns: Columns = {"option": labels(each.option for each in every)}
+        columns |= {name: [getattr(each, name) for each in every] for name in plain}
+        for name in ("cost", "seconds", "success_per_cost"):
+            found = [getattr(each, name) for each in every]
+            if any(one is not None for one in found):
+                columns[name] = [None if one is None else one.mean for one in found]
+                columns[f"{name}_low"] = [None if one is None else one.low for one in found]
+                columns[f"{name}_high"] = [None if one is None else one.high for one in found]
+        return columns
 
     def __str__(self) -> str:
         lines = [self.sentence]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from linkedbandits.display.texts import shown
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import FloatArray, check_means, check_needs
@@ -27,7 +28,7 @@ class PlayCost(float):
         return float(self), self.at_most
 
     def __repr__(self) -> str:
-        return f"PlayCost({float(self)!r}, at_most={self.at_most!r})"
+        return f"PlayCost({shown(float(self))}, at_most={shown(self.at_most)})"
 
 
 def play_cost(needs: npt.ArrayLike, means: npt.ArrayLike, linkage: str | Linkage = "ordered") -> PlayCost:

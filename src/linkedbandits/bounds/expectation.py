@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Ordered
 from linkedbandits.model import FloatArray, IntArray, check_means, check_needs
@@ -37,6 +38,8 @@ class ExpectedPlays:
     plays: float
     standard_error: float
     draws: int
+
+    __repr__ = short_repr
 
 
 def expected_plays(

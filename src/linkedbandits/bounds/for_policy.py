@@ -18,6 +18,7 @@ from linkedbandits.assumptions import ToldDifference
 from linkedbandits.bounds.characteristic import characteristic_time
 from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.bounds.told import why_untrue
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.linkage import LINKAGES, Linkage, find_linkage
 from linkedbandits.model import FloatArray, check_means
@@ -37,6 +38,8 @@ class BoundAsTold:
     told: ToldDifference | None = None
     reason: str | None = None
     """How a sentence goes on that says there is no bound, without a full stop; None where there is one."""
+
+    __repr__ = short_repr
 
     def ratio(self, plays: float) -> float | None:
         """So many plays over the bound; None without one.

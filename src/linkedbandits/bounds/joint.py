@@ -21,6 +21,7 @@ import numpy as np
 
 from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.checks import check_probability, check_whole
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.joint_worlds import KindsOfRequests
 from linkedbandits.model import FloatArray, IntArray
@@ -37,6 +38,8 @@ class JointBound:
 
     plays: float
     shares: dict[tuple[int, ...], float]
+
+    __repr__ = short_repr
 
 
 def lower_joint(kinds: KindsOfRequests, delta: float, longest: int = 2, rounds: int = 60) -> JointBound:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.bounds.characteristic import characteristic_time
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import check_means
 
 __all__ = ["PriceOfOrder", "price_of_order"]
@@ -27,6 +28,8 @@ class PriceOfOrder:
     free: float
     ratio: float
     at_most: float
+
+    __repr__ = short_repr
 
 
 def price_of_order(means: npt.ArrayLike, k: int = 1) -> PriceOfOrder:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from linkedbandits.bounds.divergence import kl, kl_of_error
 from linkedbandits.checks import check_probability
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import FloatArray, check_means
 
@@ -34,6 +35,8 @@ class Improvement:
     linked_ege: float
     lower: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class PaperBounds:
@@ -53,6 +56,8 @@ class PaperBounds:
     standard_ege: float
     standard_lower: float
     improvement: Improvement
+
+    __repr__ = short_repr
 
 
 def paper(means: npt.ArrayLike, delta: float) -> PaperBounds:

@@ -40,6 +40,7 @@ from linkedbandits.chain.tracing import CallTrace, Tracing
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
+from linkedbandits.display.texts import counted, short_repr, shown
 from linkedbandits.errors import (
     AttemptTimedOut,
     ChainFailed,
@@ -109,6 +110,8 @@ class ChainStatus:
     verdict: Verdict | None
     reopened: int
     since: float | None
+
+    __repr__ = short_repr
 
 
 class Setup(NamedTuple):
@@ -325,6 +328,16 @@ class Chain:
             call.fail()
         finally:
             call.end()
+
+    def __repr__(self) -> str:
+        order = shown(self.order)
+        calls = counted(self._tally.ended, "call")  # without waiting for those that end just now
+        verdict = self._home.verdict
+        if verdict is None:
+            return f"Chain({calls}, no verdict yet: tries {order})"
+        bound = "" if verdict.error_bound is None else f", error at most {verdict.error_bound:g}"
+        best = f"{verdict.arm!r} is best after {counted(verdict.plays, 'play')}{bound}"
+        return f"Chain({calls}, {best}: tries {order})"
 
     @property
     def options(self) -> tuple[Label, ...]:

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linkedbandits.attempts.alarms import Rate
+from linkedbandits.display.texts import short_repr
 from linkedbandits.intervals import anytime_limits
 from linkedbandits.model import Label
 
@@ -62,6 +63,8 @@ class DriftAlarm:
     before: Rate
     after: Rate
     kind: Literal["drift"] = "drift"
+
+    __repr__ = short_repr
 
     @property
     def sentence(self) -> str:

@@ -33,6 +33,7 @@ from linkedbandits.attempts.alarms import Rate
 from linkedbandits.attempts.courses import log_evidence_of_two
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import Label
 
 MOST_AT_A_TIME = 64
@@ -59,6 +60,8 @@ class LossAlarm:
     sentence: str
     remedy: str = REMEDY
     kind: Literal["losses"] = "losses"
+
+    __repr__ = short_repr
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}"

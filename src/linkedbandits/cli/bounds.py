@@ -25,12 +25,12 @@ from linkedbandits.bounds import (
 )
 from linkedbandits.bounds import paper as paper_bounds
 from linkedbandits.bounds.joint import MOST_OPTIONS
+from linkedbandits.bounds.proportions import draw_proportions
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import report_console
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.figures.proportions import draw_proportions
 from linkedbandits.joint_worlds import OutcomeTable
 from linkedbandits.linkage import LINKAGES, find_linkage
 from linkedbandits.model import FloatArray

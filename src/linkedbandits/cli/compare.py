@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,11 +20,12 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy
-from linkedbandits.runs import Summary
+from linkedbandits.runs import Summaries, Summary
 from linkedbandits.simulation import simulate
 
 DEFAULT_POLICIES = ("maximal-sampling", "uniform-sampling", "linked-ege", "linked-elimination")
@@ -72,9 +74,15 @@ def compare(
     trials: opt.Trials = 1000,
     seed: opt.SeedOption = 0,
     max_plays: opt.MaxPlays = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help=f"Draw the comparison into this file ({', '.join(ENDINGS)}), on white ground."),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compare policies on one instance: plays until they answer, and how often they are wrong."""
+    if plot is not None:
+        check_figure(plot)  # before the work
     instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
     given = opt.read_settings(instance, linkage, gap, max_plays)
     by_default = DEFAULT_POLICIES if instance.law is None else POLICIES_ON_A_TABLE
@@ -108,6 +116,12 @@ def compare(
         typer.echo(json.dumps(_as_data(instance, results, settings)))
     else:
         _print(instance, results, given.linkage, delta, opt.told_by_itself(texts, given.told_gap))
+    if plot is not None:
+        figure = Summaries({result.text: result.summary for result in results}, delta).plot()
+        title = f"{instance.name}, linkage {given.linkage}, {trials:,} trials"
+        figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+        save(figure, plot)
+        typer.echo(f"wrote {plot}", err=True)
 
 
 def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str, Any]) -> dict[str, Any]:

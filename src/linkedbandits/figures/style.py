@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,15 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "linkedbandits",  # the same picture is the same file
 }
 
+ENDINGS = (".png", ".svg", ".pdf")
+"""Of the files that figures are written to."""
+
 _UNDATED: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """What keeps the day out of a file, for the same reason."""
+
+
+_LETTERS = 28
+"""Of a label beside an axis."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +49,37 @@ class SeriesStyle:
     line: Any
 
 
-def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
+def series_styles(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, SeriesStyle]:
     """A style for every name, in the order in which names first come up; 49 names have 49 styles.
+
+    ``among`` are all names of a study: given to each of its figures they have one look in all of them, whichever of
+    them a figure shows.
 
     >>> series_styles(["uniform", "maximal", "uniform"])["maximal"].marker
     's'
+    >>> series_styles(["maximal"], among=["uniform", "maximal"])["maximal"].marker
+    's'
     """
     chosen = {}
-    for number, name in enumerate(dict.fromkeys(names)):
+    for number, name in enumerate(dict.fromkeys([*among, *names])):
         # Seven colours, but lines that shift by one each round, so that 49 names are still told apart.
         line = LINES[(number + number // len(COLOURS)) % len(LINES)]
         chosen[name] = SeriesStyle(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], line)
     return chosen
+
+
+def beside_axes(label: object) -> str:
+    """A label that fits beside an axis or into a legend, and is shown as it is.
+
+    To matplotlib dollars would be mathematics, and what begins with an underscore no entry of a legend.
+
+    >>> beside_axes("a" * 40 + "b"), beside_axes("$5"), beside_axes(7)
+    ('aaaaaaaaaaaaaa…aaaaaaaaaaaab', '\\\\$5', '7')
+    """
+    text = str(label)
+    # Names of policies differ in their parameters, at the end, and others at the beginning.
+    short = text if len(text) <= _LETTERS else f"{text[: _LETTERS // 2]}…{text[-(_LETTERS // 2 - 1) :]}"
+    return (f" {short}" if short.startswith("_") else short).replace("$", r"\$")
 
 
 @contextmanager
@@ -64,20 +90,36 @@ def new_figure(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 @contextmanager
-def new_panels(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, list[Any]]]:
-    """A figure of that size in inches and the axes of its panels, row by row, in the common style."""
-    with _style():
-        from matplotlib.figure import Figure  # as below
+def new_panels(
+    rows: int, columns: int, width: float, height: float, heights: Sequence[float] | None = None
+) -> Iterator[tuple[Any, list[Any]]]:
+    """A figure of that size in inches and the axes of its panels, row by row, in the common style.
 
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+    ``heights`` are those of the rows, in proportion; all are alike unless given.
+    """
+    with _style():
+        from linkedbandits.figures.shown import ShownFigure  # as below
+
+        figure = ShownFigure(figsize=(width, height), layout="constrained")
+        yield figure, list(figure.subplots(rows, columns, squeeze=False, height_ratios=heights).flat)
+
+
+def check_figure(path: Path) -> None:
+    """Refuse before the work what no figure can be written to, or where there is nothing to draw it with."""
+    if path.suffix.lower() not in ENDINGS or path.is_dir():
+        raise CannotWrite(f"the figure {str(path)!r} cannot be written; name a file in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise CannotWrite(
+            f"the figure {str(path)!r} cannot be written: there is no folder {str(path.parent)!r}; make it"
+        )
+    _style()
 
 
 def save(figure: Any, path: Path) -> None:
     """Write the figure in the format that the file's ending names."""
     try:
         with _style():  # some of a figure is made only now
-            figure.savefig(path, metadata=_UNDATED.get(path.suffix))
+            figure.savefig(path, metadata=_UNDATED.get(path.suffix.lower()))
     except (OSError, ValueError) as error:
         raise CannotWrite(f"the figure {path} cannot be written: {error}; name a .png, .svg or .pdf file") from error
 

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.display.frames import Columns, WithFrames, pixels
+from linkedbandits.display.tables import facts, paragraph
+from linkedbandits.display.texts import number, percent
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.figures.images import Image, depth_picture, plot_images
 from linkedbandits.lidar.borrowing import Known, Pass, around, passes
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD
 from linkedbandits.lidar.locating import Located, locate
@@ -30,7 +35,7 @@ _FEW = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class DepthMap:
+class DepthMap(WithFrames):
     """Images of rows and columns, from a sensor's photons.
 
     ``depth`` is in metres, nan where nothing speaks for a return; ``interval`` (rows, columns, 2) is from the least to
@@ -72,6 +77,59 @@ class DepthMap:
     def found(self) -> BoolArray:
         """Where there is a depth."""
         return np.isfinite(self.depth)
+
+    def __repr__(self) -> str:
+        """The figures people ask first."""
+        said = ", ".join(f"{value} {name}" for name, value in self._in_words().items())
+        return f"DepthMap({self._of_what()}: {said})"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(map(paragraph, self.notes))
+        return facts(f"Depth map: {self._of_what()}", self._in_words(), depth_picture(self.images()["depth"]), notes)
+
+    def _of_what(self) -> str:
+        source = f"{self.source}, " if self.source else ""
+        return f"{source}{self.depth.shape[0]} x {self.depth.shape[1]}"
+
+    def _in_words(self) -> dict[str, str]:
+        found = self.depth[self.found]
+        words = {"found": percent(float(self.found.mean())) if self.found.size else "-"}
+        if found.size:
+            words["deep"] = f"{number(float(found.min()))} to {number(float(found.max()))} m"
+        words["sure"] = percent(float(self.confident.mean())) if self.found.size else "-"
+        return words
+
+    def images(self) -> dict[str, Image]:
+        """What a picture shows, by name."""
+        width = np.where(self.found, np.diff(self.interval, axis=2)[..., 0], np.nan)
+        return {
+            "depth": Image("depth (m)", self.depth, "viridis"),
+            "interval": Image("width of the interval (m)", width, "magma"),
+            "signal": Image("signal (photons a cycle)", np.where(self.found, self.signal, np.nan), "cividis"),
+            "background": Image("background (photons a bin and cycle)", self.background, "cividis"),
+        }
+
+    def plot(self, what: str | None = None, ax: Any = None) -> Any:
+        """The depths, how wide their intervals are, signal and background.
+
+        ``what`` is one of ``"depth"``, ``"interval"``, ``"signal"`` and ``"background"``, for that image alone. Returns
+        the matplotlib figure, on white ground; pixels without a depth are grey. With ``ax`` one image is drawn there,
+        the depth unless ``what`` says otherwise, and ``ax`` is returned.
+        """
+        return plot_images(self.images(), what, ax, columns=2)
+
+    def _columns(self) -> Columns:
+        return pixels(
+            {
+                "depth": self.depth,
+                "low": self.interval[..., 0],
+                "high": self.interval[..., 1],
+                "signal": self.signal,
+                "background": self.background,
+                "confident": self.confident,
+                "cycles": self.cycles,
+            }
+        )
 
 
 def find_depths(

@@ -8,6 +8,7 @@ from math import log
 import numpy as np
 from scipy.special import logsumexp
 
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
@@ -29,6 +30,8 @@ class Expected:
     log_prior: FloatArray
     signal: FloatArray
     background: FloatArray
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signal", np.maximum(self.signal, LEAST_SIGNAL))

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.checks import check_whole
+from linkedbandits.display import frames, texts
+from linkedbandits.display.frames import Columns, WithFrames
+from linkedbandits.display.tables import facts
+from linkedbandits.display.texts import percent, short_repr
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.figures.images import Image, depth_picture, plot_images
 from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.borrowing import Known, Pass, around, passes
 from linkedbandits.lidar.choosing import faster
@@ -22,7 +27,7 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(WithFrames):
     """What an acquisition and an estimator made of a scene: images of the scene's shape.
 
     ``depth`` is in metres, and nan where no photon came or, with the estimator ``map``, where the counts speak against
@@ -45,6 +50,42 @@ class Frame:
     bin: IntArray
     signal: FloatArray
     background: FloatArray
+
+    def __repr__(self) -> str:
+        """The figures people ask first; the images have theirs in ``depth``, ``error`` and ``seconds``."""
+        one = self.summary()
+        right = f"{percent(one.within_tolerance)} within {self._tolerance()}"
+        took = f"{texts.plays(one.cycles_mean)} cycles and {_microseconds(one.microseconds_mean)} a pixel"
+        sure = "" if isnan(one.confident) else f", {percent(one.confident)} sure"
+        of = f"{self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
+        return f"Frame({of}: {right}, root mean square {texts.number(one.rmse_mm)} mm, {took}{sure})"
+
+    def _repr_html_(self) -> str:
+        title = f"Frame of {self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
+        return facts(title, self.summary().in_words(self._tolerance()), depth_picture(self._images()[0]))
+
+    def plot(self, what: str | None = None, ax: Any = None) -> Any:
+        """The depth that was found, its error and the time that it took, side by side.
+
+        ``what`` is one of ``"depth"``, ``"error"`` and ``"time"``, for that image alone. Returns the matplotlib figure,
+        on white ground; pixels without a depth are grey. With ``ax`` one image is drawn there, the depth unless
+        ``what`` says otherwise, and ``ax`` is returned.
+        """
+        return plot_images(dict(zip(("depth", "error", "time"), self._images(), strict=True)), what, ax, columns=3)
+
+    def _images(self) -> tuple[Image, Image, Image]:
+        return (
+            Image("depth (m)", self.depth, "viridis"),
+            Image("error (cm)", 100 * self.error, "RdBu", around_zero=True),
+            Image("time (µs)", 1e6 * self.seconds, "magma"),
+        )
+
+    def _tolerance(self) -> str:
+        return f"{texts.number(100 * self.task.tolerance * self.task.sensor.bin_depth)} cm"
+
+    def _columns(self) -> Columns:
+        names = ("depth", "truth", "error", "cycles", "seconds", "confident", "proved", "bin", "signal", "background")
+        return frames.pixels({name: getattr(self, name) for name in names})
 
     @property
     def truth(self) -> FloatArray:
@@ -140,10 +181,36 @@ class FrameSummary:
     confident: float
     proved: float
 
+    __repr__ = short_repr
+
+    def in_words(self, tolerance: str = "the tolerance") -> dict[str, str]:
+        """The figures as people read them, by what they are."""
+        return {
+            "found": percent(self.found),
+            f"within {tolerance}": percent(self.within_tolerance),
+            "root mean square error": f"{texts.number(self.rmse_mm)} mm",
+            "cycles a pixel": f"{texts.plays(self.cycles_mean)}, nine in ten within {texts.plays(self.cycles_90)}",
+            "time a pixel": _microseconds(self.microseconds_mean),
+            "sure of their depth": percent(self.confident),
+        }
+
+    def _repr_html_(self) -> str:
+        title = f"Frame by {self.acquisition} and {self.estimator}, {texts.counted(self.pixels, 'pixel')}"
+        return facts(title, self.in_words())
+
     def to_dict(self) -> dict[str, Any]:
         """The fields by name, ready for ``json.dumps``; None where there is no number."""
         data = asdict(self)
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in data.items()}
+
+
+def _size(image: FloatArray) -> str:
+    return f"{image.shape[0]} x {image.shape[1]}"
+
+
+def _microseconds(value: float) -> str:
+    """A time; none where no time could run through."""
+    return "no time" if isnan(value) else f"{texts.number(value)} µs"
 
 
 def _mean(values: FloatArray | BoolArray) -> float:

@@ -9,6 +9,7 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
+from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import UnknownName
 from linkedbandits.extras import need_numba
 from linkedbandits.lidar.certificate import Certificate
@@ -45,6 +46,8 @@ class Located:
     confident: BoolArray
     probable: FloatArray
     """How probable the depth is to within the tolerance, by the model's own reckoning; no guarantee rests on it."""
+
+    __repr__ = short_repr
 
 
 _PIXELS_AT_ONCE = 2**12

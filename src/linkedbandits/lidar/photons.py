@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_whole
+from linkedbandits.display.texts import number
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.model import COUNT_LIMIT, FloatArray, IntArray
@@ -138,6 +139,16 @@ class Photons:
             raise InvalidParameter(f"{self.source}: there is not one photon in it; look whether the laser was on")
         if not np.isfinite(self.zero_seconds):
             raise InvalidParameter(f"{self.source}: zero_seconds={self.zero_seconds!r} is no time; give seconds")
+
+    def __repr__(self) -> str:
+        """Without its histograms."""
+        rows, columns, bins = self.detections.shape
+        least, most = int(self.cycles.min()), int(self.cycles.max())
+        cycles = f"{least:,} cycles" if least == most else f"{least:,} to {most:,} cycles"
+        mean = float(self.detections.sum() / (rows * columns))
+        said = f"{rows} x {columns} pixels, {bins:,} bins of {number(1e12 * self.bin_seconds)} ps"
+        inexact = "" if self.exact else ", samples not exact"
+        return f"Photons({self.source}, {self.mode}: {said}, {cycles}, {number(mean)} photons a pixel{inexact})"
 
     @classmethod
     def from_histogram(

@@ -16,7 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
+from linkedbandits.display.tables import paragraph
+from linkedbandits.display.texts import counted, number
 from linkedbandits.errors import CannotRead, InvalidParameter, LinkedBanditError, MissingExtra, UnknownName
+from linkedbandits.figures.images import Image, depth_picture
 from linkedbandits.lidar.sensor import MOST_REACH
 from linkedbandits.model import FloatArray
 
@@ -75,6 +78,18 @@ class Scene:
             raise InvalidParameter(
                 f"reflectivity goes from {reflectivity.min():g} to {reflectivity.max():g}; give shares from 0 to 1"
             )
+
+    def __repr__(self) -> str:
+        """Without its images."""
+        depth = self.depth[self.present]
+        far = f"{number(float(depth.min()))} to {number(float(depth.max()))} m deep" if depth.size else "no depths"
+        lost = int(self.depth.size - depth.size)
+        missing = f", {counted(lost, 'pixel')} missing" if lost else ""
+        lit = ", with light of its own" if self.light is not None else ""
+        return f"Scene({self.name!r}, {self.depth.shape[0]} x {self.depth.shape[1]}, {far}{missing}{lit})"
+
+    def _repr_html_(self) -> str:
+        return f"{paragraph(repr(self))}{depth_picture(Image('depth (m)', self.depth, 'viridis'))}"
 
     @property
     def present(self) -> npt.NDArray[np.bool_]:

@@ -10,8 +10,8 @@ import copy
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,9 +20,15 @@ from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assu
 from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_max_plays, check_whole
+from linkedbandits.display.tables import paragraph
+from linkedbandits.display.texts import counted
 from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, InvalidParameter, UnknownName
+from linkedbandits.figures.options import draw_known, height_for
+from linkedbandits.figures.style import beside_axes, new_figure
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
+from linkedbandits.live.default_policy import policy_and_linkage
+from linkedbandits.live.estimates import Estimate, Estimates
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
 from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
 from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts, may_read
@@ -30,6 +36,9 @@ from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
+
+LONGEST_WAIT_FOR_A_TEXT = 1.0
+"""Seconds."""
 
 
 class Play(NamedTuple):
@@ -57,27 +66,13 @@ class Before(NamedTuple):
     kept: int
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of an arm's mean from all plays told so far. ``mean`` is None before the first sample.
-
-    If the experiment began with a log, what may be read of the log is in it, whether the decision has used it yet or
-    not.
-
-    Where the policy takes arms to be independent, samples are all tries of the arm, those behind the failure of others
-    among them. Where it does not, as ``LinkedDuels``, they are the tries in which the arm was the first of its play: a
-    try behind a failure is no sample of its mean if arms fail together.
-    """
-
-    arm: Label
-    samples: int
-    successes: int
-    mean: float | None
-    still_in: bool
-
-
 class Experiment:
     """Find the best of some labelled arms, by asking what to play and telling what happened.
+
+    Without a policy :class:`~linkedbandits.LinkedDuels` decides, with a delta of 0.05, under the linkage ``free``: a
+    play is then two arms in an order that is handed out, and nothing is assumed of how arms depend on each other. With
+    ``linkage="single"`` and no policy it is :class:`~linkedbandits.LinkedElimination`. A policy plays under the linkage
+    ``ordered`` unless another is given.
 
     Labels are text, numbers or booleans. ``max_plays`` ends it after that many answers in time if the policy has not
     stopped by then. ``seed`` is for policies that draw.
@@ -142,9 +137,9 @@ class Experiment:
     def __init__(
         self,
         arms: Iterable[Label],
-        policy: AnyPolicy,
+        policy: AnyPolicy | None = None,
         *,
-        linkage: str | Linkage = "ordered",
+        linkage: str | Linkage | None = None,
         seed: int = 0,
         max_plays: int | None = None,
         parallel: int | None = None,
@@ -156,7 +151,7 @@ class Experiment:
     ) -> None:
         labels = check_labels(arms)
         check_attempts(log_attempts)
-        found = find_linkage(linkage)
+        policy, found = policy_and_linkage(policy, linkage)
         check_linkage(policy, found)
         if parallel is not None:
             check_whole("parallel", parallel)
@@ -379,7 +374,7 @@ class Experiment:
         new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0 if log is None else log.requests)
         return new
 
-    def estimates(self) -> list[Estimate]:
+    def estimates(self) -> Estimates:
         """Every arm's samples and successes in all plays told so far, and whether it can still be the answer.
 
         Samples are first tries alone where the policy does not take arms to be independent; see :class:`Estimate`.
@@ -387,10 +382,50 @@ class Experiment:
         with self._lock:
             samples, successes = self.run.samples_of_means()
             still_in = self.run.still_in()
-        return [
+        return Estimates(
             Estimate(label, seen, won, won / seen if seen else None, kept)
             for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
-        ]
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Every arm's estimate between its limits of 95 %, which hold at all times together, and who is still in.
+
+        Returns the matplotlib figure, on white ground: ``savefig`` writes it, a notebook shows it. With ``ax`` it is
+        drawn there, and ``ax`` is returned.
+        """
+        known = self.estimates().known()
+        if ax is not None:
+            draw_known(ax, known)
+            return ax
+        with new_figure(6.4, height_for(len(known))) as (figure, axes):
+            draw_known(axes, known)
+            axes.set_title(self._standing(beside_axes), loc="left", fontsize="medium", pad=22)
+        return figure
+
+    def __repr__(self) -> str:
+        what = f"{counted(len(self._labels), 'arm')}, {self.policy.name}, {self.linkage}"
+        # A debugger may show it where the thread that it has stopped holds the lock.
+        if not self._lock.acquire(timeout=LONGEST_WAIT_FOR_A_TEXT):
+            return f"Experiment({what}: busy)"
+        self._lock.release()
+        return f"Experiment({what}: {self._standing(repr)})"
+
+    def _repr_html_(self) -> str:
+        title = f"Experiment: {counted(len(self._labels), 'arm')}, {self.policy.name}, {self.linkage}"
+        return self.estimates().as_html(title, paragraph(f"{self._standing(str)}."))
+
+    def _standing(self, name: Callable[[Any], str]) -> str:
+        """What is known by now, in a few words."""
+        said = self.recommend()
+        after = f"after {counted(said.plays, 'play')}"
+        if self.done:
+            named = ", ".join(name(arm) for arm in said.top or (said.arm,))
+            bound = "" if said.error_bound is None else f", error at most {said.error_bound:g}"
+            return f"{named} {after}, {said.status}{bound}"
+        if not said.plays:
+            return "nothing played yet" if self.from_log is None else f"{name(said.arm)} leads, by its log alone"
+        left = sum(each.still_in for each in self.estimates())
+        return f"{name(said.arm)} leads {after}, {left} still in"
 
     def attempts(self) -> AttemptLog:
         """What is on record, as a log: that which the experiment began with, and behind it its plays by their ids.

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits.display.texts import short_repr
 from linkedbandits.model import FloatArray, IntArray
 
 LEAST_BETWEEN = 16
@@ -88,6 +89,8 @@ class Learning:
     of_best_order: float
     cost: float | None = None
     cost_of_best_order: float | None = None
+
+    __repr__ = short_repr
 
     @property
     def above(self) -> float:

@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
+from linkedbandits.display.texts import short_repr
 from linkedbandits.linkage import Asks, Linkage, Ordered, Price
 from linkedbandits.model import (
     BoolArray,
@@ -260,6 +261,8 @@ class ErrorPoint:
     plays: int
     error_rate: float
     error_interval: tuple[float, float]
+
+    __repr__ = short_repr
 
 
 def error_curve(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.checks import check_max_plays
+from linkedbandits.display.texts import counted
 from linkedbandits.errors import InvalidStudy
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray
@@ -41,6 +42,10 @@ class Instance:
     means: FloatArray
     family: str | None = None
     requests: DependentRequests | None = None
+
+    def __repr__(self) -> str:
+        depend = "" if self.requests is None else ", which depend on each other"
+        return f"Instance({self.name!r}, {counted(self.means.size, 'arm')}{depend})"
 
     @property
     def law(self) -> LawOfRequests | None:
@@ -72,6 +77,11 @@ class Cell:
         check_linkage(self.policy, find_linkage(self.linkage))
         check_max_plays(self.max_plays)
         self.policy.start(1, self.instance.means.size, np.zeros(1, dtype=np.uint64))  # refuses, say, too large a k
+
+    def __repr__(self) -> str:
+        told = "" if self.delta is None else f", delta {self.delta:g}"
+        of = f"{self.label!r} on {self.instance.name!r}"
+        return f"Cell({of}, {self.linkage}{told}, {counted(self.trials, 'trial')})"
 
     @property
     def delta(self) -> float | None:
@@ -128,6 +138,15 @@ class Study:
         check_names([cell.to_json() for cell in self.cells])
         if not self.cells:
             raise InvalidStudy(f"the study {self.name!r} has nothing to run; give it an instance and a policy")
+
+    def __repr__(self) -> str:
+        """Without its cells."""
+        trials = sum(cell.trials for cell in self.cells)
+        instances = len({cell.instance.name for cell in self.cells})
+        policies = len({cell.label for cell in self.cells})
+        crossed = f"{counted(instances, 'instance')}, {counted(policies, 'policy', 'policies')}"
+        of = f"{counted(len(self.cells), 'cell')} of {crossed}"
+        return f"Study({self.name!r}: {of}, {counted(trials, 'trial')} in all, seed {self.seed})"
 
 
 def check_names(cells: Iterable[dict[str, Any]]) -> None:

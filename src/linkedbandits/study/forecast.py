@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from linkedbandits.display.texts import short_repr
 from linkedbandits.simulation import WORKING_MEMORY, simulate
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Cell, Study
@@ -30,6 +31,8 @@ class Forecast:
 
     core_seconds: float
     worker_bytes: int
+
+    __repr__ = short_repr
 
     def seconds(self, workers: int) -> float:
         """Wall-clock time if the workers are never idle."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
+from linkedbandits.display.tables import facts
+from linkedbandits.display.texts import counted, shown
 from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
 from linkedbandits.extras import need_polars
 from linkedbandits.intervals import share_interval
@@ -36,6 +38,19 @@ class Results:
         self._folder = folder
         self._resolved = folder.resolved()
         self._cells: dict[str, dict[str, Any]] = {cell["key"]: cell for cell in self._resolved["cells"]}
+
+    def __repr__(self) -> str:
+        return f"Results({self.name!r} in {str(self.path)!r}: {self._finished()})"
+
+    def _repr_html_(self) -> str:
+        policies = dict.fromkeys(cell["label"] for cell in self._cells.values())
+        instances = dict.fromkeys(cell["instance"] for cell in self._cells.values())
+        entries = {"folder": self.path, "policies": shown(list(policies)), "instances": shown(list(instances))}
+        return facts(f"Study {self.name}: {self._finished()}", entries)
+
+    def _finished(self) -> str:
+        trials = sum(cell["trials"] for cell in self._cells.values())
+        return f"{counted(len(self._cells), 'cell')}, {trials - self.missing_trials():,} of {trials:,} trials finished"
 
     @property
     def path(self) -> Path:

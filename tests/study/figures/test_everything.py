@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.bounds import characteristic_time
+from linkedbandits.figures.style import COLOURS
 from linkedbandits.study import read_study, run_study
 from linkedbandits.study.chunks import run_chunk
-from linkedbandits.study.figures import draw_all, everything
+from linkedbandits.study.figures import (
+    SamplesPanel,
+    draw_all,
+    errors_by_delta,
+    everything,
+    plays_by_arms,
+    plays_by_delta,
+    samples_by_arm,
+)
 
 HEAD = "seed = 3\ntrials = 20\n"
 POLICIES = '[[policies]]\npolicy = "linked-elimination"\n[[policies]]\npolicy = "uniform-sampling"\n'
@@ -102,3 +113,32 @@ def test_policies_that_look_for_most_successes_per_cost_have_a_panel_of_their_ow
         "mine, most successes per cost 1/9 (ordered, delta 0.1)",
     ]
     assert [panel.time.best for panel in panels] == [(1,), (0,)]
+
+
+def colours_of(figure, label):
+    return {line.get_color() for axes in figure.axes for line in axes.get_lines() if line.get_label() == label}
+
+
+def test_a_policy_has_one_colour_in_all_figures(tmp_path, monkeypatch):
+    """The first policy of the study has no place in some figures, and the second keeps its colour there."""
+    drawn = {}
+    monkeypatch.setattr(everything, "save", lambda figure, path: drawn.setdefault(path.stem, figure))
+    first = '[[policies]]\npolicy = "uniform-sampling"\nlabel = "effort"\nparameters = { samples = 5 }\n'
+    second = '[[policies]]\npolicy = "linked-elimination"\nlabel = "mine"\n'
+    results = results_of(f"{HEAD}deltas = [0.2, 0.05]\n{SIZES}{first}{second}", tmp_path / "results")
+    monkeypatch.setattr(everything, "PANELS_A_PAGE", 1)
+    draw_all(results, tmp_path)
+    with_it = {name: colours for name, figure in drawn.items() if (colours := colours_of(figure, "mine"))}
+    assert {name.removesuffix("-2").removesuffix("-3") for name in with_it} >= {
+        *("plays-by-arms", "plays-by-delta", "errors-by-delta", "samples-by-arm", "arms-still-in")
+    }
+    assert all(colours == {COLOURS[1]} for colours in with_it.values())
+    table = results.table().filter(results.table()["policy"] == "mine")
+    panel = SamplesPanel("alone", characteristic_time([0.1, 0.2]), {"mine": np.array([0.5, 0.5])})
+    for alone in (
+        plays_by_arms(table, ["effort", "mine"]),
+        plays_by_delta(table, ["effort", "mine"]),
+        errors_by_delta(table, ["effort", "mine"]),
+        samples_by_arm([panel], ["effort", "mine"]),
+    ):
+        assert colours_of(alone, "mine") == {COLOURS[1]}

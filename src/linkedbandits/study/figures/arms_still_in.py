@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,12 @@ class TracePanel:
     traces: dict[str, pl.DataFrame]
 
 
-def arms_still_in(panels: Sequence[TracePanel]) -> Any:
-    """A faint descending line for each of the first trials, and a strong one for the median of all of them."""
-    style_of = series_styles(policy for panel in panels for policy in panel.traces)
+def arms_still_in(panels: Sequence[TracePanel], among: Iterable[str] = ()) -> Any:
+    """A faint descending line for each of the first trials, and a strong one for the median of all of them.
+
+    ``among`` are all policies of the study, so that each looks the same in all of its figures.
+    """
+    style_of = series_styles((policy for panel in panels for policy in panel.traces), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, panel in zip(all_axes, panels, strict=True):
             runs = {policy: _runs(trace, panel.arms) for policy, trace in panel.traces.items()}

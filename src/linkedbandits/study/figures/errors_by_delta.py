@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.figures.style import SeriesStyle, series_styles
@@ -23,14 +24,16 @@ __all__ = ["errors_by_delta"]
 ALLOWED = "error = delta"
 
 
-def errors_by_delta(table: pl.DataFrame) -> Any:
+def errors_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
     """Error rates with their 95 % intervals, and the line where the error is delta.
 
     The axes are logarithmic down to the foot of the panel, which stands for 0. Open marks are cells of which some
     runs ended with their budget, where delta promises nothing.
+
+    ``among`` are all policies of the study, so that each looks the same in all of its figures.
     """
     panels = panels_over_delta(table)
-    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles((row["policy"] for panel in panels.values() for row in panel), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             deltas = sorted({row["delta"] for row in panel})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,12 +50,14 @@ def draw_all(results: Results, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWrite(f"the folder {folder} cannot be made ({error.strerror}); name another") from error
+    # Whichever of them a figure shows, a policy has one colour in all figures, finished or not.
+    among = list(dict.fromkeys(cell["label"] for cell in results.cells.values()))
     return [
-        *_pages(folder, "plays-by-arms", several_arms, lambda parts: plays_by_arms(_together(parts))),
-        *_pages(folder, "plays-by-delta", several_deltas, lambda parts: plays_by_delta(_together(parts))),
-        *_pages(folder, "errors-by-delta", several_deltas, lambda parts: errors_by_delta(_together(parts))),
-        *_pages(folder, "samples-by-arm", list(_samples(results, table["cell"])), samples_by_arm),
-        *_pages(folder, "arms-still-in", list(_traces(results, table["cell"])), arms_still_in),
+        *_pages(folder, "plays-by-arms", several_arms, lambda parts: plays_by_arms(_together(parts), among)),
+        *_pages(folder, "plays-by-delta", several_deltas, lambda parts: plays_by_delta(_together(parts), among)),
+        *_pages(folder, "errors-by-delta", several_deltas, lambda parts: errors_by_delta(_together(parts), among)),
+        *_pages(folder, "samples-by-arm", list(_samples(results, table["cell"])), partial(samples_by_arm, among=among)),
+        *_pages(folder, "arms-still-in", list(_traces(results, table["cell"])), partial(arms_still_in, among=among)),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,16 @@ _BESIDE = 1.06
 """Open marks of several policies often lie at the same limit; each is moved aside by a power of this factor."""
 
 
-def plays_by_arms(table: pl.DataFrame) -> Any:
+def plays_by_arms(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
     """Mean plays with their 95 % band over the arms of each family, and the least that any policy needs.
 
     Several instances of a family with as many arms, as a random family has them, are averaged. Where runs ended
     with their budget the mean is too low, and an open mark with an arrow says so.
+
+    ``among`` are all policies of the study, so that each looks the same in all of its figures.
     """
     panels = panels_over_arms(table)
-    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles((row["policy"] for panel in panels.values() for row in panel), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((family, linkage, delta), panel) in zip(all_axes, panels.items(), strict=True):
             by_policy = grouped(panel, lambda row: row["policy"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +30,16 @@ LOWER_BOUND = "lower bound"
 AS_TOLD = "lower bound for those told as much"
 
 
-def plays_by_delta(table: pl.DataFrame) -> Any:
+def plays_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
     """Mean plays over the least that any policy needs which is told as much, with their 95 % band.
 
     Where no such bound is known, as for arms that depend on each other, the plays themselves are drawn. Where runs
     ended with their budget what is drawn is too low, and an open mark with an arrow says so.
+
+    ``among`` are all policies of the study, so that each looks the same in all of its figures.
     """
     panels = panels_over_delta(table)
-    style_of = series_styles(row["policy"] for panel in panels.values() for row in panel)
+    style_of = series_styles((row["policy"] for panel in panels.values() for row in panel), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             bounded = any(row["bound_as_told"] for row in panel)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkedbandits.bounds import CharacteristicTime
-from linkedbandits.figures.proportions import plot_proportions
+from linkedbandits.bounds.proportions import plot_proportions
 from linkedbandits.figures.style import series_styles
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.panels import panel_figure
@@ -24,9 +24,12 @@ class SamplesPanel:
     samples_a_play: dict[str, FloatArray]
 
 
-def samples_by_arm(panels: Sequence[SamplesPanel]) -> Any:
-    """Samples per play over the arms: the optimal ones as bars, each policy's as marks."""
-    style_of = series_styles(policy for panel in panels for policy in panel.samples_a_play)
+def samples_by_arm(panels: Sequence[SamplesPanel], among: Iterable[str] = ()) -> Any:
+    """Samples per play over the arms: the optimal ones as bars, each policy's as marks.
+
+    ``among`` are all policies of the study, so that each looks the same in all of its figures.
+    """
+    style_of = series_styles((policy for panel in panels for policy in panel.samples_a_play), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, panel in zip(all_axes, panels, strict=True):
             plot_proportions(axes, panel.time, panel.samples_a_play, style_of)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.bounds import CharacteristicTime
+from linkedbandits.bounds.characteristic import CharacteristicTime
 from linkedbandits.figures.style import SeriesStyle, new_figure, save, series_styles
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkedbandits.bounds import characteristic_time
-from linkedbandits.figures import proportions
-from linkedbandits.figures.proportions import draw_proportions, plot_proportions
+from linkedbandits.bounds import characteristic_time, proportions
+from linkedbandits.bounds.proportions import draw_proportions, plot_proportions
 from linkedbandits.figures.style import new_figure, series_styles
 
 pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")

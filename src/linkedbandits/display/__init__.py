@@ -1,0 +1,1 @@
+"""Results for people: short texts, small tables for notebooks, and frames of polars and pandas."""

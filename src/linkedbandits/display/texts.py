@@ -1,0 +1,161 @@
+"""Results in few words: numbers rounded, arrays by their size, long lists cut.
+
+What is shown is rounded; the fields of a result keep all their digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+DIGITS = 4
+"""That are shown of a number which is no count."""
+MOST_SHOWN = 6
+"""Entries of a list or a mapping."""
+MOST_LETTERS = 60
+MANY = 1e9
+"""From here on nobody reads all digits."""
+LARGEST_COUNT = 2**62
+
+
+def rounded(value: float) -> float:
+    """A number with as many digits as people read; whole units are kept while they can be read.
+
+    >>> rounded(0.0010000000000000009), rounded(123.4567), rounded(28962.4), rounded(float("inf"))
+    (0.001, 123.5, 28962.0, inf)
+    """
+    if not math.isfinite(value) or value == 0:
+        return value
+    if abs(value) >= MANY:
+        return float(f"{value:.{DIGITS}g}")
+    before_the_point = math.floor(math.log10(abs(value))) + 1
+    return round(value, max(DIGITS - before_the_point, 0))
+
+
+def number(value: float) -> str:
+    """A number in a sentence or a table.
+
+    >>> number(28962.4), number(0.25), number(3.0), number(5.144e12), number(float("nan"))
+    ('28,962', '0.25', '3', '5.144e+12', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    if abs(value) >= MANY:
+        return f"{value:.{DIGITS}g}"
+    shown = rounded(value)
+    return f"{shown:,.0f}" if shown == int(shown) else f"{shown:,g}"
+
+
+def plays(value: float) -> str:
+    """A number of plays: a whole one.
+
+    >>> plays(811.6), plays(2.0**62), plays(5.144e9)
+    ('812', 'over 4.6e+18', '5.144e+09')
+    """
+    if value >= LARGEST_COUNT:
+        return "over 4.6e+18"
+    return number(value) if value >= MANY else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share, with the digits that small ones need; 100 % and 0 % only where all or none are meant.
+
+    >>> percent(0.1), percent(0.00368), percent(0.9996), percent(1.0), percent(0.0), percent(float("nan"))
+    ('10 %', '0.37 %', '99.96 %', '100 %', '0 %', '-')
+    """
+    if math.isnan(share):
+        return "-"
+    if share < 0.1:
+        return f"{100 * share:.2g} %"
+    if 0.9995 <= share < 1:
+        return f"{100 * share:.2f} %" if share < 0.99995 else "over 99.99 %"
+    return f"{round(100 * share, 1):g} %"
+
+
+def counted(amount: int, one: str, many: str = "") -> str:
+    """So many of something.
+
+    >>> counted(1, "arm"), counted(1000, "arm"), counted(2, "play that is out", "plays that are out")
+    ('1 arm', '1,000 arms', '2 plays that are out')
+    """
+    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], most: int = 20) -> str:
+    """Rows below headings, names on the left and numbers on the right; not more than ``most`` of them.
+
+    >>> print(text_table(["arm", "plays"], [["a", "1,000"], ["b", "7"]], most=1))
+    arm   plays
+    a     1,000
+    and 1 more
+    """
+    lines = [headings, *rows[:most]]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(headings))]
+    texts = [
+        "   ".join([name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))])
+        for name, *cells in lines
+    ]
+    left = len(rows) - most
+    return "\n".join([*texts, f"and {left:,} more"] if left > 0 else texts)
+
+
+def shown(value: Any) -> str:
+    """Any value of a field, short.
+
+    >>> shown(0.30000000000000004), shown((1.0, 0.0010000000000000009)), shown(np.zeros((1000, 3)))
+    ('0.3', '(1.0, 0.001)', 'float64 array, 1000 x 3')
+    >>> shown(list(range(1000))), shown({"a": 0.1 + 0.2})
+    ('[0, 1, 2, 3, 4, 5, ... 1,000 in all]', "{'a': 0.3}")
+    """
+    match value:
+        case bool() | np.bool_():
+            text = repr(bool(value))
+        case np.generic():
+            text = shown(value.item())
+        case float() if type(value) is float:
+            text = repr(rounded(value))
+        case np.ndarray():
+            text = _array(value)
+        case str():
+            text = repr(value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]}...")
+        case list() | tuple() if not hasattr(value, "_fields"):
+            text = _listed(value)
+        case Mapping():
+            pairs = [f"{key!r}: {shown(entry)}" for key, entry in list(value.items())[:MOST_SHOWN]]
+            text = f"{{{', '.join(pairs)}{_rest(len(value))}}}"
+        case _:
+            text = repr(value)
+    return text
+
+
+def _array(array: np.ndarray[Any, Any]) -> str:
+    if array.ndim == 1 and array.size <= MOST_SHOWN:
+        return f"[{', '.join(shown(entry) for entry in array.tolist())}]"
+    return f"{array.dtype} array, {' x '.join(map(str, array.shape))}"
+
+
+def _listed(entries: Sequence[Any]) -> str:
+    inside = ", ".join(shown(entry) for entry in entries[:MOST_SHOWN])
+    if isinstance(entries, tuple):
+        return f"({inside}{',' if len(entries) == 1 else ''}{_rest(len(entries))})"
+    return f"[{inside}{_rest(len(entries))}]"
+
+
+def _rest(entries: int) -> str:
+    return "" if entries <= MOST_SHOWN else f", ... {entries:,} in all"
+
+
+def short_repr(result: Any) -> str:
+    """The ``__repr__`` of a dataclass or a named tuple: its fields by name, each of them short.
+
+    A class says so with ``__repr__ = short_repr``.
+    """
+    if hasattr(result, "_fields"):
+        names = list(result._fields)
+    else:
+        names = [field.name for field in fields(result) if field.repr]
+    return f"{type(result).__name__}({', '.join(f'{name}={shown(getattr(result, name))}' for name in names)})"

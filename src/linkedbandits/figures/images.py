@@ -1,0 +1,98 @@
+"""Images of pixels: panels with a colour bar each, and small pictures for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from linkedbandits.display.tables import picture
+from linkedbandits.errors import MissingExtra, UnknownName
+from linkedbandits.figures.style import new_panels
+
+TAILS = (2.0, 98.0)
+"""Colours go from one of these percentiles to the other: a few stray pixels must not take all of them."""
+MOST_PIXELS = 256
+"""On a side of a small picture."""
+SHOWN_WIDTH = 320
+"""Of a small picture on the page."""
+_PANEL = 4.0
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image with its title; ``around_zero`` says that colours have their middle at 0."""
+
+    title: str
+    values: np.ndarray[Any, Any]
+    colours: str
+    around_zero: bool = False
+
+
+def draw_image(axes: Any, image: Image) -> None:
+    """One image with its colour bar; pixels without a number are grey."""
+    axes.set(xticks=[], yticks=[])
+    axes.set_title(image.title, fontsize="medium")
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.set_facecolor("0.85")
+    low, high = limits(image)
+    drawn = axes.imshow(image.values, cmap=image.colours, interpolation="nearest", vmin=low, vmax=high)
+    axes.figure.colorbar(drawn, ax=axes, pad=0.01)
+
+
+def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
+    """All images in a figure, or the one that is wanted; with ``ax`` one of them there."""
+    if what is not None and what not in images:
+        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}")
+    if ax is not None:
+        draw_image(ax, images[what or next(iter(images))])
+        return ax
+    return images_figure(list(images.values()), columns) if what is None else images_figure([images[what]], 1)
+
+
+def images_figure(images: Sequence[Image], columns: int) -> Any:
+    """A figure with a panel for each image."""
+    rows = -(-len(images) // columns)
+    high, wide = images[0].values.shape
+    tall = _PANEL * float(np.clip(high / wide, 0.4, 1.6))
+    with new_panels(rows, columns, (_PANEL + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
+        for axes, image in zip(panels, images, strict=True):
+            draw_image(axes, image)
+    return figure
+
+
+def limits(image: Image) -> tuple[float, float]:
+    """Where colours begin and end."""
+    values = image.values[np.isfinite(image.values)]
+    if not values.size:
+        return (-1.0, 1.0) if image.around_zero else (0.0, 1.0)
+    if image.around_zero:
+        most = max(float(np.percentile(np.abs(values), TAILS[1])), 1e-9)
+        return -most, most
+    low, high = (float(value) for value in np.percentile(values, TAILS))
+    least = max(1e-3 * abs(low), 1e-9)  # or rounding would have all the colours
+    return low, max(high, low + least)
+
+
+def small_png(image: Image) -> bytes | None:
+    """The image alone, transparent where there is no number; None without matplotlib."""
+    try:
+        with new_panels(1, 1, 1, 1):
+            from matplotlib.image import imsave
+    except MissingExtra:
+        return None
+    step = -(-max(image.values.shape) // MOST_PIXELS)
+    low, high = limits(image)
+    written = BytesIO()
+    imsave(written, image.values[::step, ::step], vmin=low, vmax=high, cmap=image.colours, format="png")
+    return written.getvalue()
+
+
+def depth_picture(image: Image) -> str:
+    """The image for a notebook's table, or nothing without matplotlib or pixels."""
+    png = small_png(image) if image.values.size else None
+    return "" if png is None else picture(png, image.title, SHOWN_WIDTH)
