@@ -8,9 +8,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.bounds.for_policy import BoundAsTold
@@ -19,6 +16,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import standard_report
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
@@ -131,20 +129,17 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
 
 
 def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float, told: str | None) -> None:
-    console = Console(markup=False, emoji=False)  # names come from people's files
+    console = standard_report()
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("policy", overflow="fold")
     # Where options depend on each other there is no such bound: then over the fewest plays of the table.
     over = "/ bound" if instance.dependence is None else "ratio"
     least = min(result.summary.plays_mean for result in results)
-    for heading in ("plays", "median", "90 %", over, "wrong", "(95 % interval)"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for result in results:
         summary = result.summary
         low, high = summary.error_interval
-        table.add_row(
+        row = (
             result.text,
             formatting.count(summary.plays_mean),
             formatting.count(summary.plays_median),
@@ -153,7 +148,8 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
             formatting.percent(summary.error_rate),
             f"({formatting.percent(low).removesuffix(' %')} to {formatting.percent(high)})",
         )
-    console.print(table)
+        rows.append(row)
+    console.table(("policy", "plays", "median", "90 %", over, "wrong", "(95 % interval)"), rows)
     link = find_linkage(linkage)
     console.print(_meaning(instance, results, delta, link))
     if instance.dependence is None:
