@@ -22,7 +22,7 @@ from linkedbandits.bounds import (
 )
 from linkedbandits.bounds import paper as paper_bounds
 from linkedbandits.bounds.joint import MOST_OPTIONS
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import Report, standard_report
@@ -60,7 +60,8 @@ def bounds(
     linkage: Annotated[
         str | None,
         typer.Option(
-            help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; --table has free and single."
+            help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; --table has free and single.",
+            autocompletion=completing.linkages,
         ),
     ] = None,
     as_json: opt.Json = False,

@@ -11,7 +11,7 @@ import typer
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.bounds.for_policy import BoundAsTold
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
@@ -61,7 +61,8 @@ def compare(
             help="A policy, with parameters after a colon: linked-ege:median=fresh, or linked-elimination:costs=1/2/5 "
             "for most successes per cost. Repeat it to compare; "
             f"without it, {', '.join(DEFAULT_POLICIES)}, and with --table or --correlation "
-            f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows."
+            f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows.",
+            autocompletion=completing.policies,
         ),
     ] = None,
     delta: opt.Delta = 0.1,

@@ -16,7 +16,7 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_not_negative, check_positive
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
@@ -61,7 +61,11 @@ def _of_sensor(help_: str) -> Any:
 def lidar(
     context: typer.Context,
     scene: Annotated[
-        str | None, typer.Option(help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.")
+        str | None,
+        typer.Option(
+            help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.",
+            autocompletion=completing.one_of(SCENES),
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
@@ -91,10 +95,16 @@ def lidar(
         list[str] | None,
         typer.Option(
             help=f"How to spend cycles: {', '.join(ACQUISITIONS)}, or auto, what is faster of pulse and free-running. "
-            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}."
+            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}.",
+            autocompletion=completing.one_of([*ACQUISITIONS, "auto"]),
         ),
     ] = None,
-    estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
+    estimator: Annotated[
+        str,
+        typer.Option(
+            help=f"How to find depth: {', '.join(ESTIMATORS)}.", autocompletion=completing.one_of(ESTIMATORS)
+        ),
+    ] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     microseconds: Annotated[
         float | None, typer.Option(help="Time that a pixel may take, the detector's blind times included.")

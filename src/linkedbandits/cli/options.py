@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_positive
+from linkedbandits.cli import completing
 from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
 from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES
@@ -20,7 +21,7 @@ from linkedbandits.policies import make_policy, parameter_names, policy_class
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.scenarios import SCENARIOS, find_scenario, one_sparse
 
-Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {', '.join(SCENARIOS)}.")]
+Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {', '.join(SCENARIOS)}.", autocompletion=completing.scenarios)]
 Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
 Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
@@ -53,7 +54,9 @@ Gap = Annotated[
 LinkageOfRuns = Annotated[
     str | None,
     typer.Option(
-        "--linkage", help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table."
+        "--linkage",
+        help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table.",
+        autocompletion=completing.linkages,
     ),
 ]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]

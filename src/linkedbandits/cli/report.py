@@ -110,16 +110,26 @@ class Report:
 
 def standard_report() -> Report:
     """Standard output: a terminal as wide as it is, a pipe as wide as its tables, unless COLUMNS says how wide."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdigit() and int(said) > 0:
-        return Report(int(said))
-    if not sys.stdout.isatty():
+    if _said_to_be() is None and not sys.stdout.isatty():
         return Report(_TEXT_IN_A_PIPE, table_width=_UNLIMITED)
+    return Report(terminal_width())
+
+
+def terminal_width() -> int:
+    """The columns of the terminal; those of one that does not say, and in a pipe, are 80."""
+    said = _said_to_be()
+    if said is not None:
+        return said
     try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    return Report(columns or _UNKNOWN)
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNKNOWN  # type: ignore[union-attr]
+    except (OSError, ValueError, AttributeError):
+        return _UNKNOWN
+
+
+def _said_to_be() -> int | None:
+    """How many columns the environment says that there are."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdigit() and int(said) > 0 else None
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from linkedbandits.bounds.for_policy import BoundAsTold
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
@@ -41,7 +41,8 @@ def simulate(
         typer.Option(
             help="The policy, with parameters after a colon: linked-ege:median=fresh, or "
             "linked-elimination:costs=1/2/5 for most successes per cost. Unless given, "
-            "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination."
+            "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination.",
+            autocompletion=completing.policies,
         ),
     ] = None,
     delta: opt.Delta = 0.1,

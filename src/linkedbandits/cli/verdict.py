@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from linkedbandits.checks import check_delta, check_positive, check_probability
+from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
@@ -89,6 +90,7 @@ def verdict(
             help="The policy that reads the log, with parameters after a colon: linked-lead:lift=0.1 if the best "
             "option is ahead by that. Unless given, the one best option is looked for with all that the log has.",
             show_default=False,
+            autocompletion=completing.policies,
         ),
     ] = None,
     costs: Annotated[
