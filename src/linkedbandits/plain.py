@@ -84,7 +84,8 @@ class PlainPolicy(Policy[PlainState]):
     """Write a policy for one run: what to try next, what to make of the answer, and when it is over.
 
     Inherit from it with ``@dataclass`` above the class and the parameters as its fields, and write ``begin``, ``ask``,
-    ``tell``, ``done`` and ``best``. Then it can be used wherever the library takes a policy. Arms are numbers from 0 on.
+    ``tell``, ``done`` and ``best``. Then it can be used wherever the library takes a policy. Arms are numbers from
+    0 on.
 
     ``asks`` says what ``ask`` returns. ``"ordered tuples"``, unless you say otherwise: arms in increasing order, which
     are tried one after the other until the first success; ``tell`` gets them with the arm that succeeded, or None.
@@ -216,7 +217,7 @@ class PlainPolicy(Policy[PlainState]):
                     left[arm] -= 1
                     hits.append(arm)
             self._go_on(run, tuple(hits), arms)
-            if run.policy.done:
+            if _is_done(run.policy):
                 state.stopped[lane] = True
                 state.arm[lane] = self._named(run, arms)[0]
 
@@ -246,8 +247,8 @@ class PlainPolicy(Policy[PlainState]):
         for asked, hits in history:
             if asked != run.asked:
                 raise InvalidNeeds(
-                    f"{type(self).__name__} was led through what it had seen before, and asked for {run.asked} where it "
-                    f"had asked for {asked}; have it draw from the seed of begin() alone"
+                    f"{type(self).__name__} was led through what it had seen before, and asked for {run.asked} where "
+                    f"it had asked for {asked}; have it draw from the seed of begin() alone"
                 )
             self._go_on(run, hits, arms)
 
@@ -264,7 +265,7 @@ class PlainPolicy(Policy[PlainState]):
         else:
             policy.tell(asked, hits[0] if hits else None)
         run.history.append((asked, hits))
-        run.asked = () if policy.done else self._arms(policy.ask(), arms)
+        run.asked = () if _is_done(policy) else self._arms(policy.ask(), arms)
 
     def _arms(self, asked: Any, arms: int) -> tuple[int, ...]:
         """What was asked for, if it can be played."""
@@ -292,6 +293,12 @@ class PlainPolicy(Policy[PlainState]):
 
     def _refused(self, method: str, given: object, wanted: str) -> InvalidNeeds:
         return InvalidNeeds(f"{method}() of {type(self).__name__} returned {given!r}; return {wanted}")
+
+
+def _is_done(policy: Any) -> bool:
+    """Also of one that has a method where a property is meant, which would always be true."""
+    said = policy.done
+    return bool(said() if callable(said) else said)
 
 
 def _in_an_array(runs: list[_Run]) -> npt.NDArray[np.object_]:

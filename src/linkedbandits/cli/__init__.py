@@ -22,8 +22,8 @@ COMPLETES = "_LINKEDBANDITS_COMPLETE"
 WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
 """Commands in which one meets policies: their help says what these assume."""
 COMMANDS = (
-    *("verdict", "compare", "simulate", "bounds", "lidar", "reproduce", "study", "serve", "demo-traffic", "token"),
-    "webhook",
+    *("verdict", "compare", "simulate", "bounds", "policies", "lidar", "reproduce", "study"),
+    *("serve", "demo-traffic", "token", "webhook"),
     *("backup", "restore", "delete", "prune", "compact", "audit"),
 )
 """In the order of the help. Each has a module of its name with a function, or a group of commands, of that name."""

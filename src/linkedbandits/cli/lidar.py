@@ -101,9 +101,7 @@ def lidar(
     ] = None,
     estimator: Annotated[
         str,
-        typer.Option(
-            help=f"How to find depth: {', '.join(ESTIMATORS)}.", autocompletion=completing.one_of(ESTIMATORS)
-        ),
+        typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.", autocompletion=completing.one_of(ESTIMATORS)),
     ] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     microseconds: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -89,6 +89,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="LINKEDBANDITS_POLICIES",
+            help="A policy of your own that experiments may name, as package.module:Class; may be given several times. "
+            "No code is ever loaded because a caller names it.",
+            show_default=False,
+        ),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Let simulated users play a demonstration.")] = False,
 ) -> None:
     """Serve live experiments over HTTP, with a page to watch them.
@@ -106,6 +115,8 @@ def serve(
         from linkedbandits.service.owners import check_url_for_others
 
     start_logging()  # what is said of migrations is among it
+    for name in load_policies(policy or []):
+        typer.echo(f"Experiments may have the policy {name}.")
     proxy = _proxy(trust_header, trusted_proxy, proxy_role, host)
     with opt.opened_store(store, create=True) as opened:
         with opened.reading() as reading:
@@ -138,6 +149,24 @@ def serve(
         _let_memory_settle()
         server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
+
+
+def load_policies(texts: Sequence[str]) -> list[str]:
+    """Load the operator's own policies; the names that experiments know them by."""
+    from linkedbandits.policies import policy_named
+    from linkedbandits.policies.own import names_code
+
+    names = []
+    for text in texts:
+        if not names_code(text):
+            raise InvalidParameter(f"--policy {text!r} names no code; write --policy package.module:Class")
+        name, parameters = policy_named(text)
+        if parameters:
+            raise InvalidParameter(
+                f"--policy {text!r} has parameters, which each experiment gives its own policy; leave them out"
+            )
+        names.append(name)
+    return names
 
 
 def _let_memory_settle() -> None:
