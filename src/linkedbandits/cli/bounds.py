@@ -26,6 +26,7 @@ from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import Report, standard_report
+from linkedbandits.cli.ties import undecided
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.proportions import draw_proportions
 from linkedbandits.joint_worlds import OutcomeTable
@@ -84,10 +85,11 @@ def bounds(
     link = find_linkage(linkage or "ordered").name
     times = {name: characteristic_time(instance.means, name, k) for name in LINKAGES}
     paper = paper_bounds(instance.means, delta)
+    why = undecided(instance, find_linkage(link), delta, k, in_bounds=True)
     if as_json:
-        typer.echo(json.dumps(_as_data(instance, times, paper, delta, k)))
+        typer.echo(json.dumps({**_as_data(instance, times, paper, delta, k), "undecidable": why}))
     else:
-        _print(instance, times, paper, delta, link)
+        _print(instance, times, paper, delta, link, why)
     if plot is not None:
         reason = times[link].reason
         if reason is not None:
@@ -156,7 +158,8 @@ def _print_table(
     console.table(("linkage", "plays, at least"), rows)
     shares = sorted(bounds_of["free"].shares.items(), key=lambda pair: -pair[1])
     if not shares:
-        console.print("The best options tie: no number of plays tells them apart.")
+        why = undecided(opt.NamedMeans(name, outcomes.means, outcomes), None, delta, in_bounds=True)
+        console.print("The best options tie: no number of plays tells them apart." if why is None else why)
         return
     rows = [(", ".join(outcomes.options[option] for option in tried), f"{share:.3f}") for tried, share in shares[:most]]
     console.table(("tried first, then", "share of the plays that would do"), rows)
@@ -217,13 +220,16 @@ def _print(
     paper: PaperBounds,
     delta: float,
     linkage: str,
+    why: str | None,
 ) -> None:
     console = standard_report()
     chosen = times[linkage]
     wanted = "" if chosen.k == 1 else f", the {chosen.k} best"
     console.print(f"{instance.name}, delta {delta:g}{wanted}", style="bold")
+    if why is not None:
+        console.print(f"{why[:1].upper()}{why[1:]}")
     if chosen.reason is not None:
-        console.print(chosen.reason)
+        return  # there is nothing but infinities to show
     rows = [
         (f"linkage {name}", f"{time.value:,.4g}", _plays(lower(instance.means, delta, name, time.k)))
         for name, time in times.items()

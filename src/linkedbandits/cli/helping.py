@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from linkedbandits.cli.report import terminal_width, wrapped
-
-if TYPE_CHECKING:
-    from click import HelpFormatter
 
 CUT = "…"
 """What panels put where they have no room."""
@@ -57,7 +54,7 @@ def _panels_fit(print_panels: Any, ctx: Any, formatter: Any) -> bool:
     return CUT not in shown.getvalue()
 
 
-def _write_upright(command: Any, ctx: Any, formatter: HelpFormatter) -> None:
+def _write_upright(command: Any, ctx: Any, formatter: Any) -> None:
     """Usage, what it does, and its options and commands: names in one line, what they mean set in below."""
     width = terminal_width()
 

@@ -17,6 +17,7 @@ from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.ties import undecidable
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
@@ -81,6 +82,7 @@ def simulate(
     if csv_file is not None:
         _write_csv(csv_file, runs, instance.options)
     bound = bound_of(made, instance, link)
+    why = undecidable(instance, made, link)
     if as_json:
         data = {
             "instance": instance.to_json(),
@@ -91,12 +93,15 @@ def simulate(
             **runs.summary().to_dict(),
             **bound_data(bound, float(runs.plays.mean())),
             "error_bound": made.error_bound,
+            "undecidable": why,
             "assumes": assumes(made, link),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
         typer.echo(json.dumps(data))
     else:
+        if why is not None:
+            standard_report().print(f"On {instance.name} {why}", style="bold")
         _print(instance, policy, made, runs, bound)
         told = opt.told_by_itself([policy], given.told_gap)
         if told is not None:
