@@ -217,8 +217,8 @@ class PlainPolicy(Policy[PlainState]):
                     left[arm] -= 1
                     hits.append(arm)
             self._go_on(run, tuple(hits), arms)
-            if _is_done(run.policy):
-                state.stopped[lane] = True
+            state.stopped[lane] = is_over(run.policy)
+            if state.stopped[lane] or self.answers_at_any_time:
                 state.arm[lane] = self._named(run, arms)[0]
 
     def answer(self, state: PlainState) -> IntArray:
@@ -265,7 +265,7 @@ class PlainPolicy(Policy[PlainState]):
         else:
             policy.tell(asked, hits[0] if hits else None)
         run.history.append((asked, hits))
-        run.asked = () if _is_done(policy) else self._arms(policy.ask(), arms)
+        run.asked = () if is_over(policy) else self._arms(policy.ask(), arms)
 
     def _arms(self, asked: Any, arms: int) -> tuple[int, ...]:
         """What was asked for, if it can be played."""
@@ -295,7 +295,7 @@ class PlainPolicy(Policy[PlainState]):
         return InvalidNeeds(f"{method}() of {type(self).__name__} returned {given!r}; return {wanted}")
 
 
-def _is_done(policy: Any) -> bool:
+def is_over(policy: Any) -> bool:
     """Also of one that has a method where a property is meant, which would always be true."""
     said = policy.done
     return bool(said() if callable(said) else said)
