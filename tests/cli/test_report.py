@@ -122,7 +122,7 @@ def test_upright_a_value_without_room_beside_its_name_stands_below_it():
 
 
 def test_upright_numbers_are_named_by_their_heading():
-    assert table(12, ("arm", "mean"), [("3", "0.123456")], names=0) == "\narm 3\n  mean\n    0.123456\n\n"
+    assert table(11, ("arm", "mean"), [("3", "0.123456")], names=0) == "\narm 3\n  mean\n    0.123456\n\n"
 
 
 def test_upright_a_heading_that_says_something_stays():
@@ -183,6 +183,7 @@ def test_wide_characters_count_twice():
         ("a  b", ["a  b"]),
         ("aaaa  bbbb", ["aaaa", "bbbb"]),
         ("abcdefghij k", ["abcdefghij", "k"]),
+        ("wrong 9 %", ["wrong", "9 %"]),
     ],
 )
 def test_text_is_broken_at_spaces_alone(text, lines):

@@ -157,11 +157,14 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Words, each with the spaces before it."""
+    """Words, each with the spaces before it; a sign of percent stays with its number."""
     words: list[str] = []
     spaces = ""
     for part in text.split(" "):
-        if part:
+        if part.startswith("%") and words:
+            words[-1] += spaces + part
+            spaces = " "
+        elif part:
             words.append(spaces + part)
             spaces = " "
         else:

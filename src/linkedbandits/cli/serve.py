@@ -115,8 +115,7 @@ def serve(
         from linkedbandits.service.owners import check_url_for_others
 
     start_logging()  # what is said of migrations is among it
-    for name in load_policies(policy or []):
-        typer.echo(f"Experiments may have the policy {name}.")
+    own = load_policies(policy or [])
     proxy = _proxy(trust_header, trusted_proxy, proxy_role, host)
     with opt.opened_store(store, create=True) as opened:
         with opened.reading() as reading:
@@ -143,7 +142,7 @@ def serve(
             send_webhooks=not no_webhooks,
             url_for_others=None if url_for_others is None else check_url_for_others(url_for_others),
         )
-        on_ready = _announce_and_play(store) if demo else _announce(store)
+        on_ready = _announce_and_play(store, own) if demo else _announce(store, own)
         server = make_server(opened, settings, host, port, on_ready)
         leave_signals_to_the_server(server.stop_early)
         _let_memory_settle()
@@ -192,16 +191,18 @@ def _proxy(header: str | None, addresses: list[str] | None, role: str, host: str
     return TrustedProxy.of(header, addresses or ["127.0.0.1", "::1"], role)
 
 
-def _announce(store: str) -> Callable[[str], None]:
+def _announce(store: str, own: Sequence[str]) -> Callable[[str], None]:
     def announce(url: str) -> None:
         typer.echo(f"Live page: {url}/   API: {url}/docs   store: {without_password(store)}")
+        if own:
+            typer.echo(f"Experiments may also have the policies {', '.join(own)}.")
         typer.echo("Ctrl-C stops it.")
 
     return announce
 
 
-def _announce_and_play(store: str) -> Callable[[str], None]:
-    announce = _announce(store)
+def _announce_and_play(store: str, own: Sequence[str]) -> Callable[[str], None]:
+    announce = _announce(store, own)
     playing: list[asyncio.Task[None]] = []  # the loop itself keeps no hold of its tasks
 
     def on_ready(url: str) -> None:
