@@ -1,4 +1,4 @@
-"""Policies of one's own in the real commands: on the command line, in a study, and named to a service by its operator."""
+"""Policies of one's own in the real commands: on the command line, in a study, and in a service by its operator."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def in_a_terminal(columns: int, *arguments: str, folder: Path | None = None, sta
     return _ESCAPES.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
 
 
-def in_a_pipe(*arguments: str, folder: Path | None = None, **extra: str) -> str:
+def in_a_pipe(*arguments: str, folder: Path | None = None, status: int = 0, **extra: str) -> str:
     """What a program reads."""
     result = subprocess.run(
         [*COMMAND, *arguments],
@@ -55,7 +55,7 @@ def in_a_pipe(*arguments: str, folder: Path | None = None, **extra: str) -> str:
         cwd=folder,
         env=_environment(**extra),
     )
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == status, result.stderr
     return result.stdout
 
 
