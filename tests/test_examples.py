@@ -38,6 +38,13 @@ def test_from_means_to_a_figure(tmp_path):
     assert all(picture.stat().st_size > 1000 for picture in pictures)
 
 
+def test_a_policy_for_one_run_keeps_the_contract_and_is_run_in_every_way():
+    said = run_example("plain_policy.py")
+    assert said.startswith("LeadByFive(lead=5) keeps the contract: 19 checks, under ordered, free.\n")
+    assert re.search(r"^simulated: [0-9.]+ plays, wrong in [0-9.]+ %$", said, re.MULTILINE)
+    assert re.search(r"^live: (north|east|south) after \d+ plays$", said, re.MULTILINE)
+
+
 def test_a_log_of_an_outcome_table_has_all_its_outcomes(tmp_path):
     """Tried until one works, by attempts and by requests alike; the same seed gives the same log."""
     table = tmp_path / "table.csv"

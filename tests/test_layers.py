@@ -26,6 +26,7 @@ LAYERS = {
         "scenarios world stopping option_estimates",
         "linkage joint_worlds",
         "policy runs",
+        "plain",
         "simulation",
         "policies bounds",
         "attempts",

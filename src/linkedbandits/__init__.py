@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from linkedbandits.linkage import next_play
     from linkedbandits.live import Estimate, Estimates, Experiment, Play, identify
     from linkedbandits.model import Verdict
+    from linkedbandits.plain import PlainPolicy
     from linkedbandits.policies import (
         CascadeBAI,
         DeterministicShifting,
@@ -98,6 +99,7 @@ else:
         "linkedbandits.linkage": "next_play",
         "linkedbandits.live": "Estimate Estimates Experiment Play identify",
         "linkedbandits.model": "Verdict",
+        "linkedbandits.plain": "PlainPolicy",
         "linkedbandits.policies": (
             "CascadeBAI DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
             "LinkedOrder LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
@@ -177,6 +179,7 @@ __all__ = [
     "MissingToken",
     "NewerSave",
     "OutcomeTable",
+    "PlainPolicy",
     "Play",
     "RequestTooLarge",
     "ResultsInUse",

@@ -40,7 +40,12 @@ def test_json_has_it_all_and_nothing_that_json_cannot_hold():
 
 
 def test_a_tie_is_said_in_words_and_null_in_json():
-    assert "arms 0 and 1 share the mean 0.5" in run("bounds", "--means", "0.5,0.5,0.1").stdout
+    said = " ".join(run("bounds", "--means", "0.5,0.5,0.1").stdout.split())
+    assert said == (
+        "3 arms, delta 0.1 Arm 0 and arm 1 are equally good (each works 50 % of the time): no number of plays tells "
+        "which is best. Ask for one within 0.2 of the best: compare --policy linked-elimination:epsilon=0.2; or for "
+        "the 2 best: --k 2."
+    )
     tied = run_json("bounds", "--means", "0.5,0.5,0.1")["linkages"]["ordered"]
     assert tied["characteristic_time"] is None
     assert "share the mean" in tied["reason"]
@@ -79,7 +84,8 @@ def test_some_options_of_a_table_and_json(table):
 def test_options_of_a_table_that_tie_have_no_bound(tmp_path):
     (tmp_path / "tied.csv").write_text("a,b\n1,0\n0,1\n", encoding="utf-8")
     tied = str(tmp_path / "tied.csv")
-    assert "tie: no number of plays tells them apart" in run("bounds", "--table", tied).stdout
+    said = " ".join(run("bounds", "--table", tied).stdout.split())
+    assert "a and b are equally good (each works 50 % of the time): no number of plays tells which is best." in said
     assert run_json("bounds", "--table", tied)["linkages"]["free"]["lower_bound"] is None
 
 

@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 import linkedbandits as lb
 from linkedbandits.attempts import Attempts, SetAside
+from linkedbandits.cli.report import Report
 from linkedbandits.cli.verdict_text import WhatWasRead, print_report
 from tests.support.logs import HOSTILE, log_of
 
@@ -19,7 +19,7 @@ READ = WhatWasRead("attempts.csv", 1234, {"time"})
 
 def printed(report, width=80, read=READ):
     out = io.StringIO()
-    print_report(Console(file=out, width=width, markup=False, emoji=False, highlight=False), report, read)
+    print_report(Report(width, file=out), report, read)
     text = out.getvalue()
     assert max(len(line) for line in text.splitlines()) <= width
     return text
@@ -53,10 +53,11 @@ def test_every_figure_of_the_table_is_whole_in_eighty_columns(which, costs):
     many = tuple(replace(each, samples=9_876_543, attempts=9_999_999) for each in report.estimates)
     text = printed(replace(report, estimates=many, costs=costs))
     for each in report.estimates:
-        line = next(line for line in text.splitlines() if f"({each.low:.3f} to {each.high:.3f})" in line)
-        assert f"{each.mean:.3f}" in line
-        assert "9,876,543" in line
-        assert line.rstrip().endswith(("best", "out"))
+        block = next(block for block in text.split("\n\n") if block.startswith(str(each.option)))
+        assert f"({each.low:.3f} to {each.high:.3f})\n" in block
+        assert f"  {each.mean:.3f}\n" in block
+        assert "  9,876,543\n" in block
+        assert block.rstrip().endswith(("best", "out"))
     assert "…" not in text
 
 

@@ -8,13 +8,11 @@ from dataclasses import asdict
 from typing import Annotated, get_args
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
 from linkedbandits.cli.ages import shown, time_of
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.audit import Action, Actor
 
@@ -46,13 +44,21 @@ def audit(
     if as_json:
         typer.echo(json.dumps([{**asdict(entry), "by": entry.by.to_json()} for entry in entries]))
         return
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("when", "what", "to", "by", "details"):
-        table.add_column(heading)
-    for entry in entries:
-        details = ", ".join(f"{name}: {value}" for name, value in entry.details.items())
-        table.add_row(shown(entry.at), entry.action, entry.subject or "", _who(entry.by), details)
-    report_console().print(table if entries else "There is nothing in the audit.")
+    report = standard_report()
+    if not entries:
+        report.print("There is nothing in the audit.")
+        return
+    rows = [
+        (
+            shown(entry.at),
+            entry.action,
+            entry.subject or "",
+            _who(entry.by),
+            ", ".join(f"{name}: {value}" for name, value in entry.details.items()),
+        )
+        for entry in entries
+    ]
+    report.table(("when", "what", "to", "by", "details"), rows, names=5, prose="details")
 
 
 def _who(by: Actor) -> str:

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.bounds import (
     CharacteristicTime,
@@ -26,10 +23,11 @@ from linkedbandits.bounds import (
 from linkedbandits.bounds import paper as paper_bounds
 from linkedbandits.bounds.joint import MOST_OPTIONS
 from linkedbandits.bounds.proportions import draw_proportions
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import Report, standard_report
+from linkedbandits.cli.ties import undecided
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.joint_worlds import OutcomeTable
 from linkedbandits.linkage import LINKAGES, find_linkage
@@ -63,7 +61,8 @@ def bounds(
     linkage: Annotated[
         str | None,
         typer.Option(
-            help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; --table has free and single."
+            help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; --table has free and single.",
+            autocompletion=completing.linkages,
         ),
     ] = None,
     as_json: opt.Json = False,
@@ -86,10 +85,11 @@ def bounds(
     link = find_linkage(linkage or "ordered").name
     times = {name: characteristic_time(instance.means, name, k) for name in LINKAGES}
     paper = paper_bounds(instance.means, delta)
+    why = undecided(instance, find_linkage(link), delta, k, in_bounds=True)
     if as_json:
-        typer.echo(json.dumps(_as_data(instance, times, paper, delta, k)))
+        typer.echo(json.dumps({**_as_data(instance, times, paper, delta, k), "undecidable": why}))
     else:
-        _print(instance, times, paper, delta, link)
+        _print(instance, times, paper, delta, link, why)
     if plot is not None:
         reason = times[link].reason
         if reason is not None:
@@ -148,25 +148,21 @@ def _table_as_data(name: str, outcomes: OutcomeTable, bounds_of: dict[str, Joint
 def _print_table(
     name: str, outcomes: OutcomeTable, bounds_of: dict[str, JointBound], delta: float, most: int = 12
 ) -> None:
-    console = report_console()
+    console = standard_report()
     console.print(f"{name}, delta {delta:g}", style="bold")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("what no policy can beat that is right however options fail together")
-    table.add_column("plays, at least", justify="right", no_wrap=True)
+    rows = []
     for linkage, bound in bounds_of.items():
         options = "one option" if LONGEST[linkage] == 1 else f"up to {LONGEST[linkage]} options"
-        table.add_row(f"linkage {linkage}, {options} a play", _plays(bound.plays))
-    console.print(table)
+        rows.append((f"linkage {linkage}, {options} a play", _plays(bound.plays)))
+    console.print("What no policy can beat that is right however options fail together:")
+    console.table(("linkage", "plays, at least"), rows)
     shares = sorted(bounds_of["free"].shares.items(), key=lambda pair: -pair[1])
     if not shares:
-        console.print("The best options tie: no number of plays tells them apart.")
+        why = undecided(opt.NamedMeans(name, outcomes.means, outcomes), None, delta, in_bounds=True)
+        console.print("The best options tie: no number of plays tells them apart." if why is None else why)
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("tried first, then", overflow="fold")
-    table.add_column("share of the plays that would do", justify="right")
-    for tried, share in shares[:most]:
-        table.add_row(", ".join(outcomes.options[option] for option in tried), f"{share:.3f}")
-    console.print(table)
+    rows = [(", ".join(outcomes.options[option] for option in tried), f"{share:.3f}") for tried, share in shares[:most]]
+    console.table(("tried first, then", "share of the plays that would do"), rows)
     if len(shares) > most:
         console.print(f"The {most} largest of {len(shares)} shares are shown; --json has them all.")
 
@@ -224,20 +220,21 @@ def _print(
     paper: PaperBounds,
     delta: float,
     linkage: str,
+    why: str | None,
 ) -> None:
-    console = Console()
+    console = standard_report()
     chosen = times[linkage]
     wanted = "" if chosen.k == 1 else f", the {chosen.k} best"
     console.print(f"{instance.name}, delta {delta:g}{wanted}", style="bold")
+    if why is not None:
+        console.print(f"{why[:1].upper()}{why[1:]}")
     if chosen.reason is not None:
-        console.print(chosen.reason)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("what no policy can beat", "characteristic time", "plays, at least"):
-        table.add_column(heading, justify="left" if heading.startswith("what") else "right", no_wrap=True)
-    for name, time in times.items():
-        least = lower(instance.means, delta, name, time.k)
-        table.add_row(f"linkage {name}", f"{time.value:,.4g}", _plays(least))
-    console.print(table)
+        return  # there is nothing but infinities to show
+    rows = [
+        (f"linkage {name}", f"{time.value:,.4g}", _plays(lower(instance.means, delta, name, time.k)))
+        for name, time in times.items()
+    ]
+    console.table(("what no policy can beat", "characteristic time", "plays, at least"), rows)
     order = price_of_order(instance.means, chosen.k)
     if math.isfinite(order.ratio):
         single = times["single"].value / times["ordered"].value
@@ -245,29 +242,23 @@ def _print(
             f"One arm a play would need {single:.2f} times as many as ordered plays; the fixed order costs "
             f"{order.ratio:.3f} times what any order would (at most {order.at_most:.3f} for these means)."
         )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("the paper's bounds for the best arm, constants 1", no_wrap=True)
-    for heading in ("plays", "standard bandit", "improvement"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    console.print("The paper's bounds for the best arm, constants 1:")
+    of_paper = []
     for name, title in PAPER_BOUNDS.items():
         value = getattr(paper, name)
         shown = _power(paper.maximal_log10) if name == "maximal" else _plays(value)
         standard = _plays(getattr(paper, STANDARD[name])) if name in STANDARD else "-"
-        table.add_row(title, shown, standard, f"{getattr(paper.improvement, name):.3g}")
-    console.print(table)
+        of_paper.append((title, shown, standard, f"{getattr(paper.improvement, name):.3g}"))
+    console.table(("bound", "plays", "standard bandit", "improvement"), of_paper)
     _print_proportions(console, instance.means, chosen)
 
 
-def _print_proportions(console: Console, means: FloatArray, time: CharacteristicTime, most: int = 12) -> None:
+def _print_proportions(console: Report, means: FloatArray, time: CharacteristicTime, most: int = 12) -> None:
     if time.reason is not None:
         return
     shown = sorted(means.argsort()[::-1][:most].tolist())
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("arm", "mean", f"samples a play, {time.linkage}"):
-        table.add_column(heading, justify="right")
-    for arm in shown:
-        table.add_row(str(arm), f"{means[arm]:.4g}", f"{time.proportions[arm]:.3f}")
-    console.print(table)
+    rows = [(str(arm), f"{means[arm]:.4g}", f"{time.proportions[arm]:.3f}") for arm in shown]
+    console.table(("arm", "mean", f"samples a play, {time.linkage}"), rows, names=0)
     if means.size > most:
         console.print(f"The {most} best of {means.size:,} arms are shown; --json has them all.")
 

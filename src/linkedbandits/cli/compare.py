@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.bounds.for_policy import BoundAsTold
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.ties import undecidable
 from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, Goal
 from linkedbandits.runs import Summaries, Summary
 from linkedbandits.simulation import simulate
 
@@ -44,6 +43,9 @@ class Result:
     """The share of trials that stopped with their guarantee and are wrong."""
     bound: BoundAsTold
     """What no policy can beat that is told as much."""
+
+    undecidable: str | None = None
+    """Why it cannot be expected to come to an answer, and what to ask instead."""
 
     @property
     def answers(self) -> bool:
@@ -65,7 +67,8 @@ def compare(
             help="A policy, with parameters after a colon: linked-ege:median=fresh, or linked-elimination:costs=1/2/5 "
             "for most successes per cost. Repeat it to compare; "
             f"without it, {', '.join(DEFAULT_POLICIES)}, and with --table or --correlation "
-            f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows."
+            f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows.",
+            autocompletion=completing.policies,
         ),
     ] = None,
     delta: opt.Delta = 0.1,
@@ -103,7 +106,8 @@ def compare(
                 progress=partial(advance, text),
             )
             sure_and_wrong = float((runs.confident & ~runs.correct).mean())
-            results.append(Result(text, made, runs.summary(), sure_and_wrong, bound_of(made, instance, link)))
+            why = undecidable(instance, made, link)
+            results.append(Result(text, made, runs.summary(), sure_and_wrong, bound_of(made, instance, link), why))
     settings = {
         "linkage": given.linkage,
         "delta": delta,
@@ -137,6 +141,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
                 "ratio_to_least_plays": result.summary.plays_mean / least,
                 **bound_data(result.bound, result.summary.plays_mean),
                 "error_bound": result.policy.error_bound,
+                "undecidable": result.undecidable,
                 "assumes": assumes(result.policy, find_linkage(settings["linkage"])),
             }
             for result in results
@@ -145,20 +150,17 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
 
 
 def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta: float, told: str | None) -> None:
-    console = Console(markup=False, emoji=False)  # names come from people's files
+    console = standard_report()
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("policy", overflow="fold")
     # Where options depend on each other there is no such bound: then over the fewest plays of the table.
     over = "/ bound" if instance.dependence is None else "ratio"
     least = min(result.summary.plays_mean for result in results)
-    for heading in ("plays", "median", "90 %", over, "wrong", "(95 % interval)"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for result in results:
         summary = result.summary
         low, high = summary.error_interval
-        table.add_row(
+        row = (
             result.text,
             formatting.count(summary.plays_mean),
             formatting.count(summary.plays_median),
@@ -167,7 +169,8 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
             formatting.percent(summary.error_rate),
             f"({formatting.percent(low).removesuffix(' %')} to {formatting.percent(high)})",
         )
-    console.print(table)
+        rows.append(row)
+    console.table(("policy", "plays", "median", "90 %", over, "wrong", "(95 % interval)"), rows)
     link = find_linkage(linkage)
     console.print(_meaning(instance, results, delta, link))
     if instance.dependence is None:
@@ -181,19 +184,29 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
 
 def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
     """What the table says, in a few sentences."""
-    text = _soonest(instance, results, delta, linkage)
+    said = [_capitalised(why) for why in dict.fromkeys(result.undecidable for result in results) if why is not None]
+    decidable = [result for result in results if result.undecidable is None]
+    if decidable:
+        said.append(_soonest(instance, decidable, delta, linkage))
+    text = " ".join(said)
+    out_of_plays: dict[str, list[str]] = {}
     for result in results:
         wrong = result.summary.error_rate
         if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
             wrong = result.sure_and_wrong
-            out = formatting.percent(1 - result.summary.confident)
-            text += f" {result.text} ran out of plays in {out} of its trials."
+            out_of_plays.setdefault(formatting.percent(1 - result.summary.confident), []).append(result.text)
         if wrong > delta:
             text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
+    for out, texts in out_of_plays.items():
+        text += f" {', '.join(texts)} ran out of plays in {out} of {'its' if len(texts) == 1 else 'their'} trials."
     unproved = [result.text for result in results if result.policy.error_bound is None]
     if unproved:
         text += f" No error bound is proved for {', '.join(unproved)}."
     return text
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
@@ -212,17 +225,33 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, link
     if not right:
         return "No policy came to answers of its own that are right often enough; raise --max-plays or choose others."
     first = min(right, key=lambda result: result.summary.plays_mean)
-    costs = first.policy.goal.costs
-    alike = [result for result in right if result.policy.goal.costs == costs]  # others look for something else
+    goal = first.policy.goal
+    alike = [result for result in right if _looked_for(result.policy.goal) == _looked_for(goal)]
     last = max(alike, key=lambda result: result.summary.plays_mean)
-    best = int(per_cost(instance.means, costs).argmax())
-    share = formatting.percent(instance.means[best])
-    wanted = "the option with most successes per cost" if costs else "the best option"
-    text = (
-        f"{first.text} finds {wanted} ({instance.called(best)}, which works {share} of the time) {soonest}: "
-        f"after {formatting.count(first.summary.plays_mean)} plays on average"
-    )
+    text = f"{first.text} finds {_wanted(instance, goal)} {soonest}: "
+    text += f"after {formatting.count(first.summary.plays_mean)} plays on average"
     if last is not first:
         ratio = last.summary.plays_mean / first.summary.plays_mean
         text += f", where {last.text} takes {formatting.times(ratio)} times that"
     return text + "."
+
+
+def _looked_for(goal: Goal) -> tuple[object, ...]:
+    """Policies that differ in this are right with different answers."""
+    return goal.costs, goal.k, goal.tolerance, goal.neighbours, goal.in_order
+
+
+def _wanted(instance: opt.NamedMeans, goal: Goal) -> str:
+    if goal.in_order:
+        return f"the first {goal.k} options of the best order"
+    if goal.k > 1:
+        return f"the {goal.k} best options"
+    best = int(per_cost(instance.means, goal.costs).argmax())
+    called = f"({instance.called(best)}, which works {formatting.percent(instance.means[best])} of the time)"
+    if goal.costs:
+        return f"the option with most successes per cost {called}"
+    if goal.tolerance:
+        return f"an option within {goal.tolerance:g} of the best {called}"
+    if goal.neighbours:
+        return f"an option within {goal.neighbours} places of the best {called}"
+    return f"the best option {called}"

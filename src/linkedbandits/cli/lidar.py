@@ -14,16 +14,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.checks import check_not_negative, check_positive
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import fits
+from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
     ACQUISITIONS,
@@ -64,7 +61,11 @@ def _of_sensor(help_: str) -> Any:
 def lidar(
     context: typer.Context,
     scene: Annotated[
-        str | None, typer.Option(help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.")
+        str | None,
+        typer.Option(
+            help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.",
+            autocompletion=completing.one_of(SCENES),
+        ),
     ] = None,
     file: Annotated[
         Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
@@ -94,10 +95,14 @@ def lidar(
         list[str] | None,
         typer.Option(
             help=f"How to spend cycles: {', '.join(ACQUISITIONS)}, or auto, what is faster of pulse and free-running. "
-            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}."
+            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}.",
+            autocompletion=completing.one_of([*ACQUISITIONS, "auto"]),
         ),
     ] = None,
-    estimator: Annotated[str, typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.")] = "map",
+    estimator: Annotated[
+        str,
+        typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.", autocompletion=completing.one_of(ESTIMATORS)),
+    ] = "map",
     cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
     microseconds: Annotated[
         float | None, typer.Option(help="Time that a pixel may take, the detector's blind times included.")
@@ -376,7 +381,7 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
 
 
 def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
-    console = Console()
+    console = standard_report()
     first = frames[0]
     sensor = first.task.sensor
     high, wide = first.depth.shape
@@ -386,11 +391,12 @@ def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
         f"gates: {sensor.gates.words}; estimator {first.estimator}",
         style="bold",
     )
-    lines = _figures(frames, asked)
-    table = _table(lines)
-    if not fits(console, table):
-        table = _table(list(zip(*lines, strict=True)))  # narrow and high: one row per figure, one column per method
-    console.print(table)
+    headings, *rows = _figures(frames, asked)
+    across = list(zip(headings, *rows, strict=True))  # narrow and high: one row per figure, one column per method
+    if not console.fits(headings, rows) and console.fits(across[0], across[1:]):
+        console.table(across[0], across[1:])
+    else:
+        console.table(headings, rows)
     console.print(
         "Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
         f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are over the pixels that were "
@@ -440,18 +446,7 @@ def _number(value: float, digits: int) -> str:
     return "" if isnan(value) else f"{value:,.{digits}f}"
 
 
-def _table(lines: Sequence[tuple[str, ...]]) -> Table:
-    (corner, *headings), rest = lines[0], lines[1:]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(corner, no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for line in rest:
-        table.add_row(*line)
-    return table
-
-
-def _print_notes(console: Console, frames: list[Frame]) -> None:
+def _print_notes(console: Report, frames: list[Frame]) -> None:
     """What the table does not show of pixels that are not like the others."""
     summary = frames[0].summary()
     if summary.missing:

@@ -11,14 +11,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.checks import check_not_negative
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import CAPTURES, PHOTON_MODES, DepthMap, Photons, find_depths, read_photons, write_depth
 from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
@@ -250,7 +248,7 @@ def _range(values: Any) -> list[float] | None:
 
 
 def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
-    console = report_console()
+    console = standard_report()
     high, wide = photons.shape
     console.print(
         f"{photons.source}: {wide} x {high} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
@@ -258,10 +256,7 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
         style="bold",
     )
     pixels = found.depth.size
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right")
-    for name, value in (
+    figures = [
         ("pixels", f"{pixels:,}"),
         ("with a depth", _share(found.found.sum(), pixels)),
         ("with a sure depth", _share(found.confident.sum(), pixels)),
@@ -271,9 +266,10 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
         ("width of the interval, m", _span(np.diff(found.interval, axis=2)[found.found], "{:.3f}")),
         ("signal, photons a cycle", _span(found.signal[found.found], "{:.3g}")),
         ("background, photons a bin and cycle", _span(found.background, "{:.2g}")),
-    ):
-        table.add_row(name, value)
-    console.print(table)
+    ]
+    console.print()
+    console.pairs(figures, indent=1)
+    console.print()
     console.print(
         "Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
         f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "

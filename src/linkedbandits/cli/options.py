@@ -12,15 +12,19 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_positive
+from linkedbandits.cli import completing
 from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
 from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
-from linkedbandits.policies import make_policy, parameter_names, policy_class
+from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.scenarios import SCENARIOS, find_scenario, one_sparse
 
-Scenario = Annotated[str | None, typer.Option(help=f"An instance of the paper: {', '.join(SCENARIOS)}.")]
+Scenario = Annotated[
+    str | None,
+    typer.Option(help=f"An instance of the paper: {', '.join(SCENARIOS)}.", autocompletion=completing.scenarios),
+]
 Arms = Annotated[int | None, typer.Option(help="How many arms the scenario has; 10 unless given.")]
 Best = Annotated[int | None, typer.Option(help="Where one-sparse has its best arm, counted from 0.")]
 Means = Annotated[str | None, typer.Option(help="Instead of a scenario, the arms' means: 0.1,0.05,0.02")]
@@ -53,7 +57,9 @@ Gap = Annotated[
 LinkageOfRuns = Annotated[
     str | None,
     typer.Option(
-        "--linkage", help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table."
+        "--linkage",
+        help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table.",
+        autocompletion=completing.linkages,
     ),
 ]
 Trials = Annotated[int, typer.Option(help="How many independent runs.")]
@@ -209,12 +215,13 @@ def read_policy(text: str, delta: float, gap: float | None) -> AnyPolicy:
     >>> read_policy("linked-elimination:costs=1/2.5", delta=0.1, gap=0.05).costs
     (1.0, 2.5)
     """
-    name, _, written = text.partition(":")
+    name, written = policy_named(text)
+    called = text.removesuffix(f":{written}") if written else text
     parameters: dict[str, Any] = {}
     for part in filter(None, written.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
-            raise InvalidParameter(f"{part!r} in --policy {text!r} is no key=value; write --policy {name}:key=value")
+            raise InvalidParameter(f"{part!r} in --policy {text!r} is no key=value; write --policy {called}:key=value")
         parameters[key.strip()] = _read_value(value.strip())
     known = parameter_names(policy_class(name))
     effort_is_given = parameters.keys() & {"plays", "samples"}

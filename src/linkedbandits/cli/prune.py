@@ -7,14 +7,12 @@ import time
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
 from linkedbandits.cli.ages import shown, time_of
 from linkedbandits.cli.delete import SPACE, delete_all
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import standard_report
 from linkedbandits.errors import InvalidParameter
 
 
@@ -61,15 +59,12 @@ def prune(
         deleted = [{"id": one, "name": name, "archived_at": at} for one, (name, at) in old.items()]
         typer.echo(json.dumps({"done": yes, "experiments": deleted, "rows": rows, "audit_entries": entries}))
         return
+    report = standard_report()
     if old:
-        table = Table(box=SIMPLE_HEAD)
-        for heading in ("id", "name", "archived"):
-            table.add_column(heading)
-        for one, (name, at) in old.items():
-            table.add_row(one, name, shown(at))
-        report_console().print(table)
+        listed = [(one, name, shown(at)) for one, (name, at) in old.items()]
+        report.table(("id", "name", "archived"), listed, names=3)
     if not yes:
         also = "" if oldest is None else f", and the audit from before {shown(oldest)}"
-        typer.echo(f"{len(old):,} experiments would be deleted{also}; nothing was. Add --yes to do it.")
+        report.print(f"{len(old):,} experiments would be deleted{also}; nothing was. Add --yes to do it.")
         return
-    typer.echo(f"Deleted {len(old):,} experiments, {rows:,} rows, and {entries:,} entries of the audit. {SPACE}")
+    report.print(f"Deleted {len(old):,} experiments, {rows:,} rows, and {entries:,} entries of the audit. {SPACE}")

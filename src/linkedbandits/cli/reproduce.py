@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 
 if TYPE_CHECKING:
@@ -86,13 +84,12 @@ def _finding_as_data(finding: Finding) -> dict[str, Any]:
 
 
 def _print(folder: Path, written: Written) -> None:
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("scenario", "the paper", "LinkedEGE as counted there", "as proved"):
-        table.add_column(heading)
-    for claim, findings in groupby(written.findings, key=lambda finding: finding.claim):
-        table.add_row(claim.scenario, claim.quotation, *(finding.verdict for finding in findings))
-    console = Console()
-    console.print(table)
-    console.print(f"The report is {folder / 'report.html'}; beside it:", soft_wrap=True, highlight=False)
+    rows = [
+        (claim.scenario, claim.quotation, *(finding.verdict for finding in findings))
+        for claim, findings in groupby(written.findings, key=lambda finding: finding.claim)
+    ]
+    report = standard_report()
+    report.table(("scenario", "the paper", "LinkedEGE as counted there", "as proved"), rows, names=4, prose="the paper")
+    report.print(f"The report is {folder / 'report.html'}; beside it:")
     for path in written.files:
-        console.print(f"  {path}", soft_wrap=True, highlight=False)
+        report.print(str(path), indent=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -89,6 +89,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="LINKEDBANDITS_POLICIES",
+            help="A policy of your own that experiments may name, as package.module:Class; may be given several times. "
+            "No code is ever loaded because a caller names it.",
+            show_default=False,
+        ),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Let simulated users play a demonstration.")] = False,
 ) -> None:
     """Serve live experiments over HTTP, with a page to watch them.
@@ -106,6 +115,7 @@ def serve(
         from linkedbandits.service.owners import check_url_for_others
 
     start_logging()  # what is said of migrations is among it
+    own = load_policies(policy or [])
     proxy = _proxy(trust_header, trusted_proxy, proxy_role, host)
     with opt.opened_store(store, create=True) as opened:
         with opened.reading() as reading:
@@ -132,12 +142,30 @@ def serve(
             send_webhooks=not no_webhooks,
             url_for_others=None if url_for_others is None else check_url_for_others(url_for_others),
         )
-        on_ready = _announce_and_play(store) if demo else _announce(store)
+        on_ready = _announce_and_play(store, own) if demo else _announce(store, own)
         server = make_server(opened, settings, host, port, on_ready)
         leave_signals_to_the_server(server.stop_early)
         _let_memory_settle()
         server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
+
+
+def load_policies(texts: Sequence[str]) -> list[str]:
+    """Load the operator's own policies; the names that experiments know them by."""
+    from linkedbandits.policies import policy_named
+    from linkedbandits.policies.own import names_code
+
+    names = []
+    for text in texts:
+        if not names_code(text):
+            raise InvalidParameter(f"--policy {text!r} names no code; write --policy package.module:Class")
+        name, parameters = policy_named(text)
+        if parameters:
+            raise InvalidParameter(
+                f"--policy {text!r} has parameters, which each experiment gives its own policy; leave them out"
+            )
+        names.append(name)
+    return names
 
 
 def _let_memory_settle() -> None:
@@ -163,16 +191,18 @@ def _proxy(header: str | None, addresses: list[str] | None, role: str, host: str
     return TrustedProxy.of(header, addresses or ["127.0.0.1", "::1"], role)
 
 
-def _announce(store: str) -> Callable[[str], None]:
+def _announce(store: str, own: Sequence[str]) -> Callable[[str], None]:
     def announce(url: str) -> None:
         typer.echo(f"Live page: {url}/   API: {url}/docs   store: {without_password(store)}")
+        if own:
+            typer.echo(f"Experiments may also have the policies {', '.join(own)}.")
         typer.echo("Ctrl-C stops it.")
 
     return announce
 
 
-def _announce_and_play(store: str) -> Callable[[str], None]:
-    announce = _announce(store)
+def _announce_and_play(store: str, own: Sequence[str]) -> Callable[[str], None]:
+    announce = _announce(store, own)
     playing: list[asyncio.Task[None]] = []  # the loop itself keeps no hold of its tasks
 
     def on_ready(url: str) -> None:

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkedbandits.bounds.for_policy import BoundAsTold
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_lines, assumes
 from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.ties import undecidable
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
@@ -43,7 +42,8 @@ def simulate(
         typer.Option(
             help="The policy, with parameters after a colon: linked-ege:median=fresh, or "
             "linked-elimination:costs=1/2/5 for most successes per cost. Unless given, "
-            "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination."
+            "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination.",
+            autocompletion=completing.policies,
         ),
     ] = None,
     delta: opt.Delta = 0.1,
@@ -82,6 +82,7 @@ def simulate(
     if csv_file is not None:
         _write_csv(csv_file, runs, instance.options)
     bound = bound_of(made, instance, link)
+    why = undecidable(instance, made, link)
     if as_json:
         data = {
             "instance": instance.to_json(),
@@ -92,18 +93,21 @@ def simulate(
             **runs.summary().to_dict(),
             **bound_data(bound, float(runs.plays.mean())),
             "error_bound": made.error_bound,
+            "undecidable": why,
             "assumes": assumes(made, link),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
         typer.echo(json.dumps(data))
     else:
+        if why is not None:
+            standard_report().print(f"On {instance.name} {why}", style="bold")
         _print(instance, policy, made, runs, bound)
         told = opt.told_by_itself([policy], given.told_gap)
         if told is not None:
-            Console().print(told)
+            standard_report().print(told)
         for line in assumed_lines([(policy, made)], link, instance.dependence):
-            Console().print(line)
+            standard_report().print(line)
 
 
 def _write_csv(path: Path, runs: Runs, options: tuple[str, ...] | None) -> None:
@@ -119,7 +123,7 @@ def _write_csv(path: Path, runs: Runs, options: tuple[str, ...] | None) -> None:
 
 
 def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, bound: BoundAsTold) -> None:
-    console = Console(markup=False, emoji=False)  # names come from people's files
+    console = standard_report()
     summary = runs.summary()
     low, high = summary.error_interval
     console.print(
@@ -133,25 +137,20 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, b
     )
     if policy.status_at_stop == "confident" and summary.confident < 1:
         console.print(f"{formatting.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
-    if instance.options is None:
-        table = Table(box=SIMPLE_HEAD)
-        table.add_column("arm", justify="right")
-    else:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # names are longer than numbers
-        table.add_column("option", overflow="fold")
     costs = policy.goal.costs
     if costs:
         console.print("The best arm is the one with most successes per cost.")
-    for heading in (
+    headings = (
+        "arm" if instance.options is None else "option",
         "mean",
         *(("cost", "mean per cost") if costs else ()),
         *("samples, mean", "samples a play", "named best"),
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
+    )
+    rows = []
     shown = per_cost(instance.means, costs).argsort()[::-1][:MOST_ARMS]
     for arm in sorted(shown.tolist()):
         samples = float(runs.samples[:, arm].mean())
-        table.add_row(
+        row = (
             str(arm) if instance.options is None else instance.options[arm],
             f"{instance.means[arm]:.4g}",
             *((f"{costs[arm]:.4g}", f"{instance.means[arm] / costs[arm]:.4g}") if costs else ()),
@@ -159,7 +158,8 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, b
             f"{samples / summary.plays_mean:.3f}",
             formatting.percent(float((runs.arm == arm).mean())),
         )
-    console.print(table)
+        rows.append(row)
+    console.table(headings, rows, names=0 if instance.options is None else 1)
     if instance.means.size > MOST_ARMS:
         arms = "arms" if instance.options is None else "options"
         console.print(f"The {MOST_ARMS} best of {instance.means.size:,} {arms} are shown; --json has them all.")

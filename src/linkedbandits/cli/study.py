@@ -7,19 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.report import fits, report_console
+from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from linkedbandits.study import Results, Study
 
 NAMES = ("instance", "policy", "linkage")
@@ -97,7 +93,7 @@ def _report(results: Results, figures: bool, as_json: bool) -> None:
         }
         typer.echo(json.dumps(data))
         return
-    console = report_console()
+    console = standard_report()
     _print_rows(console, table.to_dicts())
     for line in _bound_notes(results):
         console.print(line)
@@ -106,7 +102,7 @@ def _report(results: Results, figures: bool, as_json: bool) -> None:
     if results.missing_trials():
         console.print(f"{results.missing_trials():,} trials are missing; run the study to have them.")
     where = f", figures are in {results.path}/figures" if figures else ""
-    console.print(f"Every trial is in {results.path}/chunks{where}.", soft_wrap=True)
+    console.print(f"Every trial is in {results.path}/chunks{where}.")
 
 
 def _bound_notes(results: Results) -> list[str]:
@@ -135,14 +131,14 @@ def _draw(results: Results) -> list[Path]:
     return draw_all(results, results.path / "figures")
 
 
-def _print_rows(console: Console, rows: list[dict[str, Any]]) -> None:
+def _print_rows(console: Report, rows: list[dict[str, Any]]) -> None:
     """One table; where that is too wide, one for each instance, linkage and delta, so that names stay whole."""
     rows = [_as_shown(row) for row in rows]
     # A figure that no row has is left out everywhere.
     headings = [heading for heading in rows[0] if any(row[heading] for row in rows)] if rows else []
-    whole = _table(rows, headings)
-    if fits(console, whole):
-        console.print(whole)
+    names = sum(heading in NAMES for heading in headings)
+    if console.fits(headings, _cells(rows, headings)):
+        console.table(headings, _cells(rows, headings), names=names)
         return
     groups: dict[str, list[dict[str, str]]] = {}
     for row in rows:
@@ -152,19 +148,11 @@ def _print_rows(console: Console, rows: list[dict[str, Any]]) -> None:
     figures = [heading for heading in headings if heading not in ("instance", "linkage", "delta", "trials")]
     for said, group in groups.items():
         console.print(said, style="bold")
-        console.print(_table(group, figures))
+        console.table(figures, _cells(group, figures))
 
 
-def _table(rows: list[dict[str, str]], headings: list[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        if heading in NAMES:
-            table.add_column(heading, overflow="fold")
-        else:
-            table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(row[heading] for heading in headings))
-    return table
+def _cells(rows: list[dict[str, str]], headings: list[str]) -> list[list[str]]:
+    return [[row[heading] for heading in headings] for row in rows]
 
 
 def _as_shown(row: dict[str, Any]) -> dict[str, str]:
@@ -218,21 +206,17 @@ def _print_plan(made: Study, folder: Path, workers: int | None, merge: bool, as_
         }
         typer.echo(json.dumps(data))
         return
-    console = report_console()
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in NAMES:
-        table.add_column(heading, overflow="fold")
-    for heading in ("delta", "trials", "to run"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    console = standard_report()
+    rows = []
     for cell in made.cells:
         delta = "" if cell.delta is None else f"{cell.delta:g}"
-        table.add_row(cell.instance.name, cell.label, cell.linkage, delta, f"{cell.trials:,}", f"{missing[cell.key]:,}")
-    console.print(table)
-    trials, to_run = sum(cell.trials for cell in made.cells), sum(missing.values())
-    there = "" if to_run == trials else f", of which {trials - to_run:,} are there already"
+        name, trials = cell.instance.name, f"{cell.trials:,}"
+        rows.append((name, cell.label, cell.linkage, delta, trials, f"{missing[cell.key]:,}"))
+    console.table((*NAMES, "delta", "trials", "to run"), rows, names=len(NAMES))
+    total, to_run = sum(cell.trials for cell in made.cells), sum(missing.values())
+    there = "" if to_run == total else f", of which {total - to_run:,} are there already"
     console.print(
-        f"{len(made.cells)} cells, {trials:,} trials, seed {made.seed}, in {folder}{there}.\n"
+        f"{len(made.cells)} cells, {total:,} trials, seed {made.seed}, in {folder}{there}.\n"
         f"About {formatting.duration(needed.seconds(count))} on {count} cores and "
-        f"{needed.memory(count) / 1e9:.1f} GB, judged by short trial runs; right within a factor of two or so.",
-        soft_wrap=True,
+        f"{needed.memory(count) / 1e9:.1f} GB, judged by short trial runs; right within a factor of two or so."
     )

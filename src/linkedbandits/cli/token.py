@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.audit import new_entry
 from linkedbandits.service.records import TokenRecord
@@ -89,13 +87,12 @@ def list_tokens(store: opt.StoreUrl = opt.DEFAULT_STORE, as_json: options.Json =
         ]
         typer.echo(json.dumps(rows))
         return
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("id", "name", "role", "sees", "made"):
-        table.add_column(heading)
-    for record in records:
-        made = datetime.fromtimestamp(record.created_at, UTC)
-        table.add_row(record.id, record.name, record.role, _sees(record), f"{made:%Y-%m-%d %H:%M} UTC")
-    report_console().print(table if records else "There are no tokens.")
+    report = standard_report()
+    if not records:
+        report.print("There are no tokens.")
+        return
+    listed = [(record.id, record.name, record.role, _sees(record), _made(record)) for record in records]
+    report.table(("id", "name", "role", "sees", "made"), listed, names=5, prose="sees")
 
 
 @token.command()
@@ -109,6 +106,10 @@ def revoke(
             raise InvalidParameter(f"there is no token {token_id!r}; 'linkedbandits token list' shows those there are")
         writing.add_audit(new_entry("token-revoke", opt.at_the_command_line(), time.time(), token_id))
     typer.echo(f"Token {token_id} is revoked.", err=True)
+
+
+def _made(record: TokenRecord) -> str:
+    return f"{datetime.fromtimestamp(record.created_at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _limits(record: TokenRecord) -> dict[str, list[str]]:

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
-from rich.console import Console
 
 from linkedbandits.checks import check_delta, check_positive, check_probability
+from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.report import standard_report
 from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError
 from linkedbandits.signals import what_is_kept
 
@@ -89,6 +90,7 @@ def verdict(
             help="The policy that reads the log, with parameters after a colon: linked-lead:lift=0.1 if the best "
             "option is ahead by that. Unless given, the one best option is looked for with all that the log has.",
             show_default=False,
+            autocompletion=completing.policies,
         ),
     ] = None,
     costs: Annotated[
@@ -326,11 +328,11 @@ class _Looking:
             return
         from linkedbandits.cli.verdict_text import WhatWasRead, print_report
 
-        console = Console(markup=False, emoji=False, highlight=False)  # names come from people's files
+        console = standard_report()
         print_report(console, look.report, WhatWasRead(look.name, look.rows, self.given))
         if self.page is not None:
             console.print()
-            console.print(f"The page is in {self.page}.", soft_wrap=True)
+            console.print(f"The page is in {self.page}.")
 
     def write_page(self, look: _Look) -> None:
         """The page, whole at any time."""

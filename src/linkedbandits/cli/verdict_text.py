@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-
 from linkedbandits.attempts.alarms import Alarm, numbered
 from linkedbandits.attempts.concerning import objections, speaks_against
 from linkedbandits.attempts.log import AttemptLog
@@ -29,6 +24,7 @@ from linkedbandits.attempts.wording import (
     when_in_words,
 )
 from linkedbandits.cli import formatting
+from linkedbandits.cli.report import Report as Printed
 
 MOST_OPTIONS = 20
 """In the table, and in the order."""
@@ -43,10 +39,10 @@ class WhatWasRead:
     given: Collection[str]
 
 
-def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
+def print_report(console: Printed, report: Report, read: WhatWasRead) -> None:
     """All of it."""
     _print_reading(console, report.log, read)
-    console.print(_options_table(report))
+    _print_options(console, report)
     if len(report.estimates) > MOST_OPTIONS:
         console.print(f"The {MOST_OPTIONS} best of {len(report.estimates):,} options are shown; --json has them all.")
     if report.delta is not None and any(each.log10_evidence is not None for each in report.estimates):
@@ -67,10 +63,10 @@ def print_report(console: Console, report: Report, read: WhatWasRead) -> None:
     notes = [note for note in report.notes if not note.startswith("Set aside: ")]
     if notes:
         _heading(console, "Notes")
-        _print_lines(console, notes)
+        console.lines(notes)
 
 
-def _print_reading(console: Console, log: AttemptLog, read: WhatWasRead) -> None:
+def _print_reading(console: Printed, log: AttemptLog, read: WhatWasRead) -> None:
     rows = f"{read.rows:,} row{'s' if read.rows != 1 else ''}"
     when = when_in_words(log)
     console.print(f"{read.name}: {rows}, {log.requests:,} requests, {len(log.options):,} options", style="bold")
@@ -87,21 +83,19 @@ def _print_reading(console: Console, log: AttemptLog, read: WhatWasRead) -> None
         console.print(success)
     if log.set_aside:
         console.print("Set aside:")
-        _print_lines(console, [f"{set_aside_in_words(each)}." for each in log.set_aside])
+        console.lines([f"{set_aside_in_words(each)}." for each in log.set_aside])
 
 
-def _options_table(report: Report) -> Table:
+def _print_options(console: Printed, report: Report) -> None:
     one_count = report.attempts == "all" or bool(report.costs)  # there is not always room for both
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("option", overflow="fold", min_width=12)
     counted = [samples_called(report.attempts), *([] if one_count else ["of all"])]
     costs = ["cost"] if report.costs else []
-    for heading in ("works", f"({100 * CONFIDENCE:g} % limits)", *costs, *counted, "evidence"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("option", "works", f"({100 * CONFIDENCE:g} % limits)", *costs, *counted, "evidence")
+    rows = []
     worth = {option: number for number, option in enumerate(report.log.options)}
     best_first = sorted(report.estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
     for each in best_first[:MOST_OPTIONS]:
-        table.add_row(
+        row = (
             str(each.option),
             "" if each.mean is None else f"{each.mean:.3f}",
             f"({each.low:.3f} to {each.high:.3f})",
@@ -110,36 +104,31 @@ def _options_table(report: Report) -> Table:
             *([] if one_count else [formatting.count(each.attempts)]),
             evidence_in_words(each, report),
         )
-    return table
+        rows.append(row)
+    console.table(headings, rows)
 
 
-def _print_missing(console: Console, report: Report) -> None:
+def _print_missing(console: Printed, report: Report) -> None:
     if not report.missing:
         return
     _heading(console, "Missing, if it goes on like this")
     shown = report.missing[:MOST_OPTIONS]
     more = len(report.missing) - len(shown)
     lines = [f"{each.option}: {missing_in_words(each, report.attempts)}" for each in shown]
-    _print_lines(console, [*lines, f"and of {more:,} more options"] if more else lines)
+    console.lines([*lines, f"and of {more:,} more options"] if more else lines)
 
 
-def _print_prices(console: Console, report: Report) -> None:
+def _print_prices(console: Printed, report: Report) -> None:
     tables = prices_tables(report)
     if not tables:
         return
     _heading(console, "Cost and time of an attempt")
     for headings, rows in tables:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column(headings[0], overflow="fold", min_width=12)
-        for heading in headings[1:]:
-            table.add_column(heading, justify="right", no_wrap=True)
-        for row in rows[:MOST_OPTIONS]:
-            table.add_row(*row)
-        console.print(table)
+        console.table(headings, rows[:MOST_OPTIONS])
     console.print(prices_caveat(report))
 
 
-def _print_order(console: Console, report: Report) -> None:
+def _print_order(console: Printed, report: Report) -> None:
     order = report.order
     if order is None:
         return
@@ -147,8 +136,7 @@ def _print_order(console: Console, report: Report) -> None:
     _heading(console, "The best order")
     more = len(order.options) - MOST_OPTIONS
     named = ", ".join(map(str, order.options[:MOST_OPTIONS])) + (f" and {more:,} more" if more > 0 else "")
-    _print_lines(
-        console,
+    console.lines(
         [
             f"{named}: {best}.",
             f"In the log: {now}; it begins with {first_shares_in_words(report.log)}.",
@@ -157,7 +145,7 @@ def _print_order(console: Console, report: Report) -> None:
     )
 
 
-def _print_alarms(console: Console, heading: str, alarms: Sequence[Alarm], log: AttemptLog, remedies: bool) -> None:
+def _print_alarms(console: Printed, heading: str, alarms: Sequence[Alarm], log: AttemptLog, remedies: bool) -> None:
     """Those with the same remedy together."""
     if not alarms:
         return
@@ -166,9 +154,9 @@ def _print_alarms(console: Console, heading: str, alarms: Sequence[Alarm], log: 
     for alarm in alarms:
         by_remedy.setdefault(alarm.remedy, []).append(alarm.sentence + _since_then(alarm, log))
     for remedy, sentences in by_remedy.items():
-        _print_lines(console, sentences)
+        console.lines(sentences)
         if remedies:
-            console.print(Padding(remedy, (0, 0, 0, 2)))
+            console.print(remedy, indent=2)
 
 
 def _since_then(alarm: Alarm, log: AttemptLog) -> str:
@@ -179,16 +167,6 @@ def _since_then(alarm: Alarm, log: AttemptLog) -> str:
     return said + (f": --since {alarm.noticed + 1} reads on." if alarm.noticed + 1 < log.requests else ".")
 
 
-def _heading(console: Console, said: str, style: str = "bold") -> None:
+def _heading(console: Printed, said: str, style: str = "bold") -> None:
     console.print()
     console.print(said, style=style)
-
-
-def _print_lines(console: Console, lines: Sequence[str]) -> None:
-    """Each with a mark, and what goes on in the next line set in."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=1)
-    grid.add_column(overflow="fold")
-    for line in lines:
-        grid.add_row("-", line)
-    console.print(grid)

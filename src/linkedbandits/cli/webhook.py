@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.report import report_console
+from linkedbandits.cli.report import standard_report
 from linkedbandits.service import webhook_keeping
 from linkedbandits.service.webhooks import EVENTS, Delivery, make_webhook
 
@@ -67,15 +65,17 @@ def list_webhooks(store: opt.StoreUrl = opt.DEFAULT_STORE, as_json: options.Json
     if as_json:
         typer.echo(json.dumps(found))
         return
-    table = Table(box=SIMPLE_HEAD)
-    for heading in ("id", "address", "of", "events", "made", "last message"):
-        table.add_column(heading)
+    report = standard_report()
+    if not found:
+        report.print("There are no webhooks.")
+        return
+    rows = []
     for one in found:
         made = f"{datetime.fromtimestamp(one['created_at'], UTC):%Y-%m-%d %H:%M} UTC"
         last = one["deliveries"][0] if one["deliveries"] else None
         latest = "none" if last is None else f"{last['kind']}: {last['said'] or last['state']}"
-        table.add_row(one["id"], one["url"], one["experiment"] or "all", " ".join(one["events"]), made, latest)
-    report_console().print(table if found else "There are no webhooks.")
+        rows.append((one["id"], one["url"], one["experiment"] or "all", " ".join(one["events"]), made, latest))
+    report.table(("id", "address", "of", "events", "made", "last message"), rows, names=6, prose="last message")
 
 
 @webhook.command()

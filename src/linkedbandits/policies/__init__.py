@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from linkedbandits.errors import InvalidParameter, UnknownName
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnknownName
 from linkedbandits.policies.cascade_bai import CascadeBAI
 from linkedbandits.policies.deterministic_shifting import DeterministicShifting
 from linkedbandits.policies.lil_ucb import LilUCB
@@ -18,6 +18,7 @@ from linkedbandits.policies.linked_order import LinkedOrder
 from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
 from linkedbandits.policies.maximal_sampling import MaximalSampling
 from linkedbandits.policies.median_elimination import MedianElimination
+from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names_code
 from linkedbandits.policies.suffix_ucb import SuffixUCB
 from linkedbandits.policies.uniform_sampling import UniformSampling
 from linkedbandits.policies.whole_sequence_ege import WholeSequenceEGE
@@ -44,6 +45,7 @@ __all__ = [
     "make_policy",
     "parameter_names",
     "policy_class",
+    "policy_named",
 ]
 
 POLICIES: dict[str, Any] = {
@@ -74,11 +76,16 @@ NOT_OFFERED: dict[tuple[str, str], str] = {
 
 
 def policy_class(name: str) -> Any:
-    """The policy that the command line and saved experiments call ``name``."""
-    try:
-        return POLICIES[name]
-    except KeyError:
-        raise UnknownName(f"unknown policy {name!r}; choose one of {', '.join(POLICIES)}") from None
+    """The policy that the command line and saved experiments call ``name``. Nothing is imported for it."""
+    found = POLICIES.get(name) or OWN.get(name)
+    if found is not None:
+        return found
+    if names_code(name):
+        raise UnknownName(
+            f"{name!r} says where a policy's code is, and none is loaded for a name; whoever runs the program loads "
+            f"it, as linkedbandits serve --policy {name} does, and then it goes by its own name"
+        )
+    raise UnknownName(f"unknown policy {name!r}; choose one of {', '.join([*POLICIES, *OWN])}")
 
 
 def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
@@ -95,10 +102,33 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
             remedy = f"it has {', '.join(known)}" + (f"; {instead}" if instead else "")
             raise InvalidParameter(f"{name} has no parameter {parameter!r}; {remedy}")
     for field in fields(cls):
-        if field.name in known and field.name not in parameters and field.default is MISSING:
+        if field.name in known and field.name not in parameters and field.default is field.default_factory is MISSING:
             raise InvalidParameter(f"{name} needs its parameter {field.name!r}; write {name}:{field.name}=0.1")
-    policy: AnyPolicy = cls(**parameters)
-    return policy
+    if name not in OWN:
+        policy: AnyPolicy = cls(**parameters)
+        return policy
+    try:
+        return cls(**converted(cls, name, parameters))  # type: ignore[no-any-return]
+    except LinkedBanditError:
+        raise
+    except Exception as error:  # code of the user's, which may fail in any way
+        raise InvalidParameter(f"{name} does not take {parameters}: {type(error).__name__}: {error}") from error
+
+
+def policy_named(text: str) -> tuple[str, str]:
+    """The name of a policy and the parameters behind it, as the command line and study files write them.
+
+    One that says where its code is, as ``package.module:Class:key=value``, is imported: this is for what the person
+    who runs the program has written, and for nothing that came from elsewhere.
+
+    >>> policy_named("linked-ege:median=fresh")
+    ('linked-ege', 'median=fresh')
+    """
+    name, _, parameters = text.partition(":")
+    if name in POLICIES or not names_code(text):
+        return name, parameters
+    written = in_parts(text)
+    return load_own(written, POLICIES).name, written.parameters
 
 
 def describe_policy(policy: AnyPolicy) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from linkedbandits.checks import check_delta, check_max_plays
 from linkedbandits.errors import InvalidStudy
 from linkedbandits.linkage import find_linkage, linkages_for
-from linkedbandits.policies import make_policy, parameter_names, policy_class
+from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
 from linkedbandits.study.cells import Cell, Instance, Study
 from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
@@ -92,13 +92,16 @@ class _PolicyLine:
 
 
 def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyLine:
-    name = keys.text("policy")
+    text = keys.text("policy")
     with keys.meaning("policy"):
+        name, written = policy_named(text)
         known = parameter_names(policy_class(name))
+    if written:
+        raise keys.refuse("policy", f"{written!r} are parameters; write them as parameters = {{ key = value }}")
     parameters = keys.table("parameters")
     if isinstance(parameters.get("delta"), list):
         raise keys.refuse("parameters", "delta is one number here; several go in deltas, at the top of the file")
-    label = keys.text("label", _label(name, parameters))
+    label = keys.text("label", _label(text, parameters))
     takes_delta = "delta" in known and not parameters.keys() & {"delta", "plays", "samples"}
     line = _PolicyLine(keys, name, label, parameters, deltas if takes_delta else [], keys.texts("linkages", linkages))
     keys.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditErr
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status, check_request
+from linkedbandits.plain import PlainPolicy, is_over
 from linkedbandits.policy import (
     AnyPolicy,
     Goal,
@@ -112,6 +114,8 @@ def check_policy(
     - Every run reaches a verdict or its budget: with ties, with means of 0 and of 1, with two arms; and names an arm.
     - Requests are whole, not negative, never for nothing, and of the kind that ``asks`` declares. Where that is needs,
       tuples will do if the linkage allows them.
+    - A :class:`linkedbandits.PlainPolicy` also asks the same when it is played by hand, with ask and tell alone, and
+      keeps to that when runs take turns: nothing of a run is kept in the class, or drawn from elsewhere than its seed.
 
     ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
     Raises PolicyCheckFailed at the first violation.
@@ -209,7 +213,7 @@ def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: in
     linkages = [linkage for linkage in LINKAGES.values() if linkage.allows(policy.asks)]
     cases = [_Case(policy, linkage, means, seed, max_plays) for linkage in linkages]
     for case in cases:
-        for promise, check in _PROMISES.items():
+        for promise, check in {**_PROMISES, **(_OF_PLAIN_ONES if isinstance(policy, PlainPolicy) else {})}.items():
             try:
                 check(case)
             except InvalidNeeds as error:
@@ -446,6 +450,45 @@ def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays:
     return trace
 
 
+def _check_plain_runs_take_turns(case: _Case) -> None:
+    """Two runs by hand with the same seed, and one with another between them, against the requests of the lanes."""
+    if not isinstance(case.policy, PlainPolicy):
+        return
+    arms, seeds = len(case.means), case.policy_seeds(case.LANES).tolist()
+    one, between, again = (copy.deepcopy(case.policy) for _ in range(3))
+    for run, seed in ((one, seeds[0]), (between, seeds[1]), (again, seeds[0])):
+        run.begin(arms, seed)
+    for request, counts in case.asked:
+        told = counts.successes[0].tolist()
+        wanted = request.samples[0].tolist() if isinstance(request, Needs) else _tuple_of(request)
+        for run in (one, between, again):
+            asked = tuple(run.ask())
+            if run is between:
+                run.tell(asked, None)
+                continue
+            shown = [asked.count(arm) for arm in range(arms)] if isinstance(request, Needs) else asked
+            case.require(
+                shown == wanted,
+                f"ask() must return the same whenever begin() had the same seed and tell() the same answers; got "
+                f"{asked} where it was {wanted} before. Keep nothing in the class, and draw from the seed alone",
+            )
+            left = list(told)
+            for part in [(arm,) for arm in asked] if isinstance(request, Needs) else [asked]:
+                hit = next((arm for arm in part if left[arm]), None)
+                if hit is not None:
+                    left[hit] -= 1
+                run.tell(part, hit)
+        if is_over(between):
+            between = copy.deepcopy(case.policy)
+            between.begin(arms, seeds[1])
+
+
+def _tuple_of(request: Request) -> tuple[int, ...]:
+    """Of the first lane."""
+    row: list[int] = getattr(request, "order")[0].tolist()  # noqa: B009 - needs have none
+    return tuple(arm for arm in row if arm >= 0)
+
+
 def _check_every_run_ends(case: _Case) -> None:
     by_arms: dict[int, list[list[float]]] = {}
     for means in EDGE_CASES:
@@ -480,4 +523,7 @@ _PROMISES: dict[str, Callable[[_Case], None]] = {
     "it keeps to what it declares when it is told how many plays will be out": _check_fitted,
     "a live experiment goes on exactly where it was saved": _check_live_trace_survives_json,
     "every run ends and names its arms, with ties and with means of 0 and 1": _check_every_run_ends,
+}
+_OF_PLAIN_ONES: dict[str, Callable[[_Case], None]] = {
+    "played by hand, runs that take turns ask the same": _check_plain_runs_take_turns,
 }
