@@ -61,7 +61,7 @@ html_theme_options = {
 
 UPWARDS = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 """A link that leaves the folder of its document."""
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {"README.md": "index.md", "README.md#install": "install.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 """Files outside this folder that have a page of the site."""
 
 
@@ -77,6 +77,8 @@ def link_to_the_repository(app: Sphinx, document: str, source: list[str]) -> Non
             raise ExtensionError(f"{document} links to {path}, which is not there")
         name = path.relative_to(ROOT).as_posix()
         kind = "tree" if path.is_dir() else "blob"
+        if name + anchor in PAGES:
+            return f"]({PAGES[name + anchor]})"
         return f"]({PAGES.get(name) or f'{REPOSITORY}/{kind}/main/{name}'}{anchor})"
 
     source[0] = UPWARDS.sub(address, source[0])
