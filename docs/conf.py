@@ -61,7 +61,13 @@ html_theme_options = {
 
 UPWARDS = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 """A link that leaves the folder of its document."""
-PAGES = {"README.md": "index.md", "README.md#install": "install.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+PAGES = {
+    "README.md": "index.md",
+    "README.md#install": "install.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
 """Files outside this folder that have a page of the site."""
 
 
@@ -84,6 +90,29 @@ def link_to_the_repository(app: Sphinx, document: str, source: list[str]) -> Non
     source[0] = UPWARDS.sub(address, source[0])
 
 
+ARRAYS = {"float64": "FloatArray", "int64": "IntArray", "bool": "BoolArray", "uint64": "SeedArray"}
+"""What the library calls arrays of these."""
+
+
+def shortened(
+    app: Sphinx, what: str, name: str, thing: object, options: object, arguments: str | None, returns: str | None
+):
+    """A signature for people: arrays have their short names, and functions that are defaults theirs."""
+
+    def short(text: str | None) -> str | None:
+        if text is None:
+            return None
+        for kind, called in ARRAYS.items():
+            text = re.sub(
+                rf"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?numpy\.{kind}\]\]", called, text
+            )
+        text = re.sub(r"<function ([\w.]+)(?: at 0x\w+)?>", r"\1", text)
+        return re.sub(r"<(?:class '[\w.]*?(\w+)'|factory)>", lambda found: found.group(1) or "...", text)
+
+    return short(arguments), short(returns)
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx calls this."""
+    app.connect("autodoc-process-signature", shortened)
     app.connect("source-read", link_to_the_repository)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,8 +29,8 @@ TITLES = {
 """Of every script, in the order of the page."""
 HEAD = """# Gallery
 
-Short scripts that run as they stand, with the picture that each makes: `python examples/gallery/NAME.py picture.png`. They need
-`pip install 'linkedbandits[plot]'`, the log also `study`. `python -m tools.gallery` writes this page.
+Short scripts that run as they stand, with the picture that each makes: `python examples/gallery/NAME.py picture.png`.
+They need `pip install 'linkedbandits[plot]'`, the log also `study`. `python -m tools.gallery` writes this page.
 """
 
 
@@ -55,7 +56,7 @@ def run(name: str, picture: Path) -> str:
 def section(name: str, printed: str) -> str:
     """What the page has of a script."""
     code = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
-    words = ast.get_docstring(ast.parse(code))
+    words = re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", ast.get_docstring(ast.parse(code)) or "")
     return f"""
 ## {TITLES[name]}
 
