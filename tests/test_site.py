@@ -16,60 +16,51 @@ DOCS = Path(__file__).parent.parent / "docs"
 PHONE = 390
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def built(folder: Path) -> Path:
     """The site, built as ``make docs`` builds it."""
     for module in ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design"):
         pytest.importorskip(module, reason="the site needs the extra docs: pip install 'linkedbandits[docs]'")
-    folder = tmp_path_factory.mktemp("site")
     options = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(folder / "doctrees")]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")],
         capture_output=True,
         text=True,
         check=False,
-        timeout=4 * SECONDS,
+        timeout=SECONDS,
         env=environment(),
     )
     assert done.returncode == 0, done.stderr
     return folder / "html"
 
 
-@pytest.fixture
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("looking at the site needs Chromium: apt-get install chromium-headless-shell")
-    with sync_api.sync_playwright() as engine:
-        launched = engine.chromium.launch(
-            executable_path=chromium, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
-        yield launched
-        launched.close()
-
-
-@pytest.mark.slow
-def test_every_document_is_a_page(site):
-    documents = {
-        path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md") if "_build" not in path.parts
-    }
-    assert {path.relative_to(site) for path in site.rglob("*.html")} >= documents
-    assert "LinkedElimination" in (site / "api" / "policies.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_is_wider_than_a_phone(site, browser, scheme):
+def look_at(site: Path, browser, scheme: str) -> tuple[list[str], list[str], bool]:
+    """The pages that are wider than a phone, errors of their scripts, and whether the paper is white."""
     context = browser.new_context(viewport={"width": PHONE, "height": 800}, color_scheme=scheme)
     context.set_default_timeout(1000 * SECONDS)
-    page, errors = context.new_page(), []
+    page, errors, wide = context.new_page(), [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    wide = []
     for path in sorted(site.rglob("*.html")):
         page.goto(path.as_uri(), wait_until="domcontentloaded")
         if page.evaluate("document.documentElement.scrollWidth") > PHONE:
             wide.append(path.name)
-    assert (wide, errors) == ([], [])
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    assert dark == (scheme == "dark")
+    white = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    context.close()
+    return wide, errors, white
+
+
+@pytest.mark.slow
+def test_every_document_becomes_a_page_that_fits_a_phone(tmp_path):
+    """One test, because the site takes long to build."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("looking at the site needs Chromium: apt-get install chromium-headless-shell")
+    site = built(tmp_path)
+    documents = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
+    assert {path.relative_to(site) for path in site.rglob("*.html")} >= documents
+    assert "LinkedElimination" in (site / "api" / "policies.html").read_text(encoding="utf-8")
+    with sync_api.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox", "--disable-gpu"])
+        assert look_at(site, browser, "light") == ([], [], True)
+        assert look_at(site, browser, "dark") == ([], [], False)
+        browser.close()

@@ -1,8 +1,8 @@
 """``python -m tools.release_check [--release]``: is the library ready to be released?
 
-``docs/releasing.md`` has the list. Version, changelog and citation have to agree. The packages are built as they would be
-uploaded, and the wheel is installed into an empty environment, where the examples of the README have to run. The site is
-built last.
+``docs/releasing.md`` has the list. Version, changelog and citation have to agree. The packages are built as they would
+be uploaded, and the wheel is installed into an empty environment, where the examples of the README have to run. The
+site is built last.
 """
 
 from __future__ import annotations
