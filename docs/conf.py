@@ -50,6 +50,7 @@ html_theme = "furo"
 html_title = "linkedbandits"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_domain_indices = False
 html_baseurl = os.environ.get("LINKEDBANDITS_DOCS_URL", PROJECT["urls"]["Documentation"])
 html_theme_options = {
     "source_repository": REPOSITORY,

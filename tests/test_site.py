@@ -14,6 +14,14 @@ from tools.waiting import SECONDS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PHONE = 390
+STICKING_OUT = """() => [...document.querySelectorAll('article *')].filter(element => {
+  const place = element.getBoundingClientRect();
+  if (!place.width || place.right <= window.innerWidth + 1) return false;
+  for (let around = element.parentElement; around.tagName !== 'ARTICLE'; around = around.parentElement)
+    if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(around).overflowX)) return false;
+  return true;
+}).map(element => element.outerHTML.slice(0, 80))"""
+"""What is wider than the window, unless it scrolls inside something that is not, as tables and code do."""
 
 
 def built(folder: Path) -> Path:
@@ -34,15 +42,14 @@ def built(folder: Path) -> Path:
 
 
 def look_at(site: Path, browser, scheme: str) -> tuple[list[str], list[str], bool]:
-    """The pages that are wider than a phone, errors of their scripts, and whether the paper is white."""
+    """What is wider than a phone, errors of their scripts, and whether the paper is white."""
     context = browser.new_context(viewport={"width": PHONE, "height": 800}, color_scheme=scheme)
     context.set_default_timeout(1000 * SECONDS)
     page, errors, wide = context.new_page(), [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
     for path in sorted(site.rglob("*.html")):
         page.goto(path.as_uri(), wait_until="domcontentloaded")
-        if page.evaluate("document.documentElement.scrollWidth") > PHONE:
-            wide.append(path.name)
+        wide += [f"{path.name}: {element}" for element in page.evaluate(STICKING_OUT)]
     white = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     context.close()
     return wide, errors, white
