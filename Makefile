@@ -9,10 +9,10 @@ REV    ?= HEAD~1
 SEED   ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format reproduce serve lidar bench mutants clean
+.PHONY: help setup demo test lint format docs reproduce serve lidar bench mutants release-check clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(READY) ## create .venv with everything in it
 
@@ -22,7 +22,12 @@ $(READY): TAKES = once, about two minutes
 # All that the demonstration needs, which is little.
 $(VENV)/.demo-ready: WITH = cli
 $(VENV)/.demo-ready: TAKES = once, about half a minute
-$(READY) $(VENV)/.demo-ready: pyproject.toml
+# What the site needs, and what a release is checked with.
+$(VENV)/.docs-ready: WITH = docs
+$(VENV)/.docs-ready: TAKES = once, about half a minute
+$(VENV)/.release-ready: WITH = release
+$(VENV)/.release-ready: TAKES = once, about a minute
+$(READY) $(VENV)/.demo-ready $(VENV)/.docs-ready $(VENV)/.release-ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "linkedbandits needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Setting up $(VENV) ($(TAKES))..."
@@ -61,6 +66,14 @@ format: $(READY) ## let ruff rewrite the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# Warnings are errors, and a link inside that leads nowhere is a warning.
+docs: $(VENV)/.docs-ready ## this documentation as a site, in docs/_build/html
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+release-check: $(VENV)/.release-ready ## is it ready to be released? some minutes; RELEASE=1 for the last look
+	@$(BIN)/python -m tools.release_check $(if $(RELEASE),--release)
+
 reproduce: $(READY) ## the paper's experiment, with a report: some minutes, into reproduction/
 	@$(BIN)/linkedbandits reproduce
 
@@ -86,4 +99,4 @@ endif
 	@touch $@
 
 clean: ## remove the environment and the caches
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	@rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

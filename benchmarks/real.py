@@ -251,7 +251,7 @@ def passes_over_a_lead(table: lb.OutcomeTable, top: list[int]) -> bool:
 
 def page(rows: list[Row], bound: str, rest: list[Row]) -> str:
     """The page for the documents."""
-    return f"""# What real options do to policies that take them to be independent
+    return f"""# Benchmark on real data: providers, solvers and agents that fail together
 
 Policies other than `LinkedDuels` and `LinkedOrder` take the options of a play to be independent of each other. Here
 requests are drawn from tables of what real systems did, so that options fail together as they really did. All policies

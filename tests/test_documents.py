@@ -7,14 +7,18 @@ import random
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import linkedbandits as lb
 from linkedbandits.attempts.concerning import objections
+from linkedbandits.policies import POLICIES
 from linkedbandits.study import read_study
 from linkedbandits.testing import check_policy
+from tools.release_check import WITH_PLACEHOLDERS
 from tools.shown import Shell, as_it_is
 from tools.waiting import SECONDS
 
@@ -26,7 +30,7 @@ def python_blocks(document: str) -> list[str]:
 
 
 def test_the_readme_examples_run_and_find_the_best_arm():
-    """With coins that are fixed: the first call of its chain fails one time in fifty, and says so."""
+    """With coins that are fixed, though any would do."""
     names: dict[str, object] = {}
     random.seed(1)
     for block in python_blocks("README.md"):
@@ -34,15 +38,61 @@ def test_the_readme_examples_run_and_find_the_best_arm():
     assert names["chain"].order == ("adyen", "stripe")
     assert names["exp"].recommend().arm == "east"
     assert names["exp"].recommend().error_bound == 0.05
+    assert names["runs"].arm.shape == (1000,)
 
 
 def test_the_first_examples_are_short():
-    chain, ask_and_tell = (
-        [line for line in block.splitlines() if line.strip()] for block in python_blocks("README.md")[:2]
+    ask_and_tell, chain, study = (
+        [line for line in block.splitlines() if line.strip()] for block in python_blocks("README.md")
     )
+    assert "exp.ask()" in "".join(ask_and_tell)
+    assert len(ask_and_tell) <= 10
     assert "lb.Chain(" in "".join(chain)
-    assert len(chain) <= 20
-    assert len(ask_and_tell) <= 15
+    assert len(chain) <= 15
+    assert len(study) <= 10
+
+
+def test_installing_comes_before_the_first_example():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.index("pip install linkedbandits\n") < text.index("```python")
+    assert "`make demo`" in text or "make demo " in text
+    assert "make test " in text
+
+
+RUN_ELSEWHERE = {
+    "chains-with-httpx.md": "tests/adapters/test_httpx.py",
+    "chains-with-litellm.md": "tests/adapters/test_litellm.py",
+    "tracing-chains.md": "tests/adapters/test_opentelemetry.py",
+    "fallback-chains.md": "tests/chain/test_fallback_chains_page.py",
+    "live-service.md": "tests/service/http/test_live_service_page.py",
+    "own-sensor.md": "tests/lidar/test_own_sensor_page.py",
+    "what-a-play-is-worth.md": "tests/bounds/test_page.py",
+    "gallery.md": "tests/tools/test_gallery.py",
+}
+"""Documents whose examples need more than Python, and the tests that run them."""
+WITH_PYTHON = [path.name for path in sorted((ROOT / "docs").glob("*.md")) if python_blocks(f"docs/{path.name}")]
+
+
+@pytest.mark.parametrize("document", [name for name in WITH_PYTHON if name not in RUN_ELSEWHERE])
+def test_the_examples_of_a_document_run_one_after_the_other(document, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    random.seed(1)
+    if document == "attempts.md":
+        Shell(tmp_path).output("python examples/replay_log.py benchmarks/data/face-apis.csv attempts.csv")
+    names: dict[str, object] = {}
+    for block in python_blocks(f"docs/{document}"):
+        # Machine code comes with an extra of its own, and tests of its own.
+        exec(block.replace('engine="compiled"', 'engine="numpy"'), names)
+    promised = len(re.findall(r"print\(.*# True( True)?$", "\n".join(python_blocks(f"docs/{document}")), re.MULTILINE))
+    printed = capsys.readouterr().out.splitlines()
+    assert sum(line in {"True", "True True"} for line in printed) == promised
+
+
+@pytest.mark.parametrize("document", RUN_ELSEWHERE)
+def test_a_document_that_is_run_elsewhere_is_run_there(document):
+    assert document in WITH_PYTHON
+    text = (ROOT / RUN_ELSEWHERE[document]).read_text(encoding="utf-8")
+    assert document in text or "tools.gallery" in text
 
 
 def test_the_skeleton_to_copy_is_a_sound_policy(tmp_path, monkeypatch):
@@ -51,22 +101,23 @@ def test_the_skeleton_to_copy_is_a_sound_policy(tmp_path, monkeypatch):
     check_policy(importlib.import_module("every_other").EveryOther(delta=0.1))
 
 
-def test_the_commands_of_the_readme_run():
-    commands = re.findall(r"^linkedbandits (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    simulated = [command for command in commands if not command.startswith("verdict")]
-    assert len(simulated) >= 2
-    for command in simulated:
+def test_the_commands_that_simulate_run():
+    text = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^linkedbandits ((?:compare|simulate|bounds) .*)$", text, flags=re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        few = [] if command.startswith("bounds") else ["--trials", "20"]
         subprocess.run(
-            [sys.executable, "-m", "linkedbandits", *command.split(), "--trials", "20"],
+            [sys.executable, "-m", "linkedbandits", *command.split(), *few],
             check=True,
             capture_output=True,
             timeout=SECONDS,
         )
 
 
-def test_the_readme_goes_from_a_log_to_a_verdict_and_a_page_with_an_alarm(tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("## From a log\n") : text.index("## Live, with")]
+def test_the_first_steps_go_from_a_log_to_a_verdict_and_a_page_with_an_alarm(tmp_path):
+    text = (ROOT / "docs" / "start-chains.md").read_text(encoding="utf-8")
+    section = text[text.index("## From a log\n") : text.index("## From a loop\n")]
     (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
     shell = Shell(tmp_path)
     replay, verdict, with_alarm = block.splitlines()
@@ -128,11 +179,141 @@ def test_the_studies_that_are_shown_can_be_run(document):
         assert len(read_study(study, folder=ROOT).cells) >= 4
 
 
-def test_every_link_between_documents_leads_somewhere():
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (document.parent / target).exists(), f"{document.name} links to {target}"
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+DOCUMENTS = [path for path in DOCUMENTS if "_build" not in path.parts]
+
+
+def without_code(text: str) -> str:
+    """A document without its blocks of code, in which a # is no heading and brackets are no link."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path: Path) -> set[str]:
+    """The names of a document's headings in addresses, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(path.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", [str(path.relative_to(ROOT)) for path in DOCUMENTS])
+def test_every_link_between_documents_leads_somewhere(document):
+    path = ROOT / document
+    for target, anchor in re.findall(
+        r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", without_code(path.read_text(encoding="utf-8"))
+    ):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        there = path.parent / target if target else path
+        assert there.exists(), f"{document} links to {target}"
+        if anchor and there.suffix == ".md" and "```{include}" not in there.read_text(encoding="utf-8"):
+            assert anchor in anchors(there), f"{document} links to {target}#{anchor}"
+
+
+def test_every_picture_of_the_readme_is_there():
+    pictures = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(pictures) >= 2
+    for words, target in pictures:
+        assert len(words) > 20, f"{target} says nothing to those who do not see it"
+        assert (ROOT / target).is_file()
+
+
+def test_the_readme_explains_every_extra():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("| extra |") : text.index("Which Python and NumPy")]
+    rows = [line for line in table.splitlines()[2:] if line.startswith("|")]
+    explained = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert explained == set(project["optional-dependencies"])
+
+
+def test_the_figures_of_the_readme_are_those_of_the_documents():
+    """Each row of what it buys, and the rows of the document that it names in which its two figures stand."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("## What it buys") : text.index("## Install")]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
+    places = [
+        (
+            "field.md",
+            "2: .3 .21 .2 .19 .18; single",
+            "| KL-LUCB",
+            "2: .3 .21 .2 .19 .18; ordered",
+            "| LinkedElimination |",
+        ),
+        (
+            "field.md",
+            "2: .3 .21 .2 .19 .18; single",
+            "| top-two, usual",
+            "2: .3 .21 .2 .19 .18; ordered",
+            "| LinkedElimination |",
+        ),
+        (
+            "field.md",
+            "2: .3 .21 .2 .19 .18; single",
+            "| Levin-Robbins",
+            "2: .3 .21 .2 .19 .18; ordered",
+            "| LinkedLead, odds ratio",
+        ),
+        ("economy.md", "| instance", "| one-sparse, n=10 | 0.1 |", "| instance", "| one-sparse, n=10 | 0.1 |"),
+        (
+            "real-options.md",
+            "**coding agents**",
+            "| linked-elimination | single",
+            "**coding agents**",
+            "| linked-duels",
+        ),
+        (
+            "depth-sensing.md",
+            "| | motorcycle, 10 ns",
+            "| free-running, map",
+            "| | motorcycle, 10 ns",
+            "| pulse, neighbours",
+        ),
+    ]
+    assert len(rows) == len(places) + 1
+    for row, (document, *where) in zip(rows[1:], places, strict=True):
+        page = (ROOT / "docs" / document).read_text(encoding="utf-8")
+        assert f"(docs/{document})" in row[4]
+        for figure, part, line in ((row[2], *where[:2]), (row[3], *where[2:])):
+            behind = page[page.index(part) :]
+            found = behind[behind.index(f"\n{line}") + 1 :].split("\n", 1)[0]
+            assert re.search(rf"\| {re.escape(figure.split()[0])}[ |]", found), (
+                f"README has {figure}, {document} {found}"
+            )
+
+
+@pytest.mark.parametrize("module", ["", ".attempts", ".bounds", ".chain", ".lidar", ".study", ".testing"])
+def test_the_reference_has_every_public_name(module):
+    reference = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
+    there = set(re.findall(r"^\.\. (?:auto|py:)\w+:: linkedbandits\.([\w.]+)$", reference, flags=re.MULTILINE))
+    public = importlib.import_module(f"linkedbandits{module}").__all__
+    names = {f"{module}.{name}".lstrip(".") for name in public if name != "__version__"}
+    assert {name for name in names - there if name.rpartition(".")[2] not in lb.__all__} == set()
+    if not module:
+        assert names <= there
+
+
+def test_the_citation_has_what_its_format_asks_for():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == lb.__version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["repository-code"] == project["urls"]["Source"]
+    assert citation["license"] == project["license"]
+
+
+def test_the_command_that_fills_in_the_owner_reaches_all_placeholders():
+    text = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    (files,) = re.findall(r"^sed -i 's/OWNER/your-name/g' (.*)$", text, flags=re.MULTILINE)
+    assert {*files.split(), "SECURITY.md"} == set(WITH_PLACEHOLDERS)
+    with_owner = [
+        path.relative_to(ROOT).as_posix()
+        for path in [*DOCUMENTS, ROOT / "pyproject.toml", ROOT / "CITATION.cff"]
+        if re.search(r"OWNER[./]", path.read_text(encoding="utf-8")) and path.name != "releasing.md"
+    ]
+    assert sorted(with_owner) == sorted(WITH_PLACEHOLDERS)
 
 
 def test_every_file_that_the_table_of_changes_names_is_there():
@@ -167,7 +348,13 @@ def test_which_policy_begins_with_the_question_whether_options_fail_together():
     assert own.startswith(f"# Which policy do I need?\n\n{question}")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"## Which policy do I need?\n\n{question}" in readme
-    assert readme.index(question) < readme.index("## Policies\n")
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert f"## Which policy do I need?\n\n{question}" in index
+    policies = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    assert policies.index("which-policy.md") < policies.index("| policy |")
+    assert set(re.findall(r"^\| `(\w+)\(", policies, flags=re.MULTILINE)) == {
+        policy.__name__ for policy in POLICIES.values()
+    }
 
 
 LINKED = "LinkedElimination|LinkedTrackAndStop|LinkedHalving|LinkedEGE|linked-elimination|UniformSampling"
@@ -180,7 +367,7 @@ LINKED = "LinkedElimination|LinkedTrackAndStop|LinkedHalving|LinkedEGE|linked-el
         for path in [
             ROOT / "README.md",
             *sorted((ROOT / "docs").glob("*.md")),
-            *sorted((ROOT / "examples").glob("*.py")),
+            *sorted((ROOT / "examples").rglob("*.py")),
         ]
         if path.name != "which-policy.md" and re.search(LINKED, path.read_text(encoding="utf-8"))
     ],
