@@ -1,7 +1,8 @@
 """A policy of your own, written for one run: try every option in turn, and stop when one is clearly ahead.
 
 ``LeadByFive`` goes round the options and stops when the best has five successes more than the next. Nothing is proved
-of it. It is here to be compared with policies of which something is:
+of it, and by its plays of several options it takes these to be independent, as linked-elimination does; where
+they can fail together there is LinkedDuels. It is here to be compared with policies of which something is proved:
 
     python examples/plain_policy.py
 

@@ -128,7 +128,8 @@ def test_nothing_is_cut_or_broken_or_missing_at_any_width(name, folder):
         shown = in_a_terminal(columns, *arguments, folder=folder, status=case.status)
         assert "…" not in shown
         for line in shown.splitlines():
-            assert len(line) <= columns or " " not in line.strip(), f"{columns}: {line!r}"
+            alone = " " not in line.strip().removeprefix("- ")  # a word that is longer than the line stays whole
+            assert len(line) <= columns or alone, f"{columns}: {line!r}"
         found = words(shown, case.until)
         missing = (set(wanted) - set(found) if case.grouped else set(wanted - found)) - NAMES_OF_ROWS
         assert not missing, f"{columns} columns lack {missing}"
