@@ -29,6 +29,8 @@ VERSIONS = {
     "docs/citing.md": r"^  version = \{(.+)\},$",
 }
 """Where the version is said, and how. The first place is what the others are held against."""
+TIMEOUT = 1200.0
+"""Seconds: no step takes a tenth of this on a machine that works."""
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -71,7 +73,7 @@ def examples(text: str) -> str:
 
 
 def _run(*command: str | Path, cwd: Path = ROOT) -> None:
-    subprocess.run(command, check=True, cwd=cwd)
+    subprocess.run(command, check=True, cwd=cwd, timeout=TIMEOUT)
 
 
 def _step(words: str) -> None:
