@@ -24,6 +24,7 @@ ALLOWED = {
     ("workers.py", "inbox.get()"): "a worker process without work; it ends with its pipe",
     ("access.py", "read.exception()"): "called when it is done",
     ("access.py", "self._reading.exception()"): "called when it is done",
+    ("engine.py", "each.result()"): "kernels, which end by themselves: a user waits for their frame",
     ("desk.py", "self._queue.get()"): "a daemon thread without work; stopping the desk gives it some",
     ("exports.py", "opening.exception()"): "called when it is done",
     ("exports.py", "opening.result()"): "called when it is done",

@@ -20,9 +20,6 @@ MEMORY = 2**30
 class Array(np.ndarray):
     """An array of a card that is none."""
 
-    def get(self):
-        return np.array(self)
-
 
 def _array(make):
     return lambda *arguments, **options: np.asarray(make(*arguments, **options)).view(Array)
@@ -75,6 +72,7 @@ def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
         setattr(cupy, name, getattr(np, name))
     cupy.float32, cupy.float64 = np.float32, np.float64
     cupy.ndarray = lambda shape, dtype, memptr: np.full(shape, memptr, dtype=dtype).view(Array)
+    cupy.asnumpy = np.array
     cupy.RawModule = RawModule
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: cards,

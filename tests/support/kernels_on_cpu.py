@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from linkedbandits.lidar.engines.gpu.device import source_text
+from tools.waiting import SECONDS
 
 HERE = Path(__file__).parent
 CANARY = -1234.5
@@ -40,7 +41,7 @@ def compiled_text(text: str, macros: tuple[str, ...]) -> ctypes.CDLL:
         command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-Wall", "-Werror", "-U_FORTIFY_SOURCE"]
         command += ["-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wno-unused-function", *macros]
         command += [f"-I{HERE}", str(folder / "kernel.cc"), "-o", str(folder / "kernel.so")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr
         return ctypes.CDLL(str(folder / "kernel.so"))  # stays loaded without its file
     finally:

@@ -11,6 +11,7 @@ Where a scene is all edges, little is left around the neighbours; on a smooth wa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,7 +39,9 @@ GROUPS = 2
 _TINY = 1e-9
 _LEAST_SHARE = 1e-4
 _ROUNDS = 40
-"""Of expectation maximisation: more change the shares by less than a hundredth."""
+"""Of expectation maximisation, at most: more change the shares by less than a hundredth."""
+_SETTLED = 1e-3
+"""It ends where a round changes no share by more than this."""
 SINGLE, BETWEEN = 0, 1
 """Kinds of what is around: a neighbour's own depth, and half way between two that face each other."""
 
@@ -129,10 +132,7 @@ class Examples:
         """
         place = np.clip(self.target.astype(np.int64), 0, bins - 1)
         held = np.bincount(place, weights=self.sure, minlength=bins) + USUAL_COUNTS / bins
-        bin_ = np.arange(bins)
-        spread = np.exp(-np.abs(bin_[:, np.newaxis] - bin_) / WIDTHS[-1])
-        density = (spread / spread.sum(axis=0)) @ (held / held.sum())
-        return np.asarray(density[place])
+        return np.asarray((_spread(bins) @ (held / held.sum()))[place])
 
     def apart(self, on_one: FloatArray) -> tuple[float, float]:
         """How far apart signals are, where pixels lie on one surface with this probability; and where not."""
@@ -144,6 +144,14 @@ class Examples:
             for share in (self.sure * on_one, self.sure * (1 - on_one))
         )
         return float(same), float(other)
+
+
+@lru_cache(maxsize=4)
+def _spread(bins: int) -> FloatArray:
+    """What of the pixels in each bin counts for those in another: columns add up to one."""
+    place = np.arange(bins)
+    spread = np.exp(-np.abs(place[:, np.newaxis] - place) / WIDTHS[-1])
+    return np.asarray(spread / spread.sum(axis=0))
 
 
 def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
@@ -169,7 +177,10 @@ def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
 
 def _settled(share: FloatArray, fits: FloatArray, counts: FloatArray, usual: FloatArray) -> FloatArray:
     for _ in range(_ROUNDS):
+        before = share
         share, _ = _shared(share, fits, counts, usual)
+        if np.abs(share - before).max() < _SETTLED:
+            break
     return share
 
 

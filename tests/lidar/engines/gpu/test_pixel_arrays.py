@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkedbandits.lidar.engines.engine import Light
+from linkedbandits.lidar.engines.gpu.device import on_host
 from linkedbandits.lidar.engines.gpu.pixel_arrays import PixelArrays, bytes_of_pixel
 
 LIGHT = Light(np.array([3.0, np.nan]), np.array([0.5, 1.0]), np.array([0.01, 0.02]))
@@ -27,7 +28,7 @@ def test_nothing_was_seen_yet(card_on_cpu):
 def test_samples_are_the_running_sums_of_marks(card_on_cpu):
     pixels = PixelArrays(LIGHT, NUMBERS, bins=5)
     pixels.marks[0] = [4, 0, -1, 0, -3]
-    assert pixels.samples().get().tolist() == [[4, 4, 3, 3, 0], [0, 0, 0, 0, 0]]
+    assert on_host(pixels.samples()).tolist() == [[4, 4, 3, 3, 0], [0, 0, 0, 0, 0]]
 
 
 def test_a_pixel_takes_no_more_memory_than_is_said(card_on_cpu):

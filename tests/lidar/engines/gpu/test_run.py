@@ -15,6 +15,7 @@ from linkedbandits.lidar.engines.counter import DETECTIONS, DRAWS, PHOTONS, unif
 from linkedbandits.lidar.engines.engine import Light
 from linkedbandits.lidar.engines.finding import find
 from linkedbandits.lidar.engines.gpu import run as module
+from linkedbandits.lidar.engines.gpu.device import on_host
 from linkedbandits.lidar.engines.gpu.engine import _acquired
 from linkedbandits.lidar.engines.gpu.run import Run
 from linkedbandits.lidar.estimators import model_of
@@ -37,7 +38,7 @@ def on_card(task, method, around=None, some=slice(None)):
     model = model_of(task.sensor, task.signal, task.strongest, task.told)
     run = Run(made, task, model, LIGHT.take(some), NUMBERS[some], KEY, around)
     run.go()
-    return run, _acquired(run, made, run.pixels.certain.get() > 0)
+    return run, _acquired(run, made, on_host(run.pixels.certain) > 0)
 
 
 def by_reference(task, method, pixel, monkeypatch, around=None):

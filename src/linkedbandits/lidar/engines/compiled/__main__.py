@@ -38,6 +38,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "even": partial(_frame, "even", "histogram"),
 }
 """What is compiled, and a call that needs it."""
+_MOST_SECONDS = 1800
 SHARED_OUT = (("pulse",), ("locate", "map", "thompson", "even"))
 
 
@@ -61,7 +62,7 @@ def main(names: list[str]) -> int:
 
 
 def _in_a_process(parts: tuple[str, ...]) -> int:
-    return subprocess.run([sys.executable, "-m", __package__, *parts], check=False).returncode
+    return subprocess.run([sys.executable, "-m", __package__, *parts], check=False, timeout=_MOST_SECONDS).returncode
 
 
 if __name__ == "__main__":

@@ -30,6 +30,11 @@ def import_cupy() -> Any:
     return cupy
 
 
+def on_host(array: Any) -> Any:
+    """An array of a device as one of NumPy's; waits for the kernels that write it."""
+    return import_cupy().asnumpy(array)
+
+
 def devices() -> list[int]:
     """The numbers of the cards that can be used; an error that names the remedy where there is none."""
     cupy = import_cupy()
@@ -130,7 +135,7 @@ class Program:
         if (source, name) not in self._numbers:  # to ask the device means to wait for it
             cupy = import_cupy()
             pointer = self._module(source).get_global(name)
-            self._numbers[source, name] = int(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer).get()[0])
+            self._numbers[source, name] = int(on_host(cupy.ndarray((1,), dtype=cupy.int32, memptr=pointer))[0])
         return self._numbers[source, name]
 
     def _module(self, source: str) -> Any:

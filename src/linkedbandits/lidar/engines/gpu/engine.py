@@ -15,8 +15,8 @@ from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
 from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Pixels, Progress
 from linkedbandits.lidar.engines.finding import find
-from linkedbandits.lidar.engines.gpu.device import devices, import_cupy
-from linkedbandits.lidar.engines.gpu.pixel_arrays import bytes_of_pixel
+from linkedbandits.lidar.engines.gpu.device import devices, import_cupy, on_host
+from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, bytes_of_pixel
 from linkedbandits.lidar.engines.gpu.run import Run
 from linkedbandits.lidar.engines.refusals import refuse_unless_simulated
 from linkedbandits.lidar.estimators import model_of
@@ -108,7 +108,7 @@ def _measure_tile(pixels: Pixels, made: Acquisition) -> Found:
     model = model_of(task.sensor, task.signal, task.strongest, task.told)
     run = Run(made, task, model, pixels.light, pixels.numbers, key_of(pixels.seed), pixels.around)
     run.go()
-    proved = run.pixels.certain.get() > 0
+    proved = on_host(run.pixels.certain) > 0
     if pixels.estimator != "map":
         return find(made, task, pixels.estimator, _acquired(run, made, proved))
     found = run.find()
@@ -129,20 +129,20 @@ def _measure_tile(pixels: Pixels, made: Acquisition) -> Found:
 def _acquired(run: Run, made: Acquisition, proved: Any) -> Acquired:
     """All that was acquired, with its counts: for estimators that run on the host."""
     arrays = run.pixels
-    samples = arrays.samples().get().astype(np.int64)
+    samples = on_host(arrays.samples()).astype(np.int64)
     prior = np.zeros((arrays.count, 0))
     if made.gates is not None:
         bins = samples.shape[1]
-        given = hasattr(arrays.log_prior, "get")
-        prior = arrays.log_prior.get().astype(np.float64) if given else np.full((arrays.count, bins), -np.log(bins))
+        given = arrays.log_prior is not NOTHING
+        prior = on_host(arrays.log_prior).astype(np.float64) if given else np.full((arrays.count, bins), -np.log(bins))
     return Acquired(
         samples=samples,
-        successes=arrays.fired.get().astype(np.int64),
+        successes=on_host(arrays.fired).astype(np.int64),
         cycles=run.cycles(),
         seconds=run.seconds(),
         bin=run.named().astype(np.int64),
-        stopped=arrays.stopped.get() > 0,
+        stopped=on_host(arrays.stopped) > 0,
         proved=proved,
-        level=arrays.level.get().astype(np.int64),
+        level=on_host(arrays.level).astype(np.int64),
         log_prior=prior,
     )

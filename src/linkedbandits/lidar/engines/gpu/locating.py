@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, program
+from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, on_host, program
 from linkedbandits.lidar.engines.gpu.tables import make_tables
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import PulseShape
@@ -74,7 +74,7 @@ def locate_counts(
                 np.int32(tables.room(tolerance, bins)),
             )
             kernel((count,), (_THREADS,), arguments, shared_mem=shared)
-            found[:, some] = result.get()
+            found[:, some] = on_host(result)
             if progress is not None:
                 progress(count)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from linkedbandits.lidar.acquisitions import Acquisition, Task
 from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.engines.engine import Light
-from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, program
+from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, on_host, program
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
 from linkedbandits.lidar.engines.gpu.fragments import digits_needed
 from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, PixelArrays
@@ -135,27 +135,27 @@ class Run:
             np.float64(self._model.expected_background),
             np.int32(on_host.room(task.tolerance, task.sensor.bins)),
         )
-        return FoundOnDevice(*(each.get() for each in found))
+        return FoundOnDevice(*(on_host(each) for each in found))
 
     def cycles(self) -> Any:
         """Laser cycles of each pixel, or what its windows took of them."""
-        return self.pixels.cycles.get() * np.float64(self._made.cost)
+        return on_host(self.pixels.cycles) * np.float64(self._made.cost)
 
     def seconds(self) -> Any:
         """The time that they took."""
         if self._made.in_time:
-            return self.pixels.bins_gone.get() / self._sensor.bins * self._sensor.period
+            return on_host(self.pixels.bins_gone) / self._sensor.bins * self._sensor.period
         lost = self._cupy.asarray(self._sensor.lost_periods(np.arange(self._sensor.bins)))
-        photons = (self.pixels.fired * lost).sum(axis=1).get()
-        return (self.pixels.cycles.get() + photons) * self._sensor.period
+        photons = on_host((self.pixels.fired * lost).sum(axis=1))
+        return (on_host(self.pixels.cycles) + photons) * self._sensor.period
 
     def named(self) -> Any:
         """The bin that the policy itself names: of those without a model, the one that fired most often."""
         if self._made.gates is not None:
-            return self.pixels.arm.get()
+            return on_host(self.pixels.arm)
         samples = self.pixels.samples()
         means = self._cupy.where(samples > 0, self.pixels.fired / self._cupy.maximum(samples, 1), -1.0)
-        return means.argmax(axis=1).get()
+        return on_host(means.argmax(axis=1))
 
     def expose(self, kernel: str, active: Any, *gates: Any, warps: bool = True, shared: int = 0) -> None:
         """Let the sensor see for as many cycles as were planned; a warp has a pixel, or a thread."""
@@ -324,7 +324,7 @@ class _GateByGate:
                 ),
                 pixels.log_prior,
             )
-        level = self._model.level_of(pixels.expected_background.get())
+        level = self._model.level_of(on_host(pixels.expected_background))
         pixels.level = cupy.asarray(level.astype(np.int32))
 
     def _expose(self, active: Any) -> None:
