@@ -109,14 +109,14 @@ class Run:
         """The likeliest depths, and the light that goes with them."""
         cupy, pixels, tables, task = self._cupy, self.pixels, self._tables, self._task
         found = [cupy.empty(pixels.count) for _ in FoundOnDevice._fields]
-        on_host = tables.on_host
+        shapes = tables.on_host
         gated = self._made.gates is not None
         self.launch(
             "find_depth.cu",
             "find_depth",
             pixels.count,
             _PROVING_THREADS,
-            on_host.shared_bytes(task.tolerance, task.sensor.bins),
+            shapes.shared_bytes(task.tolerance, task.sensor.bins),
             cupy.arange(pixels.count, dtype=cupy.int32),
             pixels.marks,
             pixels.fired,
@@ -125,15 +125,15 @@ class Run:
             *found,
             *tables.returns,
             tables.cells,
-            np.int32(on_host.levels),
-            np.int32(on_host.knots),
-            np.int32(on_host.told),
+            np.int32(shapes.levels),
+            np.int32(shapes.knots),
+            np.int32(shapes.told),
             np.int32(gated),
             np.int32(task.present),
-            np.int32(on_host.window(task.tolerance, task.sensor.bins)),
+            np.int32(shapes.window(task.tolerance, task.sensor.bins)),
             np.float64(task.signal),
             np.float64(self._model.expected_background),
-            np.int32(on_host.room(task.tolerance, task.sensor.bins)),
+            np.int32(shapes.room(task.tolerance, task.sensor.bins)),
         )
         return FoundOnDevice(*(on_host(each) for each in found))
 
