@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from linkedbandits.lidar.pulse import MeasuredPulse
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.model import BoolArray, FloatArray
 
+ENGINE = os.environ.get("ENGINE", "numpy")
+"""``ENGINE=compiled make bench ...`` is sooner done; the laws are the same."""
 WORKERS = 2
 RIGHT = 0.95
 SPAN = 9.0
@@ -91,7 +94,9 @@ def looked_at(frame: Frame) -> Look:
 
 def stopped_when_likely(scene: Scene, task: Task, acquisition: str = "pulse") -> Iterator[Look]:
     for likely in LIKELY:
-        yield looked_at(capture(scene, replace(task, likely=likely), acquisition, seed=3, workers=WORKERS))
+        yield looked_at(
+            capture(scene, replace(task, likely=likely), acquisition, seed=3, workers=WORKERS, engine=ENGINE)
+        )
 
 
 def same_for_all(scene: Scene, task: Task, first: float) -> Iterator[Look]:
@@ -99,7 +104,7 @@ def same_for_all(scene: Scene, task: Task, first: float) -> Iterator[Look]:
     cycles = 1.4 * first
     while cycles < 40 * first:
         whole = replace(task, cycles=round(cycles), likely=None, present=True)
-        yield looked_at(capture(scene, whole, seed=3, workers=WORKERS))
+        yield looked_at(capture(scene, whole, seed=3, workers=WORKERS, engine=ENGINE))
         cycles *= 1.25
 
 
@@ -124,8 +129,8 @@ def edges() -> None:
         scene = spanning(even_signal(thinned(find_scene(name), step)), SPAN)
         for borrow in (False, True):
             task = task_for(scene, 10, borrow=borrow)
-            likely = capture(scene, replace(task, likely=0.95), seed=3, workers=WORKERS)
-            sure = capture(scene, replace(task, delta=DELTA, cycles=6000), seed=3, workers=WORKERS)
+            likely = capture(scene, replace(task, likely=0.95), seed=3, workers=WORKERS, engine=ENGINE)
+            sure = capture(scene, replace(task, delta=DELTA, cycles=6000), seed=3, workers=WORKERS, engine=ENGINE)
             edge = at_edges(likely.truth / task.sensor.bin_depth)
             real = np.isfinite(likely.truth)
             right = np.abs(likely.error) <= task.tolerance * task.sensor.bin_depth
@@ -193,7 +198,10 @@ def equal_time() -> None:
             for borrow in (True, False):
                 for microseconds in TIMES:
                     task = Task(sensor, SIGNAL, 10**6, present=True, borrow=borrow, seconds=1e-6 * microseconds)
-                    right = {way: looked_at(capture(scene, task, way, seed=12, workers=WORKERS))[0] for way in WAYS}
+                    right = {
+                        way: looked_at(capture(scene, task, way, seed=12, workers=WORKERS, engine=ENGINE))[0]
+                        for way in WAYS
+                    }
                     if max(right.values()) >= RIGHT:
                         break
                 chosen = faster(task)
@@ -297,7 +305,7 @@ def validity(pixels: int = 2000) -> None:
     print("| setting | sure | wrong | limit | cycles | µs | |\n|---|--:|--:|--:|--:|--:|---|")
     for setting in settings(pixels):
         task = Task(setting.sensor, setting.signal, setting.cycles, DELTA, borrow=setting.borrow)
-        report(setting.name, capture(setting.scene, task, setting.acquisition, seed=6, workers=WORKERS))
+        report(setting.name, capture(setting.scene, task, setting.acquisition, seed=6, workers=WORKERS, engine=ENGINE))
     for words, ambient, signal in (("a tenth of", 1.0, 0.05), ("ten times", 100.0, 5.0)):
         returns = Returns.at_random(pixels, 10.0, np.random.default_rng(7))
         told = Task(replace(returns.sensor, ambient=ambient), signal, 6000, DELTA, borrow=False)
