@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.lidar_sensors import BINS, FWHM, SIGNAL, WORKERS, thinned
 from linkedbandits.figures.style import new_panels, save, series_styles
 from linkedbandits.lidar import Frame, Scene, Sensor, Suffixes, Task, capture, find_scene
+from linkedbandits.lidar.engines.refusals import SIMULATED
 
 AMBIENT = 10.0
 SCENES = {"motorcycle": 18, "room": 4, "leaves": 4}
@@ -23,6 +24,8 @@ POSITIONS = 20
 """Of the gate, in the authors' own experiments with Thompson sampling."""
 PICTURE = Path(__file__).parent.parent / "docs" / "figures" / "lidar-peers.png"
 MORE_CYCLES_THAN_FIT = 10**6
+ENGINE = os.environ.get("ENGINE", "numpy")
+"""``ENGINE=compiled make bench ...`` is sooner done; the laws are the same."""
 SEED = 12
 
 
@@ -93,7 +96,8 @@ def measure(scene: Scene, peer: Peer, dead_time: float, microseconds: float) -> 
         borrow=peer.borrow,
         seconds=1e-6 * microseconds,
     )
-    return Errors.of(capture(scene, task, peer.acquisition, peer.estimator, seed=SEED, workers=WORKERS))
+    engine = ENGINE if peer.acquisition in SIMULATED else "numpy"
+    return Errors.of(capture(scene, task, peer.acquisition, peer.estimator, seed=SEED, workers=WORKERS, engine=engine))
 
 
 Lines = dict[str, list[Errors]]
