@@ -200,7 +200,9 @@ def test_what_the_operator_names_is_there_for_callers_by_its_name(folder, in_env
         assert listed.status_code == 200
         assert experiment in listed.text
         asked = httpx.post(f"{url}/v1/experiments/{experiment}/ask", json={"count": 1}, timeout=SECONDS)
-        assert asked.status_code >= 400
+        assert asked.json()["type"] == "urn:linkedbandits:damaged-record"
+        assert "unknown policy 'first-to-three'" in asked.json()["detail"]
+        assert "start the service with --policy package.module:Class" in asked.json()["detail"]
         assert create(url, "linked-elimination", delta=0.1).status_code == 201
 
 

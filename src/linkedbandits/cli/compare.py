@@ -65,7 +65,7 @@ def compare(
         list[str] | None,
         typer.Option(
             help="A policy, with parameters after a colon: linked-ege:median=fresh, or linked-elimination:costs=1/2/5 "
-            "for most successes per cost. Repeat it to compare; "
+            "for most successes per cost, or package.module:Class for one of your own. Repeat it to compare; "
             f"without it, {', '.join(DEFAULT_POLICIES)}, and with --table or --correlation "
             f"{', '.join(POLICIES_ON_A_TABLE)}, as far as the linkage allows.",
             autocompletion=completing.policies,

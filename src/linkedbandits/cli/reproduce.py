@@ -84,10 +84,10 @@ def _finding_as_data(finding: Finding) -> dict[str, Any]:
 
 
 def _print(folder: Path, written: Written) -> None:
-    rows = [
-        (claim.scenario, claim.quotation, *(finding.verdict for finding in findings))
-        for claim, findings in groupby(written.findings, key=lambda finding: finding.claim)
-    ]
+    rows = []
+    for claim, findings in groupby(written.findings, key=lambda finding: finding.claim):
+        verdicts = [str(finding.verdict) for finding in findings]  # one alone where both accountings are the same
+        rows.append((claim.scenario, claim.quotation, *verdicts, *[""] * (2 - len(verdicts))))
     report = standard_report()
     report.table(("scenario", "the paper", "LinkedEGE as counted there", "as proved"), rows, names=4, prose="the paper")
     report.print(f"The report is {folder / 'report.html'}; beside it:")

@@ -41,7 +41,8 @@ def simulate(
         str | None,
         typer.Option(
             help="The policy, with parameters after a colon: linked-ege:median=fresh, or "
-            "linked-elimination:costs=1/2/5 for most successes per cost. Unless given, "
+            "linked-elimination:costs=1/2/5 for most successes per cost, or package.module:Class for one of your own. "
+            "Unless given, "
             "linked-elimination; with --table linked-duels, or under other linkages than free linked-elimination.",
             autocompletion=completing.policies,
         ),

@@ -80,7 +80,7 @@ def policy_class(name: str) -> Any:
     found = POLICIES.get(name) or OWN.get(name)
     if found is not None:
         return found
-    if names_code(name):
+    if isinstance(name, str) and names_code(name):
         raise UnknownName(
             f"{name!r} says where a policy's code is, and none is loaded for a name; whoever runs the program loads "
             f"it, as linkedbandits serve --policy {name} does, and then it goes by its own name"

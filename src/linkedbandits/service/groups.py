@@ -348,7 +348,7 @@ class Groups:
         except (NewerSave, MemoryError) as error:
             return error
         except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
-            damaged = DamagedRecord(damaged_sentence(experiment))
+            damaged = DamagedRecord(damaged_sentence(experiment, error))
             damaged.__cause__ = error
             return damaged
         with self._open_lock:

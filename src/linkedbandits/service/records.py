@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from linkedbandits.assumptions import Assumption
 from linkedbandits.attempts.log import Which
 from linkedbandits.checks import check_positive
-from linkedbandits.errors import InvalidParameter
+from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Experiment, WarmStart
 from linkedbandits.live.experiment import assumed
@@ -184,8 +184,14 @@ class ExperimentRecord:
         return Line(self.name, None if self.setup.before is None else self.setup.before.experiment)
 
 
-def damaged_sentence(experiment: str) -> str:
-    """What is said of an experiment that cannot be read, with what to do."""
+def damaged_sentence(experiment: str, error: Exception | None = None) -> str:
+    """What is said of an experiment that cannot be read, with what to do; whole ones may have what is not there."""
+    if isinstance(error, UnknownName):
+        return (
+            f"experiment {experiment!r} cannot be read here: {error}. If it has a policy of the operator's own, start "
+            "the service with --policy package.module:Class, and nothing of it is lost; else restore the store from a "
+            "backup"
+        )
     return (
         f"experiment {experiment!r} is damaged: what is on record of it cannot be read; restore the store from a "
         "backup, or create a new experiment to go on. The log of the service says what was found, and the others go on"
