@@ -14,7 +14,7 @@ thompson     gated        gates opened where a draw from the posterior says: the
 thompson-    gated        the same as the authors have it: windows that wrap, as long as a period
 wrapped
 pulse        gated        PulseGating: the pulse is known, and the gate is the best of those that the sensor can open
-auto         any          pulse or free-running: what takes less time on made-up pixels of this sensor
+auto         any          pulse or free-running: what takes less time, or has more right, on made-up pixels
 ============ ============ ============================================================================================
 """
 

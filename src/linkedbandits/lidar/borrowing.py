@@ -37,6 +37,8 @@ DIM = 0.05
 """This share of the pixels that were found are the dimmest."""
 ALIKE = 3.0
 """Bins: depths that are no farther apart agree."""
+_AT_ONCE = 2**13
+"""Pixels that are looked at together."""
 _SURELY = 1 - 1e-9
 _TINY = 1e-9
 
@@ -110,7 +112,12 @@ class Known:
         self.sure[some.pixels] = sure
         self.signal[some.pixels] = np.nan_to_num(signal)
         self.background[some.pixels] = np.nan_to_num(background)
-        self.alone[some.pixels] = sure if these is None else these.taken_out(depth, sure, tolerance, bins)
+        for first in range(0, some.pixels.size, _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            alone = sure[part]
+            if these is not None:
+                alone = these.take(part).taken_out(depth[part], alone, tolerance, bins)
+            self.alone[some.pixels[part]] = alone
 
 
 @dataclass(frozen=True)
@@ -178,9 +185,21 @@ class Around:
 
 def around(known: Known, some: Pass, signal: float, background: float, bins: int) -> Around:
     """Of the pixels of a pass, by those measured before; signal and background as given, where there are none."""
-    near = _neighbours(known, known.sure, some.pixels, some.spacing)
-    group = near.groups(near.weight)
     trusts = learn_from(known, some, bins)
+    parts = [
+        _around_part(known, some.pixels[first : first + _AT_ONCE], some.spacing, trusts, signal, background)
+        for first in range(0, some.pixels.size, _AT_ONCE)
+    ]
+    columns = ("depth", "trust", "signal", "background", "group")
+    return replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
+
+
+def _around_part(
+    known: Known, pixels: IntArray, spacing: int, trusts: list[Trust], signal: float, background: float
+) -> Around:
+    """The same of some pixels, few enough that their arrays stay in a core's cache."""
+    near = _neighbours(known, known.sure, pixels, spacing)
+    group = near.groups(near.weight)
     of_kind = np.array([trust.shares.sum(axis=1) for trust in trusts])
     anywhere = np.array([trust.anywhere for trust in trusts])
     weight = near.weight * of_kind[group][:, near.kind]
