@@ -26,6 +26,14 @@ KINDS = {
 }
 
 
+def patchy(lanes, seed):
+    """Bins worth something, in patches, and between them some that only fire."""
+    generator = np.random.default_rng(seed)
+    good = np.repeat(generator.random((lanes, 3)) < 0.6, BINS // 3, axis=1)
+    worth = np.where(good, generator.uniform(0.01, 0.1, (lanes, BINS)), 1e-12)
+    return worth, np.where(good, 0.05, generator.uniform(0.2, 0.6, (lanes, BINS)))
+
+
 def possible(gate, sensor):
     try:
         sensor.gates.check(gate[np.newaxis], sensor)
@@ -41,10 +49,10 @@ def test_no_gate_is_better(kind, dead):
     sensor = Sensor(bins=BINS, reach=6.0, dead_time=dead * PERIOD, rise=rise, gates=gates)
     every = np.array([each for each in product([False, True], repeat=BINS) if any(each)])
     every = every[[possible(gate, sensor) for gate in every]]
-    timing, worth, chance = timing_of(sensor), *outlooks(BINS, 12, seed=2)
+    timing, worth, chance = timing_of(sensor), *patchy(12, seed=2)
     rates, ends, logs = np.zeros((3, BINS + 1))
     differ = 0
-    for i in range(3, len(worth)):  # the first ones have chances of 0 and 1, or no worth
+    for i in range(len(worth)):
         in_python(suffix_rates)(timing, worth[i], chance[i], rates, ends, logs)
         gate = np.zeros(BINS, dtype=np.bool_)
         in_python(search)(timing, worth[i], chance[i], rates, gate)
