@@ -46,9 +46,7 @@ class Both:
         in_python(exposing.see_through)(self.timing, gate, self.rates, seen, counted, sums)
         in_python(exposing.put_guide)(guide, sums)
         opens = int(gate.argmax())
-        in_python(exposing.expose)(
-            self.timing, *self.randomness, sums, guide, opens, times, self.clock, self.hits
-        )
+        in_python(exposing.expose)(self.timing, *self.randomness, sums, guide, opens, times, self.clock, self.hits)
         in_python(exposing.count)(self.hits, times, counted, self.samples, self.successes)
         self.compare(self.exposure.expose(gate[np.newaxis], times))
 

@@ -40,7 +40,9 @@ def test_backgrounds_away_from_a_depth(told):
         counts = pixels.samples[i], pixels.fired[i]
         found = in_python(background_elsewhere)(model, *counts, depth[i], pixels.expected.background[i])
         assert found == pytest.approx(right[i], rel=1e-12)
-        assert in_python(none_better)(model, *counts, level[i], depth[i]) == pytest.approx(better[i], rel=1e-9, abs=1e-9)
+        assert in_python(none_better)(model, *counts, level[i], depth[i]) == pytest.approx(
+            better[i], rel=1e-9, abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("tolerance", [0.2, 2.0])
