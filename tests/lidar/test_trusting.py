@@ -187,6 +187,25 @@ def test_half_and_half_each_group_learns_for_itself_and_without_groups_the_mean(
         assert 0.3 < trust.anywhere < 0.6
 
 
+def test_who_knows_nothing_is_told_apart_by_signals_if_those_of_sure_pixels_tell():
+    """Sure pixels are as bright as those around them on a wall, and not elsewhere: so are those that are not sure."""
+    parts = smooth(), shuffled(), examples_of(np.zeros(MANY), np.full((MANY, 2), 50.0), sure=0.0)
+    whole = Examples(
+        *(
+            np.concatenate([getattr(each, name) for each in parts])
+            for name in ("target", "sure", "depth", "weight", "reliable", "brighter")
+        ),
+        kind=KIND,
+    )
+    of_unsure = np.repeat([AGREE, AGREE, DIFFER], MANY)
+
+    def anywhere(apart):
+        brighter = np.repeat([0.0, 2.0, apart], MANY)[:, np.newaxis] * np.ones(3)
+        return learn(replace(whole, brighter=brighter), BINS, of_unsure)[DIFFER].anywhere
+
+    assert anywhere(2.0) > anywhere(0.0) + 0.3
+
+
 def test_from_no_examples_what_is_usual_is_learnt():
     for trust in learn(smooth(0), BINS, np.zeros(0, dtype=np.int64)):
         assert trust.anywhere == pytest.approx(USUAL_ANYWHERE)

@@ -32,7 +32,7 @@ def test_every_part_is_shared_out_once():
 @pytest.mark.parametrize(("codes", "code"), [((0, 0), 0), ((0, 1), 1), ((1, 0), 1)])
 def test_without_names_all_parts_are_made_and_one_that_fails_fails_all(monkeypatch, capsys, codes, code):
     asked = dict(zip(SHARED_OUT, codes, strict=True))
-    monkeypatch.setattr(module, "_in_a_process", lambda parts: asked.pop(parts))
+    monkeypatch.setattr(module, "_in_a_process", asked.pop)
     assert main([]) == code
     assert not asked
     assert ("ready" in capsys.readouterr().out) == (code == 0)

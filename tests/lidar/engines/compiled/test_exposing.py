@@ -70,6 +70,12 @@ class Both:
         assert self.clock[exposing.ARMED] == self.exposure.plays[0]
 
 
+def test_light_is_added_up_and_where_one_photon_always_comes_more_do_not_count():
+    sums = np.full(4, np.nan)
+    in_python(exposing.add_up)(sums, np.array([0.5, 1e9, 0.25]))
+    assert sums.tolist() == [0.0, 0.5, 40.5, 40.75]
+
+
 @DEAD
 def test_gates_that_stay_open(dead):
     both = Both(replace(SENSOR, dead_time=dead * PERIOD))

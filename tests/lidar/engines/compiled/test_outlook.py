@@ -43,6 +43,27 @@ def test_worth_and_chance(fwhm, few):
     assert left_out > 5 or few > 1
 
 
+def test_a_return_next_to_a_block_of_bins_reaches_into_it():
+    pixels = make_pixels(Pulse(6.0), bins=70, count=14)
+    its = pixels.model
+    samples = np.full((1, 70), 2000)
+    chances = -np.expm1(-(pixels.pulse.shares(np.array([29.6]), 70) + 0.02))
+    fired = np.rint(samples * chances).astype(np.int64)
+    level = its.level_of(np.array([0.02]))
+    likelihood = its.log_likelihood(samples, fired, level, rough=True)
+    worth, chance = outlook(its, likelihood, likelihood.max(axis=1), level)
+    model = model_tables(its, 70)
+    memory = memory_of(model)
+    memory.state[LEVEL], memory.state[FRESH] = level[0], 1
+    top = in_python(weigh_depths)(model, memory, samples[0], fired[0])
+    place = in_python(likeliest_bin)(memory.of_bin, top)
+    in_python(look_out)(model, level[0], memory, in_python(stride_of)(model), place, top)
+    assert not memory.has_weight[2]  # no depth is there,
+    assert chance[0, 32] > 2 * chance[0, 60]  # but light is
+    np.testing.assert_allclose(memory.chance, chance[0], rtol=1e-3)
+    np.testing.assert_allclose(memory.worth, worth[0], rtol=1e-2, atol=1e-4 * worth[0].max())
+
+
 def test_the_second_best_may_be_in_another_phase_of_the_same_bin():
     best = np.array([[1.0, 5.0, 2.0], [0.0, 4.5, 3.0]], dtype=np.float32)
     before = best.copy()
