@@ -4,8 +4,6 @@ import pytest
 numba = pytest.importorskip("numba")
 
 from linkedbandits.lidar.engines.compiled import arithmetic  # noqa: E402
-from linkedbandits.lidar.engines.compiled.counting import uniform  # noqa: E402
-from linkedbandits.lidar.engines.counter import key_of, uniforms  # noqa: E402
 
 
 @numba.njit(error_model="numpy")
@@ -41,17 +39,3 @@ def test_a_rate_too_large_for_an_exponential_always_fires():
 def test_single_precision():
     numbers = np.random.default_rng(2).uniform(-85, 0, 20_000).astype(np.float32)
     np.testing.assert_allclose(of_each(arithmetic.exp_single, numbers), np.exp(numbers.astype(np.float64)), rtol=1e-6)
-
-
-@numba.njit
-def in_a_row(key, pixel, first, count):
-    four, out = np.zeros(4, np.uint64), np.empty(count)
-    for i in range(count):
-        out[i] = uniform(four, key, pixel, 2, first + i, i == 0)
-    return out
-
-
-def test_machine_code_counts_as_the_reference_does():
-    low, high = key_of(5)
-    found = in_a_row(np.uint64(low | high << 32), np.uint64(2**33 + 5), 3, 20)
-    np.testing.assert_array_equal(found, uniforms((low, high), 2**33 + 5, 2, np.arange(3, 23)))

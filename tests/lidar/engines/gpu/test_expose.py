@@ -12,13 +12,13 @@ import pytest
 from linkedbandits.lidar import Sensor, Task
 from linkedbandits.lidar.acquiring import cycles_left
 from linkedbandits.lidar.acquisitions import find_acquisition
-from linkedbandits.lidar.engines.counter import DETECTIONS, PHOTONS, exponentials
+from linkedbandits.lidar.engines.counter import DETECTIONS, PHOTONS
 from linkedbandits.lidar.engines.gpu.tables import gate_words, make_tables
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
 from linkedbandits.stopping.looks import GROWTH
-from tests.support.by_counter import ByCounter
+from tests.support.by_counter import ByCounter, evenly
 from tests.support.kernels_on_cpu import compiled, needs_compiler, run
 
 pytestmark = needs_compiler
@@ -201,27 +201,6 @@ def test_shifted_windows(shifts, dead):
         frame.compare(times, lambda its, pixel, times=times: its.shifted(int(times[pixel]), shifts))
 
 
-def evenly(rates, number, most):
-    """Bin after bin, until it has the samples of this round: a play opens there, and ends with a photon."""
-    samples, fired = np.zeros((2, BINS), dtype=np.int64)
-    played, level, missing = 0, 0, 1
-    while played < most:
-        needs = np.full(BINS, missing)
-        for first in range(BINS):
-            while needs[first] > 0 and played < most:
-                until = float(exponentials(KEY, number, PHOTONS, played))
-                light = np.cumsum(rates[first:])
-                place = first + int(np.searchsorted(light, until, side="right"))
-                samples[first : place + 1] += 1
-                needs[first : place + 1] -= 1
-                if place < BINS:
-                    fired[place] += 1
-                played += 1
-        level += missing
-        missing = max(int(level * GROWTH), 1)
-    return samples, fired
-
-
 def test_every_bin_the_same_number_of_samples():
     frame, most = Frame(SENSOR), 260
     arguments = PIXELS, *frame.scene, *KEY, most, GROWTH, frame.cycles, frame.marks, frame.fired
@@ -229,7 +208,7 @@ def test_every_bin_the_same_number_of_samples():
     assert (frame.cycles == most).all()
     rates = SENSOR.rates(frame.depth, frame.signal, frame.background)
     for pixel in range(PIXELS):
-        samples, fired = evenly(rates[pixel], frame.numbers[pixel], most)
+        samples, fired = evenly(rates[pixel], frame.numbers[pixel], KEY, most)
         assert np.array_equal(frame.marks[pixel].cumsum(), samples)
         assert np.array_equal(frame.fired[pixel], fired)
 

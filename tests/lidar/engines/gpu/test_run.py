@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkedbandits.lidar import Sensor, Task, thompson_gating
-from linkedbandits.lidar.acquiring import _acquire_gate_by_gate, _acquire_whole_windows
+from linkedbandits.lidar import Sensor, Task
 from linkedbandits.lidar.acquisitions import find_acquisition
 from linkedbandits.lidar.borrowing import Around
-from linkedbandits.lidar.engines.counter import DETECTIONS, DRAWS, PHOTONS, uniforms
 from linkedbandits.lidar.engines.engine import Light
 from linkedbandits.lidar.engines.finding import find
 from linkedbandits.lidar.engines.gpu import run as module
@@ -20,7 +18,8 @@ from linkedbandits.lidar.engines.gpu.engine import _acquired
 from linkedbandits.lidar.engines.gpu.run import Run
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
-from tests.support.by_counter import ByCounter
+from tests.support import by_counter
+from tests.support.by_counter import alike
 from tests.support.kernels_on_cpu import needs_compiler
 
 pytestmark = needs_compiler
@@ -42,23 +41,12 @@ def on_card(task, method, around=None, some=slice(None)):
 
 
 def by_reference(task, method, pixel, monkeypatch, around=None):
-    made = find_acquisition(method, task)
-    number = NUMBERS[pixel]
-    stream = ByCounter(KEY, number, DETECTIONS if method == "free-running" else PHOTONS)
-    rates = task.sensor.rates(*LIGHT.take(slice(pixel, pixel + 1)))
+    one = slice(pixel, pixel + 1)
+    around = None if around is None else around.take(one)
     # Its first gate is drawn before it is asked to choose one: a step before the engine's.
-    monkeypatch.setattr(thompson_gating, "uniform", lambda seed, step: uniforms(KEY, [number], DRAWS, step + 1))
-    if made.gates is None:
-        return _acquire_whole_windows(made, task, rates, stream)
-    expected = None if around is None else around.take(slice(pixel, pixel + 1)).expected(task.sensor.bins)
-    return _acquire_gate_by_gate(made, made.gates, task, rates, stream, expected)
-
-
-def alike(found, its, pixel):
-    """Is all that was acquired of a pixel what the reference has of it alone?"""
-    names = ("samples", "successes", "cycles", "seconds", "bin", "stopped", "proved")
-    pairs = [(getattr(found, name)[pixel], getattr(its, name)[0]) for name in names]
-    return all(np.allclose(one, other, rtol=1e-12) for one, other in pairs)
+    return by_counter.by_reference(
+        task, method, LIGHT.take(one), NUMBERS[pixel], KEY, monkeypatch, around, first_draw=1
+    )
 
 
 SECONDS = replace(TASK, seconds=20.5 * SENSOR.period, cycles=10**4)

@@ -1,0 +1,47 @@
+"""Functions of machine code as plain Python, with all that they call: nothing has to be compiled for a test then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from linkedbandits.lidar.engines.compiled import arithmetic
+from linkedbandits.lidar.engines.compiled.memory import make_memory
+
+_ARITHMETIC = {
+    arithmetic.exp: math.exp,
+    arithmetic.exp_single: lambda x: np.exp(np.float32(x)),
+    arithmetic.firing: lambda rate: -math.expm1(-rate),
+    arithmetic.logarithm: math.log,
+    arithmetic.short_logarithm: math.log,
+}
+"""Bits of numbers are nothing for Python; these are held against NumPy in a test of their own."""
+
+
+def in_python(function: Any, **instead: object) -> Callable[..., Any]:
+    """The same function, interpreted; ``instead`` of names of its module it may be given something else."""
+    return _plain(function, instead, {})
+
+
+def _plain(function: Any, instead: dict[str, object], done: dict[Any, Callable[..., Any]]) -> Callable[..., Any]:
+    if function in _ARITHMETIC:
+        return _ARITHMETIC[function]
+    if function not in done:
+        source = function.py_func
+        names = dict(source.__globals__)
+        done[function] = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
+        for name in source.__code__.co_names:
+            if isinstance(names.get(name), Dispatcher):
+                names[name] = _plain(names[name], instead, done)
+        names.update(instead)
+    return done[function]
+
+
+def memory_of(model: Any) -> SimpleNamespace:
+    """Working memory for pixels of this model, with the names and arrays that machine code has."""
+    return in_python(make_memory, structref=SimpleNamespace(new=lambda kind: SimpleNamespace()))(model)
