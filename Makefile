@@ -9,7 +9,7 @@ REV    ?= HEAD~1
 SEED   ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format docs reproduce serve lidar bench mutants release-check clean
+.PHONY: help setup demo test lint format docs reproduce serve lidar bench mutants pythons release-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -73,6 +73,9 @@ docs: $(VENV)/.docs-ready ## this documentation as a site, in docs/_build/html
 
 release-check: $(VENV)/.release-ready ## is it ready to be released? some minutes; RELEASE=1 for the last look
 	@$(BIN)/python -m tools.release_check $(if $(RELEASE),--release)
+
+pythons: ## does the wheel work with each Python from 3.11 to 3.14 that is here? a minute each; PYTHONS='...' names them
+	@$(PYTHON) -m tools.pythons $(PYTHONS)
 
 reproduce: $(READY) ## the paper's experiment, with a report: some minutes, into reproduction/
 	@$(BIN)/linkedbandits reproduce

@@ -9,6 +9,8 @@ from linkedbandits.signals import ended_with_a_line, what_is_kept
 
 # A section is imported when it runs: some need packages that others do not.
 SECTIONS = {
+    "import-time": "import_time:main",
+    "demo": "demo:main",
     "simulation": "simulation_cost:main",
     "compiled-simulation": "compiled_simulation:main",
     "ask-tell": "ask_tell:main",

@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "linkedbandits": (
         "errors version signals",
-        "extras",
+        "extras file_locks",
         "display",
         "figures",
         "model workers assumptions",

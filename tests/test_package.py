@@ -29,9 +29,7 @@ def test_what_type_checkers_see_is_what_there_is():
     """The table of names and the imports for type checkers are two lists of the same."""
     (branch,) = (node for node in ast.parse(inspect.getsource(lb)).body if isinstance(node, ast.If))
     imported = {
-        alias.name: import_module(node.module).__dict__.get(alias.name) or import_module(f"{node.module}.{alias.name}")
-        for node in branch.body
-        for alias in node.names
+        alias.name: getattr(import_module(node.module), alias.name) for node in branch.body for alias in node.names
     }
     assert sorted(imported) == sorted(lb.__all__)
     assert all(getattr(lb, name) is found for name, found in imported.items())
@@ -53,6 +51,23 @@ def test_a_command_listens_to_ctrl_c_before_anything_large_is_read():
     """What is read before that can be interrupted only with a traceback."""
     before = "import sys, linkedbandits.__main__; print(sorted({'numpy', 'scipy', 'typer', 'rich'} & set(sys.modules)))"
     assert in_a_new_process(before) == "[]\n"
+
+
+def test_an_experiment_reads_neither_the_policies_it_does_not_play_nor_what_reads_logs_from_files():
+    used = "import sys, linkedbandits as lb; lb.simulate; lb.Experiment(['a', 'b']); "
+    unused = "{'linkedbandits.policies.cascade_bai', 'linkedbandits.attempts.reading', 'linkedbandits.attempts.report'}"
+    assert in_a_new_process(f"{used}print(sorted({unused} & set(sys.modules)))") == "[]\n"
+
+
+@pytest.mark.parametrize("package", ["attempts", "policies"])
+def test_a_name_that_a_package_does_not_have_is_no_attribute_of_it(package):
+    with pytest.raises(AttributeError, match=f"'linkedbandits.{package}' has no attribute 'magic'"):
+        _ = import_module(f"linkedbandits.{package}").magic
+
+
+def test_modules_of_policies_are_there_without_an_import_of_their_own():
+    asked = "import linkedbandits.policies as policies; print(policies.linked_halving.LinkedHalving.name)"
+    assert in_a_new_process(asked) == "linked-halving\n"
 
 
 def test_what_draws_and_tabulates_is_read_when_it_is_used():

@@ -60,13 +60,9 @@ from linkedbandits.errors import (
     StoreUnavailable,
     TooManyInFlight,
 )
+from linkedbandits.file_locks import has_flock, try_lock
 from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.model import Label, Verdict
-
-try:
-    import fcntl
-except ImportError:  # where there is no flock; refused when it is wanted
-    fcntl = None  # type: ignore[assignment]
 
 FORMAT = "linkedbandits.chain"
 VERSION = 2
@@ -95,7 +91,7 @@ class InFile:
         clock: Callable[[], float] = time.time,
         family: Path | None = None,
     ) -> None:
-        if fcntl is None:
+        if not has_flock():
             raise InvalidParameter(
                 "the state of a chain cannot be in a file on this system, which has no flock; use the service"
             )
@@ -377,7 +373,7 @@ class InFile:
             ) from error
         try:
             deadline = time.monotonic() + LONGEST_WAIT
-            while not _try_lock(file):
+            while not try_lock(file):
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(f"{self._path}.lock was held by another process for {LONGEST_WAIT:g} s")
                 time.sleep(0.002)
@@ -397,7 +393,7 @@ class InFile:
                 file = os.open(self._path_of(self._name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             except OSError as error:
                 raise CannotWrite(f"{self._path_of(self._name)} cannot be opened: {error}") from error
-            _try_lock(file)
+            try_lock(file)
             self._answers = file
 
     def _move_to_a_new_file_of_answers(self) -> None:
@@ -551,7 +547,7 @@ class InFile:
             except OSError:
                 continue
             # Whether it is dead has to be known before its answers are read: else some could come in between.
-            if _try_lock(file):
+            if try_lock(file):
                 dead.append((path, file))
             else:
                 living.add(name)
@@ -691,15 +687,6 @@ def _read_head(path: Path, line: str) -> dict[str, Any]:
     if head["version"] > VERSION:
         raise NewerSave(f"{path} was written by a later version of the library; upgrade, or give another file")
     return head
-
-
-def _try_lock(file: int) -> bool:
-    """Lock an open file, if no other process has; closing it gives the lock back."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _version_of(file: int) -> FileVersion:

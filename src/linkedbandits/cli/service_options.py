@@ -79,6 +79,6 @@ def at_the_command_line() -> Actor:
 
     try:
         name = getpass.getuser()
-    except (OSError, KeyError):  # a number that the system has no name for
-        name = str(os.getuid())
+    except (OSError, KeyError, ImportError):  # a number that the system has no name for; Windows has no numbers
+        name = str(os.getuid()) if hasattr(os, "getuid") else "unknown"
     return Actor("command-line", name=name)

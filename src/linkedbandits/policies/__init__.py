@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnknownName
-from linkedbandits.policies.cascade_bai import CascadeBAI
-from linkedbandits.policies.deterministic_shifting import DeterministicShifting
-from linkedbandits.policies.lil_ucb import LilUCB
-from linkedbandits.policies.linked_duels import LinkedDuels
-from linkedbandits.policies.linked_ege import LinkedEGE
-from linkedbandits.policies.linked_elimination import LinkedElimination
-from linkedbandits.policies.linked_halving import LinkedHalving
-from linkedbandits.policies.linked_lead import LinkedLead
-from linkedbandits.policies.linked_order import LinkedOrder
-from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
-from linkedbandits.policies.maximal_sampling import MaximalSampling
-from linkedbandits.policies.median_elimination import MedianElimination
 from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names_code
-from linkedbandits.policies.suffix_ucb import SuffixUCB
-from linkedbandits.policies.uniform_sampling import UniformSampling
-from linkedbandits.policies.whole_sequence_ege import WholeSequenceEGE
 from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
+
+if TYPE_CHECKING:
+    from linkedbandits.policies.cascade_bai import CascadeBAI
+    from linkedbandits.policies.deterministic_shifting import DeterministicShifting
+    from linkedbandits.policies.lil_ucb import LilUCB
+    from linkedbandits.policies.linked_duels import LinkedDuels
+    from linkedbandits.policies.linked_ege import LinkedEGE
+    from linkedbandits.policies.linked_elimination import LinkedElimination
+    from linkedbandits.policies.linked_halving import LinkedHalving
+    from linkedbandits.policies.linked_lead import LinkedLead
+    from linkedbandits.policies.linked_order import LinkedOrder
+    from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
+    from linkedbandits.policies.maximal_sampling import MaximalSampling
+    from linkedbandits.policies.median_elimination import MedianElimination
+    from linkedbandits.policies.suffix_ucb import SuffixUCB
+    from linkedbandits.policies.uniform_sampling import UniformSampling
+    from linkedbandits.policies.whole_sequence_ege import WholeSequenceEGE
 
 __all__ = [
     "POLICIES",
@@ -48,31 +52,61 @@ __all__ = [
     "policy_named",
 ]
 
-POLICIES: dict[str, Any] = {
-    policy.name: policy
-    for policy in (
-        LinkedElimination,
-        LinkedTrackAndStop,
-        LinkedHalving,
-        LinkedDuels,
-        LinkedOrder,
-        LinkedLead,
-        MaximalSampling,
-        UniformSampling,
-        LinkedEGE,
-        MedianElimination,
-        LilUCB,
-        SuffixUCB,
-        DeterministicShifting,
-        WholeSequenceEGE,
-        CascadeBAI,
-    )
+_HOMES = {
+    "LinkedElimination": "linked_elimination",
+    "LinkedTrackAndStop": "linked_track_and_stop",
+    "LinkedHalving": "linked_halving",
+    "LinkedDuels": "linked_duels",
+    "LinkedOrder": "linked_order",
+    "LinkedLead": "linked_lead",
+    "MaximalSampling": "maximal_sampling",
+    "UniformSampling": "uniform_sampling",
+    "LinkedEGE": "linked_ege",
+    "MedianElimination": "median_elimination",
+    "LilUCB": "lil_ucb",
+    "SuffixUCB": "suffix_ucb",
+    "DeterministicShifting": "deterministic_shifting",
+    "WholeSequenceEGE": "whole_sequence_ege",
+    "CascadeBAI": "cascade_bai",
 }
+"""Which module has which policy, in the order in which people are shown them. A policy's name is that of its module."""
 
-NOT_OFFERED: dict[tuple[str, str], str] = {
-    (policy.name, "k"): policy.instead_of_k for policy in (LinkedDuels, LinkedLead)
-}
-"""Parameters that a policy could be thought to have, and what to use instead."""
+
+class _ByName(Mapping[str, Any]):
+    """The classes by the names of the policies, each imported when it is asked for: an experiment needs one."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _load(_CLASSES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _CLASSES
+
+
+_CLASSES = {module.replace("_", "-"): cls for cls, module in _HOMES.items()}
+POLICIES: Mapping[str, Any] = _ByName()
+
+
+def _load(cls: str) -> Any:
+    return getattr(import_module(f"{__name__}.{_HOMES[cls]}"), cls)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name in _HOMES:
+            found = _load(name)
+        elif name in _HOMES.values():
+            found = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def policy_class(name: str) -> Any:
@@ -98,7 +132,7 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
     known = parameter_names(cls)
     for parameter in parameters:
         if parameter not in known:
-            instead = NOT_OFFERED.get((name, parameter))
+            instead = getattr(cls, "instead_of_k", None) if parameter == "k" else None
             remedy = f"it has {', '.join(known)}" + (f"; {instead}" if instead else "")
             raise InvalidParameter(f"{name} has no parameter {parameter!r}; {remedy}")
     for field in fields(cls):
@@ -134,7 +168,7 @@ def policy_named(text: str) -> tuple[str, str]:
 def describe_policy(policy: AnyPolicy) -> dict[str, Any]:
     """Name and parameters, so that :func:`make_policy` makes the same policy.
 
-    >>> describe_policy(LinkedEGE(delta=0.1))
+    >>> describe_policy(make_policy("linked-ege", {"delta": 0.1}))
     {'name': 'linked-ege', 'parameters': {'delta': 0.1, 'gap': None, 'median': 'reuse'}}
     """
     return {"name": policy.name, "parameters": saved_parameters(policy)}

@@ -43,8 +43,10 @@ def carry_out(order: dict[str, Any], file: IO[bytes]) -> None:
 def main() -> None:
     """Carry out the order on the standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process, too
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads any more: end at once
-    os.nice(NICE)
+    if hasattr(signal, "SIGPIPE"):  # Windows has neither
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads any more: end at once
+    if hasattr(os, "nice"):
+        os.nice(NICE)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
         carry_out(json.load(sys.stdin), sys.stdout.buffer)

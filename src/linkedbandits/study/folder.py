@@ -10,7 +10,6 @@ digest of its content is in its name, so that one that was damaged later is foun
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch
+from linkedbandits.file_locks import try_lock
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Study, check_names
 from linkedbandits.version import __version__
@@ -104,18 +104,14 @@ class ResultsFolder:
         """Keep other runs out while this one writes; the system lets go of the lock when the process ends."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / "lock").open("w")
+            lock = (self.path / "lock").open("a")  # it stays empty: all lock its first byte
         except OSError as error:
             raise CannotWrite(
                 f"results cannot be kept in {self.path} ({error.strerror}); choose a folder you may write to with --out"
             ) from error
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ResultsInUse(
-                    f"another run is writing to {self.path}; wait for it, or use another folder"
-                ) from None
+            if not try_lock(lock.fileno()):
+                raise ResultsInUse(f"another run is writing to {self.path}; wait for it, or use another folder")
             yield
 
     def chunks(self, cell: str) -> list[ChunkFile]:
