@@ -20,9 +20,9 @@ def test_a_part_is_made_in_this_process(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_part_that_there_is_not_is_no_success():
-    with pytest.raises(KeyError, match="odd"):
-        main(["odd"])
+def test_a_part_that_there_is_not_is_refused_with_those_that_there_are(capsys):
+    assert main(["odd"]) == 1
+    assert "'odd'; choose from pulse," in capsys.readouterr().err
 
 
 def test_every_part_is_shared_out_once():

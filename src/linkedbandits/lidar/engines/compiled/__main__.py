@@ -44,6 +44,10 @@ SHARED_OUT = (("pulse",), ("locate", "map", "thompson", "even"))
 
 def main(names: list[str]) -> int:
     """Have these parts compiled in this process; without names all of them, in processes of their own."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"linkedbandits: no part {unknown[0]!r}; choose from {', '.join(PARTS)}", file=sys.stderr)
+        return 1
     try:
         for name in names:
             PARTS[name]()
