@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.policies import LinkedDuels, LinkedElimination
 from linkedbandits.policy import AnyPolicy
 
 DEFAULT_DELTA = 0.05
@@ -28,6 +27,8 @@ def policy_and_linkage(
     if policy is not None:
         return policy, find_linkage("ordered" if linkage is None else linkage)
     found = find_linkage("free" if linkage is None else linkage)
+    from linkedbandits.policies import LinkedDuels, LinkedElimination  # who brings a policy need not wait for these
+
     if found.allows(LinkedDuels.asks):
         return LinkedDuels(delta), found
     if found.tries_one:

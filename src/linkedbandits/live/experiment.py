@@ -12,12 +12,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
-from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.display.tables import paragraph
@@ -36,6 +35,9 @@ from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
+
+if TYPE_CHECKING:
+    from linkedbandits.attempts.alarms import Alarm
 
 LONGEST_WAIT_FOR_A_TEXT = 1.0
 """Seconds."""
@@ -445,6 +447,8 @@ class Experiment:
         their numbers in :meth:`attempts`, whose docstring says what is in it. It takes time that grows with what is on
         record, about a second for a million attempts; other threads can ask and tell meanwhile.
         """
+        from linkedbandits.attempts.alarms import watch  # most experiments never ask
+
         return watch(self.attempts(), alpha)
 
     def evidence(self) -> list[float] | None:
