@@ -121,7 +121,7 @@ def roofline(task: Task, decisions: int, seconds: float) -> None:
     """What share of the card's peaks the kernel ``weigh`` reaches, counted by what it has to do."""
     model = model_of(SENSOR, task.signal, task.strongest, task.told)
     bins, rows = SENSOR.bins, model.cells_per_bin
-    products = likelihood_fragments(model, 1).shape[1] * 2 * -(-bins // 16)  # made twice
+    products = likelihood_fragments(model).shape[1] * 2 * -(-bins // 16)  # made twice
     products += outlook_fragments(model).shape[1] * -(-bins // 64)
     on_tensor_cores = 2 * 16 * 8 * 16 * products
     single = bins * (16 * -(-rows // 16)) * 7 + bins * 30

@@ -27,6 +27,7 @@ def _array(make):
 
 class _Kernel:
     max_dynamic_shared_size_bytes = 48 * 1024
+    shared_size_bytes = 0
 
     def __init__(self, library, name):
         self._library, self._name = library, name
@@ -79,6 +80,7 @@ def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
         memGetInfo=lambda: (free_bytes, 2 * free_bytes),
         CUDARuntimeError=type("CUDARuntimeError", (Exception,), {}),
     )
-    cupy.cuda = types.SimpleNamespace(Device=_Device, runtime=runtime)
+    compiler = types.SimpleNamespace(CompileException=type("CompileException", (Exception,), {}))
+    cupy.cuda = types.SimpleNamespace(Device=_Device, runtime=runtime, compiler=compiler)
     cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
     return cupy

@@ -29,6 +29,6 @@ def library_of(
     return compiled(source, (*options, f"-DWARPS={warps}")), warps
 
 
-def fragments_of(model: ReturnModel, digits: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def fragments_of(model: ReturnModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The tables of likelihood, outlook and phases."""
-    return likelihood_fragments(model, digits), outlook_fragments(model), phase_fragments(model)
+    return likelihood_fragments(model), outlook_fragments(model), phase_fragments(model)

@@ -43,6 +43,8 @@ SETTINGS = {
     "narrow pulse": (replace(TASK, sensor=replace(SENSOR, fwhm=1.0)), "pulse"),
     "wide pulse": (replace(TASK, sensor=replace(SENSOR, fwhm=9.0)), "pulse"),
     "many cycles": (replace(TASK, cycles=2500), "pulse"),
+    "bright, many cycles": (replace(TASK, signal=20.0, cycles=2500, delta=0.05), "pulse"),
+    "likely or proof": (replace(TASK, delta=0.05, likely=0.9, cycles=600), "pulse"),
     "free-running": (replace(TASK, sensor=SLOW_LIGHT), "free-running"),
     "free-running, proof": (replace(TASK, delta=0.1, cycles=300, sensor=SLOW_LIGHT), "free-running"),
     "free-running, seconds": (replace(TASK, seconds=8e-6, cycles=10**5), "free-running"),
@@ -55,6 +57,10 @@ SETTINGS = {
 }
 
 
+LONG = {"many cycles", "bright, many cycles", "likely or proof", "proof", "likely", "windows", "any subset"}
+"""Settings with fewer pixels: they take the reference long."""
+
+
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("engine", ENGINES)
@@ -62,7 +68,7 @@ SETTINGS = {
 def test_frames_of_an_engine_have_the_law_of_the_reference(setting, engine):
     """False alarms: 1e-4 in each setting, by the choice of the level; what would be noticed, the next test shows."""
     task, method = SETTINGS[setting]
-    pixels = 60 if setting in {"many cycles", "proof", "likely", "windows", "any subset"} else 150
+    pixels = 60 if setting in LONG else 150
     if NO_CARD is None and engine == "gpu":
         pixels = 300
     found = compare(*frames(task, method, engine, pixels=pixels))

@@ -12,21 +12,21 @@ from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.gates import Suffixes
 
 
-def tables_of(sensor, digits=1):
+def tables_of(sensor):
     model = model_of(sensor, 0.5)
-    return model, device_tables(0, model, sensor, digits)
+    return model, device_tables(0, model, sensor)
 
 
 def test_tables_are_those_of_the_host(card_on_cpu):
     sensor = Sensor(bins=40)
-    model, found = tables_of(sensor, digits=2)
+    model, found = tables_of(sensor)
     its = make_tables(sensor.pulse, model)
     names = ("fire", "share", "signals", "backgrounds", "between")
     for on_card, name in zip(found.returns, names, strict=True):
         assert np.array_equal(on_card, getattr(its, name))
     assert np.array_equal(found.cells, its.cells)
     assert np.array_equal(found.cumulative, its.cumulative)
-    assert np.array_equal(found.likelihood, likelihood_fragments(model, 2))
+    assert np.array_equal(found.likelihood, likelihood_fragments(model))
     assert np.array_equal(found.backgrounds, model.backgrounds)
 
 
@@ -51,5 +51,5 @@ def test_a_gate_that_rises_has_its_sensitivity_there(card_on_cpu):
 def test_they_are_made_once_for_each_device(card_on_cpu):
     sensor = Sensor(bins=40)
     model, found = tables_of(sensor)
-    assert device_tables(0, model, sensor, 1) is found
-    assert device_tables(1, model, sensor, 1) is not found
+    assert device_tables(0, model, sensor) is found
+    assert device_tables(1, model, sensor) is not found

@@ -86,7 +86,7 @@ def weigh(case, active=None, warps=None):
         arm,
         case.cycles.astype(np.int32),
         case.next_try.astype(np.int32),
-        *fragments_of(model, case.digits),
+        *fragments_of(model),
         model.backgrounds,
         model.backgrounds.size,
         TEMPER,

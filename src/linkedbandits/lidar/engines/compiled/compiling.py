@@ -52,13 +52,18 @@ def rough(function: Function) -> Function:
 
 
 def entry(function: Function) -> Function:
-    """What Python calls: it lets other threads run meanwhile, and is kept on disk."""
-    compiled: Any = numba.njit(cache=True, fastmath={"contract"}, error_model="numpy", nogil=True)(function)
-    compiled._cache._cache_file._source_stamp = FINGERPRINT
+    """What Python calls: it lets other threads run meanwhile, and is kept on disk, where there is a place for it."""
+    options: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "nogil": True}
+    try:
+        compiled: Any = numba.njit(cache=True, **options)(function)
+        compiled._cache._cache_file._source_stamp = FINGERPRINT
+    except (RuntimeError, AttributeError):  # no folder that can be written to; or numba keeps it in another way
+        compiled = numba.njit(**options)(function)
     return compiled  # type: ignore[no-any-return]
 
 
 def is_ready(compiled: Callable[..., object]) -> bool:
     """Is there machine code of an :func:`entry` already, in this process or on disk?"""
     dispatcher: Any = compiled
-    return bool(dispatcher.signatures) or bool(dispatcher._cache._cache_file._load_index())
+    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    return bool(dispatcher.signatures) or (kept is not None and bool(kept._load_index()))

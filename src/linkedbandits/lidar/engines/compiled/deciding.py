@@ -24,7 +24,7 @@ def _promises(best: Any, of_bin: Any, top: Any, tolerance: float, needed: float)
     """Is every other depth of the coarse grid so much less likely that a proof may succeed? First by bins."""
     phases, bins = best.shape
     place = 0
-    while of_bin[place] != top:
+    while place < bins - 1 and of_bin[place] != top:
         place += 1
     around = np.int64(ceil(tolerance)) + 1
     far = _VERY_LOW

@@ -65,7 +65,8 @@ def tell_if_not_ready(functions: list[Callable[..., object]]) -> None:
     """Say why the first frame takes long."""
     if not all(is_ready(each) for each in functions):
         print(
-            "linkedbandits: making machine code for this processor; that takes a minute, and only this time",
+            "linkedbandits: making machine code for this processor; that takes up to a minute for each kind of work, "
+            "and only the first time",
             file=sys.stderr,
             flush=True,
         )

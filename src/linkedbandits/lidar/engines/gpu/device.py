@@ -25,7 +25,8 @@ def import_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise MissingExtra(
-            f'engine="gpu" needs CuPy, and it cannot be imported ({error}); {_REMEDY}, or use engine="compiled"'
+            f'engine="gpu" needs CuPy, and it cannot be imported ({error}); with an NVIDIA card, {_REMEDY}; '
+            'without one, use engine="compiled" (--engine compiled)'
         ) from error
     return cupy
 
@@ -119,13 +120,21 @@ class Program:
 
     def kernel(self, source: str, name: str, shared_bytes: int = 0) -> Any:
         """A kernel by its source and its name; ``shared_bytes`` is the shared memory that it is launched with."""
-        most = import_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-        if shared_bytes > most:
+        cupy = import_cupy()
+        try:
+            found = self._module(source).get_function(name)
+            static = found.shared_size_bytes
+        except (cupy.cuda.compiler.CompileException, OSError, RuntimeError, ImportError) as error:
             raise InvalidParameter(
-                f"{self._shape.bins} bins take {shared_bytes:,} bytes of a multiprocessor's memory, and this card has "
-                f'{most:,}; merge bins, or use engine="compiled"'
+                f'engine="gpu" could not compile its kernels ({_first_line(error)}); CuPy needs CUDA\'s compiler and '
+                f'headers: {_REMEDY}, which bring them, or use engine="compiled" (--engine compiled)'
+            ) from error
+        most = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        if shared_bytes + static > most:
+            raise InvalidParameter(
+                f"{self._shape.bins} bins take {shared_bytes + static:,} bytes of a multiprocessor's memory, and this "
+                f'card has {most:,}; merge bins, or use engine="compiled" (--engine compiled)'
             )
-        found = self._module(source).get_function(name)
         if shared_bytes > _SHARED_WITHOUT_ASKING:
             found.max_dynamic_shared_size_bytes = shared_bytes
         return found

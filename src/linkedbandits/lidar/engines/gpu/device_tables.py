@@ -40,7 +40,7 @@ class DeviceTables:
 
 
 @lru_cache(maxsize=8)
-def device_tables(device: int, model: ReturnModel, sensor: Sensor, digits: int) -> DeviceTables:
+def device_tables(device: int, model: ReturnModel, sensor: Sensor) -> DeviceTables:
     """The tables of a device, which is the current one."""
     put = import_cupy().asarray
     tables = make_tables(sensor.pulse, model)
@@ -53,7 +53,7 @@ def device_tables(device: int, model: ReturnModel, sensor: Sensor, digits: int) 
         ),
         cells=put(tables.cells),
         cumulative=put(tables.cumulative),
-        likelihood=put(likelihood_fragments(model, digits)),
+        likelihood=put(likelihood_fragments(model)),
         outlook=put(outlook_fragments(model)),
         phases=put(phase_fragments(model)),
         backgrounds=put(model.backgrounds),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,20 @@ from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Pixels, Progress
 from linkedbandits.lidar.engines.finding import find
 from linkedbandits.lidar.engines.gpu.device import devices, import_cupy, on_host
+from linkedbandits.lidar.engines.gpu.fragments import MOST_CYCLES, MOST_IN_HALF
 from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, bytes_of_pixel
-from linkedbandits.lidar.engines.gpu.run import Run
+from linkedbandits.lidar.engines.gpu.run import SEARCHED_AT_ONCE, Run
+from linkedbandits.lidar.engines.gpu.tables import search_numbers
 from linkedbandits.lidar.engines.refusals import refuse_unless_simulated
 from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.gates import Suffixes
 
 MOST_PIXELS = 2**18
 """Pixels of a tile: more would not be faster, and progress would be seen less often."""
 MOST_ON_HOST = 2**28
 """Counts that come back from a device at once, where an estimator has to see them."""
 _SHARE_OF_MEMORY = 0.8
+_SECONDS_BETWEEN_LOOKS = 0.1
 _MOST_BINS = 4096
 _MOST_SAMPLES = 2**31 - 1
 
@@ -44,29 +49,55 @@ class GpuEngine:
         whole = Found.nothing(pixels.numbers.size)
         cards = self._cards
         tiles: SimpleQueue[slice] = SimpleQueue()
-        size = _tile_size(pixels, cards[0])
+        size = min(*(_tile_size(pixels, card) for card in cards), max(1, -(-pixels.numbers.size // len(cards))))
         for first in range(0, pixels.numbers.size, size):
             tiles.put(slice(first, first + size))
-        one_at_a_time = Lock()
-
-        def tell(count: int) -> None:
-            with one_at_a_time:
-                progress(count)
-
-        with ThreadPoolExecutor(len(cards)) as pool:
-            for each in [pool.submit(_work, card, tiles, pixels, made, whole, tell) for card in cards]:
-                each.result()
+        if len(cards) == 1:
+            _work(cards[0], tiles, pixels, made, whole, progress, Event())
+        else:
+            _share(cards, tiles, pixels, made, whole, progress)
         return whole
+
+
+def _share(
+    cards: list[int],
+    tiles: SimpleQueue[slice],
+    pixels: Pixels,
+    made: Acquisition,
+    whole: Found,
+    progress: Progress,
+) -> None:
+    """Several cards take one tile after the other; whoever fails, or interrupts, ends it for all after their tiles."""
+    told: SimpleQueue[int] = SimpleQueue()
+    stop = Event()
+    with ThreadPoolExecutor(len(cards)) as pool:
+        jobs = [pool.submit(_work, card, tiles, pixels, made, whole, told.put, stop) for card in cards]
+        try:
+            while not all(job.done() for job in jobs) or not told.empty():
+                with suppress(Empty):
+                    progress(told.get(timeout=_SECONDS_BETWEEN_LOOKS))
+                if any(job.done() and job.exception() for job in jobs):
+                    stop.set()
+        except BaseException:
+            stop.set()
+            raise
+        for job in jobs:
+            job.result()
 
 
 def _refuse_too_large(task: Task) -> None:
     bins = task.sensor.bins
     if bins > _MOST_BINS:
         raise InvalidParameter(f'{bins} bins are more than the {_MOST_BINS} of engine="gpu"; use engine="compiled"')
-    if bins * task.cycles > _MOST_SAMPLES:
+    if bins * task.cycles > _MOST_SAMPLES or task.cycles > MOST_CYCLES:
         raise InvalidParameter(
             f'{task.cycles} cycles of {bins} bins are more samples of a pixel than engine="gpu" counts; give fewer '
             'cycles, or use engine="compiled"'
+        )
+    if task.signals[1] > MOST_IN_HALF:
+        raise InvalidParameter(
+            f'signals up to {task.signals[1]:g} photons a cycle are more than engine="gpu" has numbers for; give '
+            f'strongest={MOST_IN_HALF:g} or less, or use engine="compiled"'
         )
 
 
@@ -77,6 +108,8 @@ def _tile_size(pixels: Pixels, card: int) -> int:
     with cupy.cuda.Device(card):
         free, _ = cupy.cuda.runtime.memGetInfo()
         free += cupy.get_default_memory_pool().free_bytes()
+    if not isinstance(pixels.task.sensor.gates, Suffixes):
+        free -= 4 * search_numbers(bins) * min(pixels.numbers.size, SEARCHED_AT_ONCE)
     size = min(MOST_PIXELS, int(_SHARE_OF_MEMORY * free / bytes_of_pixel(bins)))
     if pixels.estimator != "map":
         size = min(size, MOST_ON_HOST // (2 * bins))
@@ -89,11 +122,17 @@ def _tile_size(pixels: Pixels, card: int) -> int:
 
 
 def _work(
-    card: int, tiles: SimpleQueue[slice], pixels: Pixels, made: Acquisition, whole: Found, progress: Progress
+    card: int,
+    tiles: SimpleQueue[slice],
+    pixels: Pixels,
+    made: Acquisition,
+    whole: Found,
+    progress: Progress,
+    stop: Event,
 ) -> None:
-    """One tile after the other, as long as there are any."""
+    """One tile after the other, as long as there are any, and nobody says stop."""
     with import_cupy().cuda.Device(card):
-        while True:
+        while not stop.is_set():
             try:
                 some = tiles.get_nowait()
             except Empty:

@@ -17,6 +17,10 @@ Floats = npt.NDArray[np.floating]
 
 BASE = 2048
 """Whole numbers up to this are exact in half precision: the base of the digits that counts are split into."""
+MOST_CYCLES = BASE**2
+"""Two digits have no more."""
+MOST_IN_HALF = 65_000.0
+"""Half precision has no larger numbers."""
 _LANE = np.arange(32)
 _COLUMN, _QUARTER = _LANE // 4, _LANE % 4
 _ROWS = 2 * _QUARTER[:, np.newaxis] + np.array([0, 1, 8, 9])
@@ -37,19 +41,18 @@ def digits_needed(cycles: int) -> int:
     return 1 if cycles <= BASE else 2
 
 
-def likelihood_fragments(model: ReturnModel, digits: int) -> Words:
+def likelihood_fragments(model: ReturnModel) -> Words:
     """By level: what photons and samples without one add to the log-likelihood, (levels, fragments, 32, 2).
 
-    Rows of the table by sixteens, kinds of counts, steps along the window, rows by eights, and two halves that add up
-    to a number.
+    Rows of the table by sixteens, photons or samples without one, steps along the window, rows by eights, and two
+    halves that add up to a number.
     """
     levels, rows, window = model.fire.shape
     steps, tiles = -(-window // 16), -(-rows // 16)
-    kinds = np.zeros((levels, 2 * digits, steps * 16, tiles * 16))
-    for digit in range(digits):
-        kinds[:, 2 * digit, :window, :rows] = BASE**digit * model.fire.swapaxes(1, 2)
-        kinds[:, 2 * digit + 1, :window, :rows] = -(BASE**digit) * model.miss.T
-    products = kinds.reshape(levels, 2 * digits, steps, 16, tiles, 2, 8).transpose(0, 4, 1, 2, 5, 3, 6)
+    kinds = np.zeros((levels, 2, steps * 16, tiles * 16))
+    kinds[:, 0, :window, :rows] = model.fire.swapaxes(1, 2)
+    kinds[:, 1, :window, :rows] = -model.miss.T
+    products = kinds.reshape(levels, 2, steps, 16, tiles, 2, 8).transpose(0, 4, 1, 2, 5, 3, 6)
     coarse = products.astype(np.float16).astype(np.float64)
     halves = np.stack([coarse, products - coarse], axis=5)
     return fragments(halves).reshape(levels, -1, 32, 2)

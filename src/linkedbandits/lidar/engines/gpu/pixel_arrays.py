@@ -53,9 +53,10 @@ class PixelArrays:
 
     def samples(self) -> Any:
         """How often each bin was sampled."""
-        return self.marks.cumsum(axis=1)
+        return self.marks.cumsum(axis=1, dtype=self.marks.dtype)
 
 
 def bytes_of_pixel(bins: int) -> int:
-    """What a pixel takes of a device's memory while it runs, at most: counts, worth, chance, prior and gates."""
-    return 4 * (2 * bins + 2 * bins + bins) + bins // 8 + 256
+    """What a pixel takes of a device's memory, at most: counts, worth, chance, prior and gates as it runs; or counts,
+    and the shares that fired with what those are made from, when it has ended."""
+    return 36 * bins + bins // 8 + 256

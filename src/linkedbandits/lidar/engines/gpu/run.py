@@ -80,7 +80,7 @@ class Run:
         self._program = program(device, shape)
         self._block = 32 * shape.warps
         self.warps = _MOST_WARPS if task.sensor.bins < _BINS_FOR_ONE_WARP else 1
-        self._tables = device_tables(device, model, task.sensor, digits)
+        self._tables = device_tables(device, model, task.sensor)
         self._key = tuple(np.uint32(word) for word in key)
         self._dead_periods = np.float64(task.sensor.dead_time / task.sensor.period)
         most = inf if task.seconds is None else np.floor(task.seconds / task.sensor.bin_seconds * (1 + 1e-12))

@@ -23,8 +23,8 @@
 #define WINDOW_STEPS ((WINDOW + 15) / 16)
 #define KINDS (2 * DIGITS)
 #define BASE 2048
-// Products of one tile: kinds of counts, steps along the window, rows of the table by eights, two halves of a number.
-#define FRAGMENTS (KINDS * WINDOW_STEPS * 2 * 2)
+// Tables of one tile: photons or samples without one, steps along the window, rows by eights, two halves of a number.
+#define FRAGMENTS (2 * WINDOW_STEPS * 2 * 2)
 // Length of a row of counts: with a window's reach on both sides; rows 16 banks apart.
 #define SPAN_NEEDED (16 * BIN_TILES + 16 * WINDOW_STEPS + 16)
 #define SPAN ((SPAN_NEEDED + 63) / 64 * 64 + 32)
@@ -101,8 +101,9 @@ __device__ inline int row_of(int row_tile, int eight, int i) {
 __device__ inline void log_likelihood(
     Tile& value, const HalfCounts& counts, const Tables& tables, const float* log_prior, int tile, int row_tile) {
     int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    Tile high;  // of the second digits, which count BASE times as much
     for (int eight = 0; eight < 2; eight++)
-        for (int i = 0; i < 4; i++) value[eight][i] = 0;
+        for (int i = 0; i < 4; i++) value[eight][i] = high[eight][i] = 0;
     int start = 16 * tile + (g & ~1) + 2 * q;
 #pragma unroll
     for (int kind = 0; kind < KINDS; kind++) {
@@ -116,10 +117,13 @@ __device__ inline void log_likelihood(
             for (int eight = 0; eight < 2; eight++)
 #pragma unroll
                 for (int half = 0; half < 2; half++)
-                    multiply(value[eight], here, on, on, far,
-                             tables[((kind * WINDOW_STEPS + step) * 2 + eight) * 2 + half]);
+                    multiply(kind < 2 ? value[eight] : high[eight], here, on, on, far,
+                             tables[((kind % 2 * WINDOW_STEPS + step) * 2 + eight) * 2 + half]);
         }
     }
+    if (DIGITS > 1)
+        for (int eight = 0; eight < 2; eight++)
+            for (int i = 0; i < 4; i++) value[eight][i] += BASE * high[eight][i];
     // Add what was expected beforehand, and leave out what fills up the tables.
     if (log_prior || tile == BIN_TILES - 1) {
 #pragma unroll
