@@ -19,7 +19,7 @@ COUNTS, DEPTH = histogram()
 PHOTONS = Photons.from_histogram(COUNTS, cycles=200, bin_seconds=1e-9)
 
 
-def sure(samples, detections, sensor, *, signal, delta, tolerance, expected, progress):
+def sure(samples, detections, sensor, *, signal, delta, tolerance, expected, progress, engine):
     """Sure of the bin with the most photons."""
     depth = detections.argmax(axis=1) + 0.5
     ones = np.ones(len(depth))
