@@ -139,6 +139,9 @@ class Around:
     shares: FloatArray
     widths: FloatArray
 
+    def __post_init__(self) -> None:
+        assert np.array_equal(self.widths[1:], 2 * self.widths[:-1]), "each width is twice the one before"
+
     def take(self, pixels: IntArray | slice) -> Around:
         """Of these pixels alone."""
         return replace(
@@ -162,9 +165,10 @@ class Around:
         middle = np.arange(bins) + 0.5
         for group, place in np.ndindex(self.shares.shape[:2]):
             rows = np.flatnonzero((self.trust[:, place] > 0) & (self.group == group))
-            away = np.abs(middle - self.depth[rows, place, np.newaxis])
-            for share, width in zip(self.shares[group, place], self.widths, strict=True):
-                weight[rows] += share * self.trust[rows, place, np.newaxis] * np.exp(-away / width) / (2 * width)
+            fall = np.exp(-np.abs(middle - self.depth[rows, place, np.newaxis]) / self.widths[-1])
+            for share, width in zip(self.shares[group, place, ::-1], self.widths[::-1], strict=True):
+                weight[rows] += share * self.trust[rows, place, np.newaxis] / (2 * width) * fall
+                fall *= fall  # the next width is half of this one
         weight /= weight.sum(axis=1, keepdims=True)
         return Expected(np.log(weight), self.signal, self.background)
 

@@ -9,10 +9,15 @@ from linkedbandits.lidar.engines.compiled.compiling import machine_code, summing
 
 
 @machine_code
-def _add_around(weight: Any, depth: float, trust: float, width: float) -> None:
-    height = trust / (2 * width)
+def _add_around(weight: Any, depth: float, trust: float, shares: Any, widths: Any) -> None:
+    """Each width is twice the one before, so what falls within one is the square of what falls within the next."""
     for i in range(weight.size):
-        weight[i] += height * exp(-abs(i + 0.5 - depth) / width)
+        fall = exp(-abs(i + 0.5 - depth) / widths[-1])
+        more = 0.0
+        for which in range(widths.size - 1, -1, -1):
+            more += shares[which] / (2 * widths[which]) * fall
+            fall *= fall
+        weight[i] += trust * more
 
 
 @summing
@@ -35,10 +40,8 @@ def put_log_prior(log_prior: Any, depths: Any, trusts: Any, shares: Any, widths:
         anywhere -= trusts[place]
     log_prior[:] = anywhere / bins
     for place in range(depths.size):
-        for which in range(widths.size):
-            trust = trusts[place] * shares[place, which]
-            if trust > 0:
-                _add_around(log_prior, depths[place], trust, widths[which])
+        if trusts[place] > 0:
+            _add_around(log_prior, depths[place], trusts[place], shares[place], widths)
     total = _total(log_prior)
     for i in range(bins):
         log_prior[i] = logarithm(log_prior[i] / total)
