@@ -50,7 +50,7 @@ def made_up(bins, pixels, places, groups, widths, seed=1):
     trust[1, 1:] = 0.0
     shares = rng.dirichlet(np.ones(widths), (groups, places))
     shares[0, 0, 0] = 0.0
-    return depth, trust, rng.integers(0, groups, pixels), shares, rng.uniform(0.3, 20, widths)
+    return depth, trust, rng.integers(0, groups, pixels), shares, rng.uniform(0.3, 2.0) * 2.0 ** np.arange(widths)
 
 
 @pytest.mark.parametrize(("bins", "places", "groups", "widths"), [(75, 12, 3, 4), (40, 1, 1, 1), (31, 5, 6, 2)])

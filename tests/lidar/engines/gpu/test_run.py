@@ -100,7 +100,7 @@ def test_pixels_begin_with_what_was_found_around_them(card_on_cpu, monkeypatch):
         background=LIGHT.background,
         group=np.array([1, 0, 1]),
         shares=rng.dirichlet(np.ones(2), (2, 4)),
-        widths=np.array([1.5, 10.0]),
+        widths=np.array([1.5, 3.0]),
     )
     task = replace(TASK, cycles=20)
     _, found = on_card(task, "pulse", around)
