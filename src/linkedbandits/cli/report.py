@@ -120,9 +120,11 @@ def terminal_width() -> int:
     said = _said_to_be()
     if said is not None:
         return said
+    if sys.__stdout__ is None:
+        return _UNKNOWN
     try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNKNOWN  # type: ignore[union-attr]
-    except (OSError, ValueError, AttributeError):
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNKNOWN
+    except (OSError, ValueError):  # no terminal, or shut
         return _UNKNOWN
 
 

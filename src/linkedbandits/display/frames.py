@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,9 @@ class WithFrames:
 
     __slots__ = ()
 
+    @abstractmethod
     def _columns(self) -> Columns:
         """Arrays or lists of one length, by name."""
-        raise NotImplementedError
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a polars frame; ``pip install 'linkedbandits[study]'`` brings polars."""

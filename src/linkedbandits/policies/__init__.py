@@ -142,11 +142,12 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
         policy: AnyPolicy = cls(**parameters)
         return policy
     try:
-        return cls(**converted(cls, name, parameters))  # type: ignore[no-any-return]
+        own: AnyPolicy = cls(**converted(cls, name, parameters))
     except LinkedBanditError:
         raise
     except Exception as error:  # code of the user's, which may fail in any way
         raise InvalidParameter(f"{name} does not take {parameters}: {type(error).__name__}: {error}") from error
+    return own
 
 
 def policy_named(text: str) -> tuple[str, str]:

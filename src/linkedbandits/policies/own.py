@@ -8,10 +8,10 @@ names alone, and those that nobody has loaded here do not exist.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -87,7 +87,7 @@ def converted(cls: Any, name: str, parameters: dict[str, Any]) -> dict[str, Any]
     """The values in the types that the fields of a user's class have, or an error that says which does not fit."""
     try:
         kinds = get_type_hints(cls)
-    except Exception:  # what is only imported to check types is not there
+    except (NameError, AttributeError, TypeError, SyntaxError):  # what is only imported to check types is not there
         return parameters
     return {key: _converted(name, key, value, kinds.get(key)) for key, value in parameters.items()}
 
@@ -109,7 +109,7 @@ def _converted(name: str, key: str, value: Any, kind: Any) -> Any:
 
 
 def _imported(module: str) -> ModuleType:
-    here = os.getcwd()  # noqa: PTH109 - sys.path has texts
+    here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
     try:

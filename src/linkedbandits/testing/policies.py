@@ -17,7 +17,7 @@ from linkedbandits.assumptions import Assumption, ToldDifference
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request, Status, check_request
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Repeats, Request, Status, check_request
 from linkedbandits.plain import PlainPolicy, is_over
 from linkedbandits.policy import (
     AnyPolicy,
@@ -484,8 +484,9 @@ def _check_plain_runs_take_turns(case: _Case) -> None:
 
 
 def _tuple_of(request: Request) -> tuple[int, ...]:
-    """Of the first lane."""
-    row: list[int] = getattr(request, "order")[0].tolist()  # noqa: B009 - needs have none
+    """Of the first lane; needs have none."""
+    assert isinstance(request, Repeats)
+    row: list[int] = request.order[0].tolist()
     return tuple(arm for arm in row if arm >= 0)
 
 

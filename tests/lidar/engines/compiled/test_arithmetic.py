@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.engines.compiled import arithmetic  # noqa: E402
+import numba
+
+from linkedbandits.lidar.engines.compiled import arithmetic
 
 
 @numba.njit(error_model="numpy")

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.engines.compiled.best_suffix import best_suffix, suffix_rates  # noqa: E402
-from linkedbandits.lidar.engines.compiled.searching import search, worth_per_time  # noqa: E402
-from linkedbandits.lidar.engines.compiled.tables import SUFFIX, timing_of  # noqa: E402
-from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows  # noqa: E402
-from linkedbandits.lidar.gates import worth_per_time as worth_by_numpy  # noqa: E402
-from linkedbandits.lidar.sensor import Sensor  # noqa: E402
+import numba
+
+from linkedbandits.lidar.engines.compiled.best_suffix import best_suffix, suffix_rates
+from linkedbandits.lidar.engines.compiled.searching import search, worth_per_time
+from linkedbandits.lidar.engines.compiled.tables import SUFFIX, timing_of
+from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from linkedbandits.lidar.gates import worth_per_time as worth_by_numpy
+from linkedbandits.lidar.sensor import Sensor
 
 BINS = 60
 

@@ -5,15 +5,17 @@ from math import inf, log
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.certificate import Certificate, _Counts  # noqa: E402
-from linkedbandits.lidar.engines.compiled import tables  # noqa: E402
-from linkedbandits.lidar.engines.compiled.certifying import attempt, count_up, fit_at, interval  # noqa: E402
-from linkedbandits.lidar.engines.compiled.doubting import gain_of_two  # noqa: E402
-from linkedbandits.lidar.expected import Expected  # noqa: E402
-from linkedbandits.lidar.pulse import MeasuredPulse, Pulse  # noqa: E402
-from linkedbandits.lidar.two_returns import gain_of_two as gain_by_numpy  # noqa: E402
+import numba
+
+from linkedbandits.lidar.certificate import Certificate, _Counts
+from linkedbandits.lidar.engines.compiled import tables
+from linkedbandits.lidar.engines.compiled.certifying import attempt, count_up, fit_at, interval
+from linkedbandits.lidar.engines.compiled.doubting import gain_of_two
+from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.pulse import MeasuredPulse, Pulse
+from linkedbandits.lidar.two_returns import gain_of_two as gain_by_numpy
 
 BINS = 60
 PULSES = {

@@ -5,17 +5,19 @@ from math import log
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.acquisitions import Task, find_acquisition  # noqa: E402
-from linkedbandits.lidar.engines.compiled.choosing import choose  # noqa: E402
-from linkedbandits.lidar.engines.compiled.engine import Job  # noqa: E402
-from linkedbandits.lidar.engines.compiled.memory import FRESH, LEVEL, make_memory  # noqa: E402
-from linkedbandits.lidar.engines.engine import Light, Pixels  # noqa: E402
-from linkedbandits.lidar.exposure import Exposure  # noqa: E402
-from linkedbandits.lidar.gates import Suffixes, worth_per_time  # noqa: E402
-from linkedbandits.lidar.gating import outlook  # noqa: E402
-from linkedbandits.lidar.sensor import Sensor  # noqa: E402
+import numba
+
+from linkedbandits.lidar.acquisitions import Task, find_acquisition
+from linkedbandits.lidar.engines.compiled.choosing import choose
+from linkedbandits.lidar.engines.compiled.engine import Job
+from linkedbandits.lidar.engines.compiled.memory import FRESH, LEVEL, make_memory
+from linkedbandits.lidar.engines.engine import Light, Pixels
+from linkedbandits.lidar.exposure import Exposure
+from linkedbandits.lidar.gates import Suffixes, worth_per_time
+from linkedbandits.lidar.gating import outlook
+from linkedbandits.lidar.sensor import Sensor
 
 BINS = 70
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.engines.compiled.counting import exponential, uniform  # noqa: E402
-from linkedbandits.lidar.engines.counter import exponentials, key_of, uniforms  # noqa: E402
+import numba
+
+from linkedbandits.lidar.engines.compiled.counting import exponential, uniform
+from linkedbandits.lidar.engines.counter import exponentials, key_of, uniforms
 
 
 @numba.njit

@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.errors import InvalidParameter, UnknownName  # noqa: E402
-from linkedbandits.lidar import Scene, Sensor, Task  # noqa: E402
-from linkedbandits.lidar.acquiring import acquire  # noqa: E402
-from linkedbandits.lidar.acquisitions import find_acquisition  # noqa: E402
-from linkedbandits.lidar.borrowing import Around  # noqa: E402
-from linkedbandits.lidar.engines import find_engine  # noqa: E402
-from linkedbandits.lidar.engines.compiled import engine as compiled  # noqa: E402
-from linkedbandits.lidar.engines.compiled.engine import Job  # noqa: E402
-from linkedbandits.lidar.engines.engine import Light, Pixels  # noqa: E402
-from linkedbandits.lidar.frame import capture  # noqa: E402
-from linkedbandits.lidar.gates import AnySubset, Windows  # noqa: E402
-from linkedbandits.lidar.trusting import WIDTHS  # noqa: E402
+import numba
+
+from linkedbandits.errors import InvalidParameter, UnknownName
+from linkedbandits.lidar import Scene, Sensor, Task
+from linkedbandits.lidar.acquiring import acquire
+from linkedbandits.lidar.acquisitions import find_acquisition
+from linkedbandits.lidar.borrowing import Around
+from linkedbandits.lidar.engines import find_engine
+from linkedbandits.lidar.engines.compiled import engine as compiled
+from linkedbandits.lidar.engines.compiled.engine import Job
+from linkedbandits.lidar.engines.engine import Light, Pixels
+from linkedbandits.lidar.frame import capture
+from linkedbandits.lidar.gates import AnySubset, Windows
+from linkedbandits.lidar.trusting import WIDTHS
 
 SENSOR = Sensor(bins=40, ambient=2.0, dead_time=30e-9)
 PIXELS = 500

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from linkedbandits.lidar.engines.compiled.memory import _MEMORY  # noqa: E402
-from linkedbandits.lidar.engines.compiled.tables import FOUR, model_tables  # noqa: E402
-from linkedbandits.lidar.pulse import Pulse  # noqa: E402
-from linkedbandits.lidar.returns import return_model  # noqa: E402
-from tests.support.in_python import memory_of  # noqa: E402
-from tests.support.kernel_pixels import MEASURED  # noqa: E402
+import numba
+
+from linkedbandits.lidar.engines.compiled.memory import _MEMORY
+from linkedbandits.lidar.engines.compiled.tables import FOUR, model_tables
+from linkedbandits.lidar.pulse import Pulse
+from linkedbandits.lidar.returns import return_model
+from tests.support.in_python import memory_of
+from tests.support.kernel_pixels import MEASURED
 
 PULSES = pytest.mark.parametrize("pulse", [Pulse(0.4), Pulse(1.0), Pulse(3.0), Pulse(9.0), MEASURED], ids=repr)
 

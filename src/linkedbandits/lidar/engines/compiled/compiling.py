@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -33,22 +33,22 @@ FINGERPRINT = _fingerprint()
 
 def machine_code(function: Function) -> Function:
     """Exact to the letter, but that a product and a sum may be rounded once instead of twice."""
-    compiled: Any = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function)
-    return compiled  # type: ignore[no-any-return]
+    return cast(Function, numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function))
 
 
 def summing(function: Function) -> Function:
     """The same, and sums may be added up in another order, the same one every time: for sums over bins."""
-    compiled: Any = numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function)
-    return compiled  # type: ignore[no-any-return]
+    return cast(Function, numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function))
 
 
 def rough(function: Function) -> Function:
     """As fast as it gets, for finite numbers: nothing here that a guarantee rests on."""
-    compiled: Any = numba.njit(
-        fastmath={"contract", "reassoc", "nnan", "ninf", "nsz", "arcp"}, error_model="numpy", nogil=True
-    )(function)
-    return compiled  # type: ignore[no-any-return]
+    return cast(
+        Function,
+        numba.njit(fastmath={"contract", "reassoc", "nnan", "ninf", "nsz", "arcp"}, error_model="numpy", nogil=True)(
+            function
+        ),
+    )
 
 
 def entry(function: Function) -> Function:
@@ -59,7 +59,7 @@ def entry(function: Function) -> Function:
         compiled._cache._cache_file._source_stamp = FINGERPRINT
     except (RuntimeError, AttributeError):  # no folder that can be written to; or numba keeps it in another way
         compiled = numba.njit(**options)(function)
-    return compiled  # type: ignore[no-any-return]
+    return cast(Function, compiled)
 
 
 def is_ready(compiled: Callable[..., object]) -> bool:

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from linkedbandits.lidar import certificate
 from linkedbandits.lidar.gates import Gates, Suffixes, Windows
-from linkedbandits.lidar.pulse import CUT, Pulse, PulseShape
+from linkedbandits.lidar.pulse import CUT, MeasuredPulse, Pulse, PulseShape
 from linkedbandits.lidar.returns import Floats, ReturnModel
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import FloatArray, IntArray
@@ -204,7 +204,8 @@ def pulse_shape(pulse: PulseShape) -> Shape:
         whole = float(2 * ndtr(CUT) - 1 - 2 * CUT * at_cut)
         before = float(ndtr(-CUT))
         return Shape(pulse.half, pulse.sigma, CUT, before, at_cut, whole, nothing, nothing, nothing, nothing)
-    times, heights = np.array(pulse.times), np.array(pulse.heights)  # type: ignore[attr-defined]
+    assert isinstance(pulse, MeasuredPulse), "a pulse is a Gaussian, or was measured"
+    times, heights = np.array(pulse.times), np.array(pulse.heights)
     slopes = np.diff(heights) / np.diff(times)
     before_knots = np.concatenate([[0.0], (np.diff(times) * (heights[1:] + heights[:-1]) / 2).cumsum()])
     return Shape(pulse.half, 0.0, 0.0, 0.0, 0.0, 1.0, times, heights, slopes, before_knots)
