@@ -8,7 +8,7 @@ The streams of a pixel, and what is numbered in each:
 
 0. the photons of cycles (or windows): in how many the detector was armed before;
 1. the draws of Thompson gating: the step;
-2. the photons of a detector that runs freely: the detections so far.
+2. the photons of a detector that runs freely: how many were drawn before.
 """
 
 from __future__ import annotations
