@@ -256,6 +256,23 @@ def test_while_an_answer_is_overdue_no_call_looks_ahead_and_learning_goes_on(mon
     assert home._troubles.count == 0
 
 
+def test_a_call_that_finds_the_thread_at_its_end_has_it_look_once_more(monkeypatch):
+    """Else there is neither a play ahead nor a thread that asks for one, until another call comes."""
+    home = home_of()
+    passes = []
+
+    def a_pass_at_whose_end_a_call_comes():
+        passes.append(None)
+        home._overdue = True
+        if len(passes) < 3:
+            home._work_in_the_background()
+
+    monkeypatch.setattr(home, "_ask_all_ahead", a_pass_at_whose_end_a_call_comes)
+    home._work_in_the_background()
+    until(lambda: len(passes) == 3 and not home._at_work.locked(), "the thread to have looked once more")
+    assert not home._work_wanted
+
+
 def test_where_no_thread_is_to_be_had_the_next_call_tries_again(monkeypatch):
     def none_left(work, name):
         raise RuntimeError("can't start new thread")

@@ -84,6 +84,7 @@ class InMemory:
         self._held_for_fork = False
         self._overdue = False
         self._at_work = threading.Lock()  # held by the thread in the background, if there is one
+        self._work_wanted = False  # by a call, since that thread last began anew
         self._look()
         forks.register(self)
 
@@ -237,7 +238,8 @@ class InMemory:
         return self._overdue
 
     def _work_in_the_background(self) -> None:
-        """Have a thread apply what is left and ask ahead, if there is none at it. Never waits."""
+        """Have a thread apply what is left and ask ahead; one that is at it does so once more. Never waits."""
+        self._work_wanted = True
         if not self._at_work.acquire(blocking=False):
             return
         try:
@@ -250,14 +252,15 @@ class InMemory:
 
     def _work(self) -> None:
         while True:
+            self._work_wanted = False
             try:
                 self._ask_all_ahead()
             except Exception as error:
                 self._troubles.note("the experiment", error)
             finally:
                 self._at_work.release()
-            # What was left between the last look and the release has found a thread at work.
-            if not self._overdue or not self._answers or not self._at_work.acquire(blocking=False):
+            # A call that came between the last look and the release has found a thread at work.
+            if not self._overdue or not self._work_wanted or not self._at_work.acquire(blocking=False):
                 return
 
     def _ask_all_ahead(self) -> None:
