@@ -16,9 +16,13 @@ from linkedbandits.lidar.engines.compiled.memory import make_memory
 _ARITHMETIC = {
     arithmetic.exp: math.exp,
     arithmetic.exp_single: lambda x: np.exp(np.float32(x)),
+    arithmetic.exp2_single: lambda x: np.exp2(np.float32(x)),
     arithmetic.firing: lambda rate: -math.expm1(-rate),
+    arithmetic.in_order: lambda x: x,
+    arithmetic.out_of_order: lambda x: x,
+    arithmetic.bits_of: lambda x: x,
     arithmetic.logarithm: math.log,
-    arithmetic.short_logarithm: math.log,
+    arithmetic.log_single: lambda x: np.log(np.float32(x)),
 }
 """Bits of numbers are nothing for Python; these are held against NumPy in a test of their own."""
 

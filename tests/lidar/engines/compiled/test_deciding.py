@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba")
 
 from linkedbandits.lidar import Sensor
-from linkedbandits.lidar.engines.compiled.choosing import weigh_depths
+from linkedbandits.lidar.engines.compiled.choosing import likeliest_bin, weigh_depths
 from linkedbandits.lidar.engines.compiled.deciding import _promises, decide
 from linkedbandits.lidar.engines.compiled.memory import ARM, CERTAIN, FRESH, LEVEL, NEXT_TRY, STOPPED
 from linkedbandits.lidar.engines.compiled.tables import cell_tables, model_tables, rules
@@ -41,8 +41,9 @@ def test_stops_arms_and_next_tries_are_those_of_the_reference():
     for i in range(8):
         memory.state[:] = 0
         memory.state[LEVEL], memory.state[FRESH], memory.state[NEXT_TRY] = level[i], 1, 500 * (i == 7)
-        memory.log_prior[:] = state.log_prior[i]
+        memory.log_prior[:BINS] = state.log_prior[i]
         top = in_python(weigh_depths)(model, memory, samples[i], successes[i])
+        memory.state[ARM] = in_python(likeliest_bin)(memory.of_bin, top)
         in_python(decide)(
             model, cells, rule, memory, samples[i], successes[i], cycles[i], state.log_prior[i],
             state.expected_signal[i], state.expected_background[i], top,
@@ -62,7 +63,7 @@ def test_a_proof_is_tried_where_no_other_depth_comes_near():
     def after(phase, place, value):
         changed = best.copy()
         changed[phase, place] = value
-        return promises(changed, changed.max(axis=0), np.float32(0.0), 1.0, 3.0)
+        return promises(changed, changed.max(axis=0), 8, np.float32(0.0), 1.0, 3.0)
 
     assert after(0, 15, enough - 0.1)
     assert not after(0, 15, enough + 0.1)

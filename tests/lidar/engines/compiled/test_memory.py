@@ -7,8 +7,8 @@ pytest.importorskip("numba")
 
 import numba
 
-from linkedbandits.lidar.engines.compiled.memory import _MEMORY
-from linkedbandits.lidar.engines.compiled.tables import FOUR, model_tables
+from linkedbandits.lidar.engines.compiled.memory import _MEMORY, NEVER
+from linkedbandits.lidar.engines.compiled.tables import BLOCK, FOUR, model_tables
 from linkedbandits.lidar.pulse import Pulse
 from linkedbandits.lidar.returns import return_model
 from tests.support.in_python import memory_of
@@ -32,9 +32,10 @@ def test_what_photons_add_stays_within_their_own_row_and_the_margin_of_the_next(
     memory, rows = memory_of(model), model.fire.shape[1]
     stride = memory.fire.size // rows
     assert memory.fire.size == memory.fine.size == memory.weight.size == rows * stride
+    assert stride % 16 == memory.fire.ctypes.data % 64 == memory.weight.ctypes.data % 64 == 0
     for row, skip in enumerate(model.skip):
         end = row * stride + (model.bins - 1) + skip + model.fire.shape[2]
-        assert end <= (row + 1) * stride + model.half * (row + 1 < rows)
+        assert end <= (row + 1) * stride + model.margin * (row + 1 < rows)
 
 
 @PULSES
@@ -48,8 +49,8 @@ def test_what_is_folded_is_there(pulse):
 def test_bins_have_a_block_and_gates_are_open():
     model = tables_of(Pulse(3.0))
     memory = memory_of(model)
-    assert memory.of_bin.size == memory.hits.size == model.bins
+    assert memory.hits.size == model.bins <= model.room == memory.of_bin.size == BLOCK * memory.has_weight.size
+    assert np.all(memory.log_prior[model.bins :] == NEVER)
     assert memory.upto.size == model.bins * model.share.shape[0] + 1
-    assert 16 * memory.has_weight.size >= model.bins
     assert np.all(memory.gate)
     assert np.all(memory.counted)

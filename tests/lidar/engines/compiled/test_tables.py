@@ -30,16 +30,18 @@ def test_no_column_is_lost_that_a_return_reaches(pulse):
     model = return_model(pulse, 0.02, 0.05, 5.0)
     made = tables.model_tables(model, BINS)
     phases, width = model.phases.size, 2 * pulse.half + 1
+    shift = made.margin - pulse.half
     for row in range(model.cells_per_bin):
         reached = model.miss[row] > 0
-        for name in ("fire", "chance", "entropy"):
-            for level in (0, made.backgrounds.size - 1):
-                mine = whole(getattr(made, name)[level, row], made.skip[row], width)[::-1]
-                right = np.where(reached, getattr(model, name)[level, row], 0.0)
-                np.testing.assert_allclose(mine, right, rtol=1e-6, atol=1e-12)
-        share = whole(made.share[row % phases], made.skip_share[row % phases], width)
+        for level in (0, made.backgrounds.size - 1):
+            mine = whole(made.fire[level, row], made.skip[row] - shift, width)[::-1]
+            np.testing.assert_allclose(mine, np.where(reached, model.fire[level, row], 0.0), rtol=1e-6, atol=1e-12)
+        share = whole(made.share[row % phases], made.skip_share[row % phases] - shift, width)
         np.testing.assert_allclose(share * model.signals[row // phases], model.miss[row], rtol=1e-12, atol=1e-15)
-    assert made.share.shape[1] % tables.FOUR == made.chance.shape[2] % tables.FOUR == 0
+    assert made.share.shape[1] % tables.FOUR == made.chance.shape[3] % tables.FOUR == 0
+    assert made.mixtures.shape[3] % tables.EIGHT == made.margin % 16 == made.room % tables.BLOCK == 0
+    assert shift >= 0
+    assert made.room >= BINS
     assert made.fire.shape[2] % tables.SIXTEEN == 0
     np.testing.assert_allclose(made.alone, -np.expm1(-model.backgrounds))
 

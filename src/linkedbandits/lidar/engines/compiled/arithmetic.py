@@ -6,7 +6,7 @@ instructions for 4, 8 or 16 numbers; the ones in double precision are right to a
 
 from __future__ import annotations
 
-from math import log
+from math import factorial, log
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from linkedbandits.lidar.engines.compiled.compiling import machine_code
 
 
 @intrinsic
-def _bits(typing_context: Any, number: Any) -> Any:
+def bits_of(typing_context: Any, number: Any) -> Any:
     """The bits of a number in double precision."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -47,6 +47,16 @@ def _single(typing_context: Any, bits: Any) -> Any:
     return types.float32(types.int32), code
 
 
+@intrinsic
+def _bits_single(typing_context: Any, number: Any) -> Any:
+    """The bits of a number in single precision."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), code
+
+
 _LOG2E = 1 / log(2)
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
@@ -60,7 +70,23 @@ _LOG2E_32, _HALF_32 = np.float32(_LOG2E), np.float32(0.5)
 _LN2_HIGH_32, _LN2_LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LEAST_EXPONENT_32 = np.float32(-87.0)
 _EXP_32 = tuple(np.float32(1 / number) for number in (720, 120, 24, 6, 2))
-_ONE_32 = np.float32(1.0)
+_EXP2_32 = tuple(np.float32(log(2) ** power / factorial(power)) for power in (5, 4, 3, 2, 1))
+_LOG_32 = tuple(np.float32(2 / number) for number in (9, 7, 5, 3))
+_LN2_32, _ROOT_HALF_32 = np.float32(log(2)), np.float32(0.7071067811865476)
+_ONE_32, _TWO_32 = np.float32(1.0), np.float32(2.0)
+
+
+@machine_code
+def in_order(x: Any) -> Any:
+    """A whole number for one in single precision, with the same order: the largest of those is found several at once."""
+    bits = _bits_single(x)
+    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@machine_code
+def out_of_order(bits: Any) -> Any:
+    """The number that has this place in the order."""
+    return _single(np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))))
 
 
 @machine_code
@@ -79,22 +105,27 @@ def exp_single(x: Any) -> Any:
 
 
 @machine_code
-def _exp_less_one(rest: float) -> float:
-    """exp(x) - 1 for x between -0.35 and 0.35: Taylor's series."""
-    series = 1 / 87178291200.0
-    series = series * rest + 1 / 6227020800.0
-    series = series * rest + 1 / 479001600.0
-    series = series * rest + 1 / 39916800.0
-    series = series * rest + 1 / 3628800.0
-    series = series * rest + 1 / 362880.0
-    series = series * rest + 1 / 40320.0
-    series = series * rest + 1 / 5040.0
-    series = series * rest + 1 / 720.0
-    series = series * rest + 1 / 120.0
-    series = series * rest + 1 / 24.0
-    series = series * rest + 1 / 6.0
-    series = series * rest + 0.5
-    return series * rest * rest + rest
+def exp2_single(x: Any) -> Any:
+    """2 to the power of a number in single precision between -126 and 126, right to about 3e-6."""
+    whole = np.rint(x)
+    rest = x - whole
+    series = _EXP2_32[0]
+    series = series * rest + _EXP2_32[1]
+    series = series * rest + _EXP2_32[2]
+    series = series * rest + _EXP2_32[3]
+    series = (series * rest + _EXP2_32[4]) * rest + _ONE_32
+    return series * _single(np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)))
+
+
+@machine_code
+def _exp_less_one(x: float) -> float:
+    """exp(x) - 1 for x between -0.35 and 0.35: Taylor's series, in pairs of pairs, which need not wait for each other."""
+    square = x * x
+    fourth = square * square
+    first = (1 / 2.0 + x * (1 / 6.0)) + square * (1 / 24.0 + x * (1 / 120.0))
+    second = (1 / 720.0 + x * (1 / 5040.0)) + square * (1 / 40320.0 + x * (1 / 362880.0))
+    third = (1 / 3628800.0 + x * (1 / 39916800.0)) + square * (1 / 479001600.0 + x * (1 / 6227020800.0))
+    return (first + fourth * (second + fourth * third)) * square + x
 
 
 @machine_code
@@ -124,7 +155,7 @@ def firing(rate: float) -> float:
 @machine_code
 def logarithm(x: float) -> float:
     """The natural logarithm of a number above 1e-300."""
-    bits = _bits(x)
+    bits = bits_of(x)
     mantissa = _double((bits & np.int64(_MANTISSA)) | np.int64(_ONE_HALF))  # from a half to one
     exponent = np.float64(np.int32((bits >> np.int64(52)) - np.int64(1022)))
     small = mantissa < 0.7071067811865476
@@ -132,35 +163,26 @@ def logarithm(x: float) -> float:
     exponent = exponent - 1.0 if small else exponent
     part = (mantissa - 1.0) / (mantissa + 1.0)
     square = part * part
-    series = 2 / 23.0
-    series = series * square + 2 / 21.0
-    series = series * square + 2 / 19.0
-    series = series * square + 2 / 17.0
-    series = series * square + 2 / 15.0
-    series = series * square + 2 / 13.0
-    series = series * square + 2 / 11.0
-    series = series * square + 2 / 9.0
-    series = series * square + 2 / 7.0
-    series = series * square + 2 / 5.0
-    series = series * square + 2 / 3.0
+    fourth = square * square
+    first = (2 / 3.0 + square * (2 / 5.0)) + fourth * (2 / 7.0 + square * (2 / 9.0))
+    second = (2 / 11.0 + square * (2 / 13.0)) + fourth * (2 / 15.0 + square * (2 / 17.0))
+    series = first + fourth * fourth * (second + fourth * fourth * (2 / 19.0 + square * (2 / 21.0)))
     return exponent * _LN2_HIGH + (exponent * _LN2_LOW + (series * square * part + 2.0 * part))
 
 
 @machine_code
-def short_logarithm(x: float) -> float:
-    """The same with fewer terms: right to about 1e-12."""
-    bits = _bits(x)
-    mantissa = _double((bits & np.int64(_MANTISSA)) | np.int64(_ONE_HALF))
-    exponent = np.float64(np.int32((bits >> np.int64(52)) - np.int64(1022)))
-    small = mantissa < 0.7071067811865476
+def log_single(x: Any) -> Any:
+    """The natural logarithm of a number in single precision that is normal and above 0."""
+    bits = _bits_single(x)
+    mantissa = _single((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000))  # from a half to one
+    exponent = np.float32((bits >> np.int32(23)) - np.int32(126))
+    small = mantissa < _ROOT_HALF_32
     mantissa = mantissa + mantissa if small else mantissa
-    exponent = exponent - 1.0 if small else exponent
-    part = (mantissa - 1.0) / (mantissa + 1.0)
+    exponent = exponent - _ONE_32 if small else exponent
+    part = (mantissa - _ONE_32) / (mantissa + _ONE_32)
     square = part * part
-    series = 2 / 13.0
-    series = series * square + 2 / 11.0
-    series = series * square + 2 / 9.0
-    series = series * square + 2 / 7.0
-    series = series * square + 2 / 5.0
-    series = series * square + 2 / 3.0
-    return exponent * (_LN2_HIGH + _LN2_LOW) + (series * square * part + 2.0 * part)
+    series = _LOG_32[0]
+    series = series * square + _LOG_32[1]
+    series = series * square + _LOG_32[2]
+    series = series * square + _LOG_32[3]
+    return exponent * _LN2_32 + (series * square * part + _TWO_32 * part)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from linkedbandits.lidar.engines.compiled.best_suffix import best_suffix, suffix_rates
-from linkedbandits.lidar.engines.compiled.compiling import machine_code
+from linkedbandits.lidar.engines.compiled.compiling import in_place
 from linkedbandits.lidar.engines.compiled.searching import search
 from linkedbandits.lidar.engines.compiled.tables import SUFFIX
 
 
-@machine_code
+@in_place
 def best_gate(timing: Any, memory: Any) -> int:
     """The first bin that it opens; ``memory.gate`` has all of them."""
     suffix_rates(timing, memory.worth, memory.chance, memory.suffix_rates, memory.ends, memory.logs)

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.lidar.engines.compiled.compiling import machine_code
+from linkedbandits.lidar.engines.compiled.arithmetic import bits_of
+from linkedbandits.lidar.engines.compiled.compiling import in_place
 
+PARTS = 4
 _LEAST_SURVIVAL = 1e-250
 _TINY = 2.2250738585072014e-308
 
 
-@machine_code
+@in_place
 def _divide_by_time(rates: Any, ends: Any, bins: Any, late: Any, base: float, exact: bool) -> None:
     """Worth to worth per time, by the chances that none fires; without ``exact`` only where nothing comes late."""
     if exact:
@@ -23,7 +25,49 @@ def _divide_by_time(rates: Any, ends: Any, bins: Any, late: Any, base: float, ex
         rates[i] /= 1.0 + base * (1.0 - ends[i])
 
 
-@machine_code
+@in_place
+def _put_worth(value: Any, ends: Any, worth: Any, chance: Any) -> None:
+    """The worth of all that comes from each bin on, and the chance that none fires.
+
+    Each bin waits for the one behind it. So four parts of the range are gone through side by side, as if nothing came
+    behind them, and then what does come is added to each.
+    """
+    bins = worth.size
+    part = bins // PARTS
+    value[bins], ends[bins] = 0.0, 1.0
+    for i in range(bins - 1, PARTS * part - 1, -1):
+        survive = 1.0 - chance[i]
+        value[i] = worth[i] + survive * value[i + 1]
+        ends[i] = survive * ends[i + 1]
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    left, left_of_second, left_of_third, left_of_fourth = 1.0, 1.0, 1.0, 1.0
+    for k in range(part - 1, -1, -1):
+        i, j, m, n = np.uint64(k), np.uint64(part + k), np.uint64(2 * part + k), np.uint64(3 * part + k)
+        survive = 1.0 - chance[i]
+        first = worth[i] + survive * first
+        left *= survive
+        value[i], ends[i] = first, left
+        survive = 1.0 - chance[j]
+        second = worth[j] + survive * second
+        left_of_second *= survive
+        value[j], ends[j] = second, left_of_second
+        survive = 1.0 - chance[m]
+        third = worth[m] + survive * third
+        left_of_third *= survive
+        value[m], ends[m] = third, left_of_third
+        survive = 1.0 - chance[n]
+        fourth = worth[n] + survive * fourth
+        left_of_fourth *= survive
+        value[n], ends[n] = fourth, left_of_fourth
+    for number in range(PARTS - 1, -1, -1):
+        begin, end = np.uint64(number * part), np.uint64((number + 1) * part)
+        behind, left_behind = value[end], ends[end]
+        for i in range(begin, end):
+            value[i] += ends[i] * behind
+            ends[i] *= left_behind
+
+
+@in_place
 def suffix_rates(timing: Any, worth: Any, chance: Any, rates: Any, ends: Any, logs: Any) -> None:
     """The worth per time of the gates that open at each bin, into ``rates``.
 
@@ -31,15 +75,7 @@ def suffix_rates(timing: Any, worth: Any, chance: Any, rates: Any, ends: Any, lo
     and the logarithms of those, where a ratio of two would not be exact.
     """
     bins, rise, late, base = timing.bins, timing.rising.size, timing.late, timing.base
-    value, end = 0.0, 1.0
-    ends[bins] = 1.0
-    rates[bins] = 0.0
-    for i in range(bins - 1, -1, -1):
-        survive = 1.0 - chance[i]
-        value = worth[i] + survive * value
-        end *= survive
-        rates[i] = value  # for now the worth of all that comes
-        ends[i] = end
+    _put_worth(rates, ends, worth, chance)  # for now the worth of all that comes
     exact = ends[0] > _LEAST_SURVIVAL
     if not exact or rise:
         logs[bins] = 0.0
@@ -69,11 +105,13 @@ def suffix_rates(timing: Any, worth: Any, chance: Any, rates: Any, ends: Any, lo
         rates[i] = value / time
 
 
-@machine_code
+@in_place
 def best_suffix(timing: Any, rates: Any) -> int:
     """The allowed bin to open at with the highest of these rates; the first of equals."""
-    found, top = 0, -1.0
-    for i in range(timing.bins):
-        if timing.allowed[i] and rates[i] > top:
-            found, top = i, rates[i]
-    return found
+    bins, allowed = timing.bins, timing.allowed
+    top, found = np.int64(-1), np.int32(bins)
+    for i in range(np.uint64(bins)):  # rates are not negative, so their bits have the same order
+        top = max(top, bits_of(rates[i]) if allowed[i] else np.int64(-1))
+    for i in range(np.uint64(bins)):
+        found = min(found, np.int32(i) if allowed[i] and bits_of(rates[i]) == top else np.int32(bins))
+    return np.int64(found)

@@ -66,9 +66,9 @@ def _pulls(fired: Any, missed: Any, share: Any, signal: float, background: float
     """
     weights, along, bends, signal_bend, both = 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(share.size):
-        chance = firing(signal * share[k] + background)
-        pull = fired[k] * (1.0 / chance - 1.0)
-        bend = pull / chance
+        inverse = 1.0 / firing(signal * share[k] + background)
+        pull = fired[k] * (inverse - 1.0)
+        bend = pull * inverse
         weight = pull - missed[k]
         weights += weight
         along += weight * share[k]
@@ -85,6 +85,20 @@ def _value_near(fired: Any, missed: Any, share: Any, signal: float, background: 
         rate = signal * share[k] + background
         total += fired[k] * logarithm(firing(rate)) - missed[k] * rate
     return total
+
+
+@summing
+def _three_values(
+    fired: Any, missed: Any, share: Any, low: float, middle: float, high: float, background: float
+) -> tuple[float, float, float]:
+    """The same of three signals."""
+    one, two, three = 0.0, 0.0, 0.0
+    for k in range(share.size):
+        lower, mid, upper = low * share[k] + background, middle * share[k] + background, high * share[k] + background
+        one += fired[k] * logarithm(firing(lower)) - missed[k] * lower
+        two += fired[k] * logarithm(firing(mid)) - missed[k] * mid
+        three += fired[k] * logarithm(firing(upper)) - missed[k] * upper
+    return one, two, three
 
 
 @summing
@@ -109,6 +123,18 @@ def value_at(counted: Any, elsewhere: Any, share: Any, signal: float, background
     near = _value_near(counted.near_fired, counted.near_missed, share, signal, background)
     alone = elsewhere.fired * logarithm(firing(background)) - elsewhere.missed * background
     return near + alone
+
+
+@machine_code
+def put_values(
+    counted: Any, elsewhere: Any, share: Any, signal: float, wide: float, background: float, values: Any
+) -> None:
+    """The log-likelihoods in the middle of a cell of a signal and of those ``wide`` less and more, into ``values``."""
+    low, middle, high = _three_values(
+        counted.near_fired, counted.near_missed, share, signal - wide, signal, signal + wide, background
+    )
+    alone = elsewhere.fired * logarithm(firing(background)) - elsewhere.missed * background
+    values[0], values[1], values[2] = low + alone, middle + alone, high + alone
 
 
 @machine_code

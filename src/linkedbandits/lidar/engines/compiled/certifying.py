@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import ceil, exp, floor, inf, log, log1p
+from math import ceil, floor, inf, log, log1p
 from typing import Any
 
 import numpy as np
 
 from linkedbandits.lidar.certificate import CELLS, MOST_BACKGROUND, NODES, SPREADS
-from linkedbandits.lidar.engines.compiled.arithmetic import firing, logarithm
-from linkedbandits.lidar.engines.compiled.cell_fits import Counted, above, box_of, fit, take_cell, value_at
+from linkedbandits.lidar.engines.compiled.arithmetic import exp, firing, logarithm
+from linkedbandits.lidar.engines.compiled.cell_fits import Counted, above, box_of, fit, put_values, take_cell, value_at
 from linkedbandits.lidar.engines.compiled.compiling import machine_code, summing
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 
@@ -77,16 +77,16 @@ def _is_above(cells: Any, counted: Any, division: int, depth: float, strongest: 
 @machine_code
 def _log_add(one: float, other: float) -> float:
     high, low = max(one, other), min(one, other)
-    return high if low == -inf else high + log1p(exp(low - high))
+    return high if low == -inf else high + logarithm(1.0 + exp(low - high))
 
 
 @machine_code
-def _put_box_weights(out: Any, middle: float, wide: float, expected: float) -> None:
+def _put_box_weights(out: Any, middle: float, wide: float, log_expected: float) -> None:
     """The logarithms of at least what the law of ``SPREADS`` gives to the two halves of an interval."""
     narrow_before, wide_before = 0.0, 0.0
     for i in range(3):
         end = logarithm(middle + (i - 1.0) * wide)
-        distance = abs(end - logarithm(expected))
+        distance = abs(end - log_expected)
         narrow_density = -distance / _NARROW - _LOG_NARROW - end
         wide_density = -distance / _WIDE - _LOG_WIDE - end
         if i > 0:
@@ -97,24 +97,25 @@ def _put_box_weights(out: Any, middle: float, wide: float, expected: float) -> N
 
 @machine_code
 def _mean_at(counted: Any, elsewhere: Any, share: Any, values: Any, weights: Any, others: Any) -> float:
-    """A lower bound of what the boxes around the best fit of a node bring to log M; ``values`` gets their corners."""
+    """A lower bound of what the boxes around the best fit of a node bring to log M; ``values`` gets their corners.
+
+    They have a row for each background, and a column for each signal; where the background is known, only the second.
+    """
     signal, background = fit(counted, elsewhere, share)
     wide_signal, wide_background = box_of(counted, elsewhere, share, signal, background)
-    _put_box_weights(weights, signal, wide_signal, counted.expected_signal)
+    _put_box_weights(weights, signal, wide_signal, logarithm(counted.expected_signal))
     if counted.told:
-        for i in range(3):
-            values[i, 1] = value_at(counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background)
-        return _log_add((values[0, 1] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[2, 1]) / 2 + weights[1])
-    _put_box_weights(others, background, wide_background, counted.expected_background)
-    for i in range(3):
-        for j in range(3):
-            values[i, j] = value_at(
-                counted, elsewhere, share, signal + (i - 1.0) * wide_signal, background + (j - 1.0) * wide_background
-            )
+        put_values(counted, elsewhere, share, signal, wide_signal, background, values[1])
+        return _log_add((values[1, 0] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[1, 2]) / 2 + weights[1])
+    _put_box_weights(others, background, wide_background, logarithm(counted.expected_background))
+    for j in range(3):
+        put_values(
+            counted, elsewhere, share, signal, wide_signal, background + (j - 1.0) * wide_background, values[j]
+        )
     total = -inf
     for i in range(2):
         for j in range(2):
-            corners = values[i, j] + values[i + 1, j] + values[i, j + 1] + values[i + 1, j + 1]
+            corners = values[j, i] + values[j, i + 1] + values[j + 1, i] + values[j + 1, i + 1]
             total = _log_add(total, corners / 4 + weights[i] + others[j])
     return total
 

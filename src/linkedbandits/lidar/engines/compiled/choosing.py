@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.lidar.engines.compiled.best_gates import best_gate
-from linkedbandits.lidar.engines.compiled.compiling import machine_code, rough
+from linkedbandits.lidar.engines.compiled.compiling import in_place, rough
 from linkedbandits.lidar.engines.compiled.deciding import decide
 from linkedbandits.lidar.engines.compiled.likelihood import add_photons, fold, stride_of
 from linkedbandits.lidar.engines.compiled.memory import ARM, FRESH, LEVEL, STOPPED
@@ -16,12 +16,12 @@ from linkedbandits.lidar.engines.compiled.weighing import background_elsewhere, 
 
 
 @rough
-def _put_missed(padded: Any, half: int, samples: Any, successes: Any) -> None:
+def _put_missed(padded: Any, margin: int, samples: Any, successes: Any) -> None:
     for i in range(np.uint64(samples.size)):
-        padded[np.uint64(half) + i] = np.float32(samples[i] - successes[i])
+        padded[np.uint64(margin) + i] = np.float32(samples[i] - successes[i])
 
 
-@machine_code
+@in_place
 def take_in(model: Any, memory: Any, hits: Any) -> None:
     """Add photons that have just come to those before: all of them, unless ``FRESH``; then they are counted anew."""
     if memory.state[FRESH]:
@@ -32,32 +32,33 @@ def take_in(model: Any, memory: Any, hits: Any) -> None:
             add_photons(memory.fire, stride, table, model.skip, i, np.float32(hits[i]))
 
 
-@machine_code
+@in_place
 def weigh_depths(model: Any, memory: Any, samples: Any, successes: Any) -> Any:
     """Bring the log-likelihood up to date, and find the largest of each depth, and of all."""
     state, stride = memory.state, stride_of(model)
     if state[FRESH]:
         state[FRESH] = 0
         for row in range(model.fire.shape[1]):
-            memory.fire[row * stride + model.half : row * stride + model.half + model.bins] = memory.log_prior
+            begin = row * stride + model.margin
+            memory.fire[begin : begin + model.room] = memory.log_prior
         take_in(model, memory, successes)
-    _put_missed(memory.padded, model.half, samples, successes)
+    _put_missed(memory.padded, model.margin, samples, successes)
     for phase in range(model.share.shape[0]):
         fold(memory.missed[phase], memory.padded, model.rough_share[phase], model.skip_share[phase])
     find_best(model, memory.fire, stride, memory.missed, memory.best, memory.of_bin)
     return largest(memory.of_bin)
 
 
-@machine_code
+@in_place
 def likeliest_bin(of_bin: Any, top: Any) -> int:
-    """The first that has the largest."""
-    for i in range(of_bin.size):
-        if of_bin[i] == top:
-            return i
-    return 0
+    """The first that has the largest. All are looked at, several at a time, which is faster than one after the other."""
+    found = np.int32(of_bin.size)
+    for i in range(np.uint64(of_bin.size)):
+        found = min(found, np.int32(i) if of_bin[i] == top else np.int32(of_bin.size))
+    return np.int64(found)
 
 
-@machine_code
+@in_place
 def find_level(model: Any, memory: Any, samples: Any, successes: Any, expected: float) -> None:
     """Take the background from the bins that a return from the likeliest one does not reach."""
     state = memory.state
@@ -68,7 +69,7 @@ def find_level(model: Any, memory: Any, samples: Any, successes: Any, expected: 
         state[FRESH] = 1
 
 
-@machine_code
+@in_place
 def choose(
     model: Any, cells: Any, timing: Any, rules: Any, memory: Any, samples: Any, successes: Any, cycles: int,
     log_prior: Any, signal: float, background: float, gates: bool,

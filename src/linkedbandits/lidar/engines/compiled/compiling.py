@@ -36,6 +36,13 @@ def machine_code(function: Function) -> Function:
     return cast(Function, numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)(function))
 
 
+def in_place(function: Function) -> Function:
+    """The same, written out wherever it is called: tables are tuples of many arrays, and a call would copy them all."""
+    return cast(
+        Function, numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True, forceinline=True)(function)
+    )
+
+
 def summing(function: Function) -> Function:
     """The same, and sums may be added up in another order, the same one every time: for sums over bins."""
     return cast(Function, numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy", nogil=True)(function))

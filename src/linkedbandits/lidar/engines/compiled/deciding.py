@@ -8,29 +8,31 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.lidar.engines.compiled.certifying import attempt, count_up, fit_at
-from linkedbandits.lidar.engines.compiled.compiling import machine_code
+from linkedbandits.lidar.engines.compiled.compiling import in_place, machine_code
 from linkedbandits.lidar.engines.compiled.doubting import gain_of_two
-from linkedbandits.lidar.engines.compiled.estimating import estimate
+from linkedbandits.lidar.engines.compiled.estimating import estimate, reach_of_estimates
 from linkedbandits.lidar.engines.compiled.likelihood import in_double_precision
 from linkedbandits.lidar.engines.compiled.memory import ARM, CERTAIN, LEVEL, NEXT_TRY, STOPPED
+from linkedbandits.lidar.engines.compiled.outlook import largest
 from linkedbandits.lidar.pulse_gating import LATEST, PRICE, SOONEST
 from linkedbandits.lidar.two_returns import MORE
 
-_VERY_LOW = np.float32(-3e38)
+
+@in_place
+def bins_around(tolerance: float) -> int:
+    """How many bins away the depths are that a proof is about."""
+    return np.int64(ceil(tolerance)) + 1
 
 
-@machine_code
-def _promises(best: Any, of_bin: Any, top: Any, tolerance: float, needed: float) -> bool:
-    """Is every other depth of the coarse grid so much less likely that a proof may succeed? First by bins."""
+@in_place
+def _promises(best: Any, of_bin: Any, place: int, top: Any, tolerance: float, needed: float) -> bool:
+    """Is every other depth of the coarse grid so much less likely that a proof may succeed? First by bins.
+
+    ``place`` is the first of the likeliest bins.
+    """
     phases, bins = best.shape
-    place = 0
-    while place < bins - 1 and of_bin[place] != top:
-        place += 1
-    around = np.int64(ceil(tolerance)) + 1
-    far = _VERY_LOW
-    for i in range(bins):
-        if abs(i - place) > around:
-            far = max(far, of_bin[i])
+    around = bins_around(tolerance)
+    far = max(largest(of_bin[: max(place - around, 0)]), largest(of_bin[place + around + 1 :]))
     if not np.float64(top) - far >= needed + PRICE:
         return False
     found = 0.0
@@ -52,13 +54,17 @@ def decide(
     model: Any, cells: Any, rules: Any, memory: Any, samples: Any, successes: Any, cycles: int, log_prior: Any,
     signal: float, background: float, top: Any,
 ) -> None:  # fmt: skip
-    """Stop where it can be proved; ``top`` is the largest log-weight of all."""
+    """Stop where it can be proved; ``top`` is the largest log-weight of all, of the bin that the state has."""
     state = memory.state
-    if cycles < state[NEXT_TRY] or not _promises(memory.best, memory.of_bin, top, rules.tolerance, rules.needed):
+    place = state[ARM]
+    if cycles < state[NEXT_TRY] or not _promises(memory.best, memory.of_bin, place, top, rules.tolerance, rules.needed):
         return
-    bins = samples.size
-    in_double_precision(model, memory, samples, successes, state[LEVEL], log_prior)
-    depth = estimate(model, memory)
+    bins, around = samples.size, bins_around(rules.tolerance)
+    first, last = max(place - around, 0), min(place + around + 1, bins)  # elsewhere no depth comes near
+    more = reach_of_estimates(model)
+    from_bin, to_bin = max(first - more, 0), min(last + more, bins)
+    in_double_precision(model, memory, samples, successes, state[LEVEL], log_prior, from_bin, to_bin)
+    depth = estimate(model, memory, first, last)
     state[ARM] = min(max(np.int64(floor(depth)), 0), bins - 1)
     counted = count_up(cells, samples, successes, rules.told, signal, background)
     certain, times, _ = attempt(cells, counted, log_prior, depth, rules.needed, rules.tolerance, rules.strongest, True)

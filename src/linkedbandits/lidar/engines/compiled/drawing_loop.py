@@ -24,15 +24,15 @@ def _add_row(posterior: Any, fire: Any, at: Any, missed: Any, signal: Any, top: 
 
 @machine_code
 def put_posterior(model: Any, memory: Any, samples: Any, successes: Any) -> int:
-    """The weights of all bins into ``memory.more``; the bin that has most."""
+    """The weights of all bins into ``memory.posterior``; the bin that has most."""
     top = weigh_depths(model, memory, samples, successes)
     phases, stride = model.share.shape[0], stride_of(model)
-    memory.more[:] = np.float32(0.0)
+    memory.posterior[:] = np.float32(0.0)
     for row in range(model.fire.shape[1]):
         phase = row % phases
-        at = np.uint64(row * stride + model.half)
-        _add_row(memory.more, memory.fire, at, memory.missed[phase], model.rough_signals[row // phases], top)
-    return np.int64(np.argmax(memory.more))
+        at = np.uint64(row * stride + model.margin)
+        _add_row(memory.posterior, memory.fire, at, memory.missed[phase], model.rough_signals[row // phases], top)
+    return np.int64(np.argmax(memory.posterior))
 
 
 @machine_code
@@ -60,13 +60,13 @@ def acquire_drawing(model: Any, timing: Any, rules: Any, before: Any, after: Any
         begin(model, before, pixel, memory, after)
         samples, successes = after.samples[pixel], after.successes[pixel]
         number = np.uint64(before.numbers[pixel])
-        memory.more[:] = np.float32(1.0)
+        memory.posterior[:] = np.float32(1.0)
         cycles, step, opens = 0, 0, 0
         chosen = not before.around
         while True:
             if chosen:
                 share = uniform(memory.four, before.key, number, DRAWS, step, True)
-                opens = open_at(timing, rules, memory.more, share)
+                opens = open_at(timing, rules, memory.posterior, share)
                 left = cycles_left(timing, rules, memory, cycles, opens, True)
                 if step > 0 and left <= 0 and cycles > 0:
                     break

@@ -21,15 +21,15 @@ def _raise_to(best: Any, likelihood: Any, at: Any) -> None:
 
 
 @machine_code
-def _likeliest(model: Any, memory: Any) -> int:
-    """The likeliest depth of the grid, by its number: the bin times the phases, plus the phase."""
+def _likeliest(model: Any, memory: Any, first: int, last: int) -> int:
+    """The likeliest depth of the grid from one bin to before another, by its number: bin times phases, plus phase."""
     best, stride = memory.fine_best, stride_of(model)
-    phases, bins = best.shape
-    best[:] = -1e300
+    phases = best.shape[0]
+    best[:, first:last] = -1e300
     for row in range(model.fire.shape[1]):
-        _raise_to(best[row % phases], memory.fine, np.uint64(row * stride + model.half))
+        _raise_to(best[row % phases, first:last], memory.fine, np.uint64(row * stride + model.margin + first))
     found, top = 0, -inf
-    for i in range(bins):
+    for i in range(first, last):
         for phase in range(phases):
             if best[phase, i] > top:
                 found, top = i * phases + phase, best[phase, i]
@@ -37,11 +37,20 @@ def _likeliest(model: Any, memory: Any) -> int:
 
 
 @machine_code
-def estimate(model: Any, memory: Any) -> float:
-    """The mean over depths near the likeliest of the grid, and between them; ``memory.fine`` has the likelihood."""
+def reach_of_estimates(model: Any) -> int:
+    """How many bins from the likeliest depth those are that an estimate goes by."""
+    return model.between.shape[0] // 2 // model.share.shape[0] + 1
+
+
+@machine_code
+def estimate(model: Any, memory: Any, first: int, last: int) -> float:
+    """The mean over depths near the likeliest of the grid, and between them; ``memory.fine`` has the likelihood.
+
+    The likeliest is looked for from the bin ``first`` to before ``last``.
+    """
     bins, stride = model.bins, stride_of(model)
     phases, signals = model.share.shape[0], model.signals.size
-    likeliest = _likeliest(model, memory)
+    likeliest = _likeliest(model, memory, first, last)
     places, fine = model.between.shape
     reach = places // 2
     near = np.empty(places)
@@ -50,9 +59,9 @@ def estimate(model: Any, memory: Any) -> float:
         place, phase = number // phases, number % phases
         top, total = -inf, 0.0
         for signal in range(signals):
-            top = max(top, memory.fine[(signal * phases + phase) * stride + model.half + place])
+            top = max(top, memory.fine[(signal * phases + phase) * stride + model.margin + place])
         for signal in range(signals):
-            total += exp(memory.fine[(signal * phases + phase) * stride + model.half + place] - top)
+            total += exp(memory.fine[(signal * phases + phase) * stride + model.margin + place] - top)
         near[k] = top + log(total)
     curve = np.zeros(fine)
     for k in range(places):
@@ -84,11 +93,11 @@ def evidence(model: Any, memory: Any, samples: Any, successes: Any, level: int, 
     ``memory.fine`` has the likelihood with this level, plus the logarithms of weights of bins.
     """
     stride, rows, phases = stride_of(model), model.fire.shape[1], model.share.shape[0]
-    likeliest = _likeliest(model, memory)
+    likeliest = _likeliest(model, memory, 0, model.bins)
     top = memory.fine_best[likeliest % phases, likeliest // phases]
     total = 0.0
     for row in range(rows):
-        begin = row * stride + model.half
+        begin = row * stride + model.margin
         total += _sum_of_exponentials(memory.fine[begin : begin + model.bins], top)
     return top + log(total) - log(rows) - none_better(model, samples, successes, level, depth)
 
@@ -99,8 +108,8 @@ def fitted(model: Any, memory: Any, samples: Any, successes: Any, expected: floa
     level = level_of(model, background_elsewhere(model, samples, successes, -1e6, expected))
     depth = 0.0
     for _ in range(1 if model.told else ROUNDS):
-        in_double_precision(model, memory, samples, successes, level, log_prior)
-        depth = estimate(model, memory)
+        in_double_precision(model, memory, samples, successes, level, log_prior, 0, model.bins)
+        depth = estimate(model, memory, 0, model.bins)
         found = level_of(model, background_elsewhere(model, samples, successes, depth, expected))
         if found == level:
             break

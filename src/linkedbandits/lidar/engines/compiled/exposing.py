@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.lidar.engines.compiled.compiling import machine_code
+from linkedbandits.lidar.engines.compiled.compiling import in_place, machine_code
 from linkedbandits.lidar.engines.compiled.counting import exponential
 from linkedbandits.lidar.engines.counter import DETECTIONS, PHOTONS
 
@@ -33,7 +33,7 @@ def start_clock(clock: Any) -> None:
     clock[COMES] = -1.0
 
 
-@machine_code
+@in_place
 def lost_periods(timing: Any, fired: float, opens: int) -> float:
     """Periods that pass unseen after a detection in the bin ``fired`` if the next gate opens at ``opens``."""
     if fired == -inf:
@@ -90,9 +90,9 @@ def _cell(sums: Any, until: float, low: int, high: int) -> int:
 @machine_code
 def put_guide(guide: Any, sums: Any) -> None:
     """Where to begin to look for a cell: the first one of each of so many equal parts of all the light."""
-    cell, total = 0, sums[sums.size - 1]
+    cell, step = 0, sums[sums.size - 1] / guide.size
     for part in range(guide.size):
-        while cell < sums.size - 2 and sums[cell + 1] <= part * total / guide.size:
+        while cell < sums.size - 2 and sums[cell + 1] <= part * step:
             cell += 1
         guide[part] = cell
 
@@ -108,7 +108,7 @@ def guided_cell(sums: Any, guide: Any, until: float, parts: float) -> int:
     return cell
 
 
-@machine_code
+@in_place
 def expose(
     timing: Any, key: Any, pixel: Any, four: Any, sums: Any, guide: Any, opens: int, times: int, clock: Any, hits: Any
 ) -> None:
@@ -137,7 +137,7 @@ def expose(
     clock[ARMED] += times
 
 
-@machine_code
+@in_place
 def count(hits: Any, times: int, counted: Any, samples: Any, successes: Any) -> None:
     """Add what cycles with this many detections in each bin have sampled and seen, of the bins that are counted.
 

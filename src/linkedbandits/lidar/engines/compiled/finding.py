@@ -33,9 +33,9 @@ def find_depths(
     for pixel in range(len(samples)):
         tried, fired = samples[pixel], successes[pixel]
         if modelled:
-            in_double_precision(model, memory, tried, fired, level[pixel], log_prior[pixel])
-            depth = estimate(model, memory)
-            memory.log_prior[:] = log_prior[pixel]
+            in_double_precision(model, memory, tried, fired, level[pixel], log_prior[pixel], 0, bins)
+            depth = estimate(model, memory, 0, bins)
+            memory.log_prior[: model.bins] = log_prior[pixel]
             memory.state[LEVEL] = level[pixel]
             memory.state[FRESH] = 1
             top = weigh_depths(model, memory, tried, fired)
@@ -44,7 +44,7 @@ def find_depths(
             found[1, pixel] = evidence(model, memory, tried, fired, level[pixel], depth)
         else:
             depth, level[pixel] = fitted(model, memory, tried, fired, background, nothing)
-            in_double_precision(model, memory, tried, fired, level[pixel], nothing)
+            in_double_precision(model, memory, tried, fired, level[pixel], nothing, 0, bins)
             found[1, pixel] = evidence(model, memory, tried, fired, level[pixel], depth) - log(bins)
             found[2, pixel] = 0.0
         found[0, pixel] = depth
@@ -63,7 +63,7 @@ def locate_pixels(
     for pixel in range(len(samples)):
         tried, fired, prior = samples[pixel], detections[pixel], log_prior[pixel]
         depth, level = fitted(model, memory, tried, fired, background[pixel], prior)
-        in_double_precision(model, memory, tried, fired, level, prior)
+        in_double_precision(model, memory, tried, fired, level, prior, 0, bins)
         found[1, pixel] = evidence(model, memory, tried, fired, level, depth)
         counted = count_up(cells, tried, fired, rules.told, signal[pixel], background[pixel])
         found[0, pixel] = depth
@@ -72,7 +72,7 @@ def locate_pixels(
         )
         strength, light = fit_at(cells, counted, bins, depth)
         found[4, pixel], found[5, pixel] = strength, light
-        memory.log_prior[:] = prior
+        memory.log_prior[: model.bins] = prior
         memory.state[LEVEL] = level
         memory.state[FRESH] = 1
         top = weigh_depths(model, memory, tried, fired)

@@ -1,64 +1,73 @@
 """What a sample of each bin is worth, and its chance to fire: :mod:`linkedbandits.lidar.gating`, for one pixel.
 
-Blocks of bins that have next to no weight are left out.
+Blocks of bins that have next to no weight are left out. What a weight brings to the bins around it differs from signal
+to signal, but so regularly that a few mixtures of all signals have nearly all of it (:mod:`.tables`): weights are mixed
+first, and then spread to the bins around.
+
+The worth of a bin is split in two: what knowing depth and signal would tell about it, if its chance to fire were that of
+the background (``gain``, which adds up over weights); and less than that, by how far its chance is from there.
 """
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import numpy as np
 
-from linkedbandits.lidar.engines.compiled.arithmetic import exp_single, short_logarithm
-from linkedbandits.lidar.engines.compiled.compiling import machine_code, rough, summing
-from linkedbandits.lidar.engines.compiled.tables import BLOCK, FOUR
+from linkedbandits.lidar.engines.compiled.arithmetic import exp, exp2_single, firing, in_order, log_single, out_of_order
+from linkedbandits.lidar.engines.compiled.compiling import in_place, rough
+from linkedbandits.lidar.engines.compiled.tables import BLOCK, EIGHT, FOUR
 from linkedbandits.lidar.gating import STEP, TEMPER
 
 LEAST_WORTH = 1e-12
+_LEAST_WORTH, _LEAST_CHANCE = np.float32(LEAST_WORTH), np.float32(1e-30)
 _NEGLIGIBLE = -16.0
 """The logarithm of a weight that is left out, where the largest weight is 1."""
 _STEP, _TEMPER = np.float32(STEP), np.float32(TEMPER)
 _LEAST_STEP = np.float32(1e-6)
-_FAINT = np.float32(-60.0)
-"""With less, products would be too small for numbers of full precision, which take processors very long."""
+_LOG2E = np.float32(1 / log(2))
+_FAINT = np.float32(-80.0)
+"""With a smaller power of 2, products would be too small for numbers of full precision, which take processors very long."""
 _VERY_LOW = np.float32(-3e38)
-
-
-@rough
-def _raise_to(best: Any, others: Any) -> None:
-    for i in range(best.size):
-        best[i] = max(best[i], others[i])
-
-
-@rough
-def _raise_to_row(best: Any, fire: Any, at: Any, missed: Any, signal: Any) -> None:
-    for i in range(np.uint64(best.size)):
-        best[i] = max(best[i], fire[at + i] - signal * missed[i])
 
 
 @rough
 def find_best(model: Any, fire: Any, stride: int, missed: Any, best: Any, of_bin: Any) -> None:
     """The largest log-likelihood of every phase and bin, over signals, and of every bin."""
-    phases = best.shape[0]
-    best[:] = _VERY_LOW
-    of_bin[:] = _VERY_LOW
+    phases, signals = best.shape[0], model.rough_signals
+    last, step, bins = signals.size - 1, np.uint64(phases * stride), np.uint64(of_bin.size)
     for phase in range(phases):
-        for number in range(model.rough_signals.size):
-            at = np.uint64((number * phases + phase) * stride + model.half)
-            _raise_to_row(best[phase], fire, at, missed[phase], model.rough_signals[number])
-        _raise_to(of_bin, best[phase])
+        row = np.uint64(phase * stride + model.margin)
+        for i in range(bins):
+            best[phase, i] = _VERY_LOW
+        for one in range(0, signals.size, FOUR):
+            two, three, four = min(one + 1, last), min(one + 2, last), min(one + 3, last)
+            first, second = row + np.uint64(one) * step, row + np.uint64(two) * step
+            third, fourth = row + np.uint64(three) * step, row + np.uint64(four) * step
+            faint, dim, bright, glaring = signals[one], signals[two], signals[three], signals[four]
+            for i in range(bins):
+                here = missed[phase, i]
+                low = max(fire[first + i] - faint * here, fire[second + i] - dim * here)
+                high = max(fire[third + i] - bright * here, fire[fourth + i] - glaring * here)
+                best[phase, i] = max(best[phase, i], max(low, high))
+    for i in range(bins):
+        of_bin[i] = best[0, i]
+    for phase in range(1, phases):
+        for i in range(bins):
+            of_bin[i] = max(of_bin[i], best[phase, i])
 
 
-@rough
+@in_place
 def largest(numbers: Any) -> Any:
-    """The largest of some numbers."""
-    top = _VERY_LOW
+    """The largest of some numbers; a very low one of none."""
+    top = in_order(_VERY_LOW)
     for i in range(numbers.size):
-        top = max(top, numbers[i])
-    return top
+        top = max(top, in_order(numbers[i]))
+    return out_of_order(top)
 
 
-@machine_code
+@in_place
 def second_best(best: Any, place: int, top: Any) -> Any:
     """The largest of all phases and bins but the best one, which is in the bin ``place``."""
     for phase in range(best.shape[0]):
@@ -74,124 +83,152 @@ def second_best(best: Any, place: int, top: Any) -> Any:
 
 @rough
 def _weigh(
-    weight: Any, fire: Any, at: Any, missed: Any, first: Any, length: Any, signal: Any, top: Any, power: Any
-) -> Any:
-    """Weights from likelihoods; and their sum."""
+    weight: Any, fire: Any, missed: Any, signals: Any, at: Any, stride: Any, begin: Any, length: Any, power: Any,
+    level: Any,
+) -> Any:  # fmt: skip
+    """Weights of some bins: 2 to the power of ``power`` times the likelihood, less ``level``; and their sum."""
     total = np.float32(0.0)
-    for i in range(length):
-        here = exp_single(max((fire[at + i] - signal * missed[first + i] - top) * power, _FAINT))
-        weight[at + i] = here
-        total += here
+    for number in range(signals.size):
+        signal = signals[number]
+        for phase in range(missed.shape[0]):
+            for i in range(length):
+                here = exp2_single(max((fire[at + i] - signal * missed[phase, begin + i]) * power - level, _FAINT))
+                weight[at + i] = here
+                total += here
+            at += stride
     return total
 
 
 @rough
-def _clear(numbers: Any, at: Any, length: Any) -> None:
-    for i in range(length):
-        numbers[at + i] = np.float32(0.0)
+def _clear(mixed: Any, at: Any, length: Any, stride: Any, rows: int) -> None:
+    """Zeros in so many rows."""
+    for _ in range(rows):
+        for i in range(length):
+            mixed[at + i] = np.float32(0.0)
+        at += stride
 
 
 @rough
-def _add_both(
-    chance: Any, entropy: Any, at: Any, length: Any, weight: Any, first: Any, one: Any, two: Any, three: Any, four: Any,
-    five: Any, six: Any, seven: Any, eight: Any,
-) -> None:  # fmt: skip
-    second, third, fourth = first + np.uint64(1), first + np.uint64(2), first + np.uint64(3)
-    for i in range(length):
-        a, b, c, d = weight[first + i], weight[second + i], weight[third + i], weight[fourth + i]
-        chance[at + i] += one * a + two * b + three * c + four * d
-        entropy[at + i] += five * a + six * b + seven * c + eight * d
+def _mix(mixed: Any, at: Any, length: Any, stride: Any, weight: Any, factors: Any) -> None:
+    """Add up the weights of all signals, times the factors of every phase and mixture, eight signals at a time.
+
+    Factors are zero where there is no signal; the weights of the last one are taken then.
+    """
+    phases, mixtures, signals = factors.shape
+    step, last = np.uint64(phases) * stride, weight.size // np.int64(stride) // phases - 1
+    to = at
+    for phase in range(phases):
+        for mixture in range(mixtures):
+            for number in range(0, signals, EIGHT):
+                one, two = np.uint64(number), np.uint64(min(number + 1, last))
+                three, four = np.uint64(min(number + 2, last)), np.uint64(min(number + 3, last))
+                five, six = np.uint64(min(number + 4, last)), np.uint64(min(number + 5, last))
+                seven, eight = np.uint64(min(number + 6, last)), np.uint64(min(number + 7, last))
+                one, two, three, four = at + one * step, at + two * step, at + three * step, at + four * step
+                five, six, seven, eight = at + five * step, at + six * step, at + seven * step, at + eight * step
+                a, b = factors[phase, mixture, number], factors[phase, mixture, number + 1]
+                c, d = factors[phase, mixture, number + 2], factors[phase, mixture, number + 3]
+                e, f = factors[phase, mixture, number + 4], factors[phase, mixture, number + 5]
+                g, h = factors[phase, mixture, number + 6], factors[phase, mixture, number + 7]
+                for i in range(length):
+                    mixed[to + i] += (
+                        a * weight[one + i] + b * weight[two + i] + c * weight[three + i] + d * weight[four + i]
+                        + e * weight[five + i] + f * weight[six + i] + g * weight[seven + i] + h * weight[eight + i]
+                    )  # fmt: skip
+            to += stride
+        at += stride
 
 
-@summing
-def _judge(
-    worth: Any, chance: Any, more: Any, known: Any, at: int, end: int, total: float, alone: float, entropy: float
+@rough
+def _spread(
+    more: Any, gained: Any, first: Any, length: Any, mixed: Any, stride: Any, skip: Any, chances: Any, gains: Any
 ) -> None:
-    """From sums to worth and chance, in double precision: small differences of entropies."""
-    per_total = 1.0 / total
+    """Add what mixtures bring to the bins within reach, four columns of the tables at a time."""
+    phases, mixtures, columns = chances.shape
+    row = first
+    for phase in range(phases):
+        for mixture in range(mixtures):
+            at = row + np.uint64(skip[phase])
+            for column in range(0, columns, FOUR):
+                one, two = chances[phase, mixture, column], chances[phase, mixture, column + 1]
+                three, four = chances[phase, mixture, column + 2], chances[phase, mixture, column + 3]
+                five, six = gains[phase, mixture, column], gains[phase, mixture, column + 1]
+                seven, eight = gains[phase, mixture, column + 2], gains[phase, mixture, column + 3]
+                second, third, fourth = at + np.uint64(1), at + np.uint64(2), at + np.uint64(3)
+                for i in range(length):
+                    a, b, c, d = mixed[at + i], mixed[second + i], mixed[third + i], mixed[fourth + i]
+                    more[first + i] += one * a + two * b + three * c + four * d
+                    gained[first + i] += five * a + six * b + seven * c + eight * d
+                at += np.uint64(FOUR)
+            row += stride
+
+
+@rough
+def _judge(
+    worth: Any, chance: Any, more: Any, gained: Any, at: int, end: int, total: float, background: float
+) -> None:  # fmt: skip
+    """From sums to worth and chance."""
+    per_total = np.float32(1.0 / total)
+    alone, never = np.float32(firing(background)), np.float32(exp(-background))
+    per_alone, per_never = np.float32(1.0 / firing(background)), np.float32(exp(background))
+    one = np.float32(1.0)
     for i in range(np.uint64(at), np.uint64(end)):
-        p = alone + more[i] * per_total
-        never = max(1.0 - p, 1e-300)
-        gain = -p * short_logarithm(p) - never * short_logarithm(never) - entropy - known[i] * per_total
-        chance[i] = p
-        worth[i] = max(gain, LEAST_WORTH)
+        shift = more[i] * per_total
+        fires, not_fires = alone + shift, max(never - shift, _LEAST_CHANCE)
+        apart = fires * log_single(one + shift * per_alone) + not_fires * log_single(not_fires * per_never)
+        chance[i] = fires
+        worth[i] = max(gained[i] * per_total - apart, _LEAST_WORTH)
 
 
-@machine_code
-def _add_run(model: Any, level: int, memory: Any, stride: int, start: int, stop: int, top: Any, power: Any) -> float:
-    """Turn a run of blocks into weights, row by row, and add what they bring to all bins they reach; their sum.
-
-    In the run are blocks without weight; and what lies within reach of its bins is cleared.
-    """
-    bins, half, phases = model.bins, model.half, model.share.shape[0]
-    weight, has_weight = memory.weight, memory.has_weight
-    begin, end = start * BLOCK, min(stop * BLOCK, bins)
-    first, last = max(begin - half, 0), min(end + half, bins)
-    before, behind = min(2 * half, begin + half), min(2 * half + FOUR, stride - half - end)
-    chances, entropies = model.chance[level], model.entropy[level]
-    total = 0.0
-    for row in range(chances.shape[0]):
-        phase, signal = row % phases, model.rough_signals[row // phases]
-        origin = row * stride + half
-        _clear(weight, np.uint64(origin + begin - before), np.uint64(before))
-        _clear(weight, np.uint64(origin + end), np.uint64(behind))
-        block = start
-        while block < stop:
-            since = block
-            while block < stop and has_weight[block] == has_weight[since]:
-                block += 1
-            at = np.uint64(origin + since * BLOCK)
-            length = np.uint64(min(block * BLOCK, bins) - since * BLOCK)
-            if has_weight[since]:
-                total += _weigh(
-                    weight, memory.fire, at, memory.missed[phase], np.uint64(since * BLOCK), length, signal, top, power
-                )
-            else:
-                _clear(weight, at, length)
-        for column in range(0, chances.shape[1], FOUR):
-            _add_both(
-                memory.more, memory.known, np.uint64(first), np.uint64(last - first), weight,
-                np.uint64(row * stride + first + model.skip[row] + column),
-                chances[row, column], chances[row, column + 1], chances[row, column + 2], chances[row, column + 3],
-                entropies[row, column], entropies[row, column + 1], entropies[row, column + 2],
-                entropies[row, column + 3],
-            )  # fmt: skip
+@in_place
+def _add_run(
+    model: Any, memory: Any, level: int, wide: int, begin: int, end: int, power: Any, top: Any
+) -> float:
+    """Add what a run of bins brings to all bins within reach; the sum of its weights."""
+    margin, stride, factors = model.margin, np.uint64(wide), model.mixtures[level]
+    weight, mixed, at, length = memory.weight, memory.mixed, np.uint64(margin + begin), np.uint64(end - begin)
+    total = _weigh(
+        weight, memory.fire, memory.missed, model.rough_signals, at, stride, np.uint64(begin), length, power,
+        top * power,
+    )  # fmt: skip
+    before, behind = min(2 * margin, begin + margin), min(2 * margin + FOUR, wide - margin - end)
+    reached = np.uint64(before + end - begin + behind)
+    _clear(mixed, at - np.uint64(before), reached, stride, factors.shape[0] * factors.shape[1])
+    _mix(mixed, at, length, stride, weight, factors)
+    first, last = np.uint64(max(begin - margin, 0)), np.uint64(min(end + margin, model.room))
+    _spread(
+        memory.more, memory.gained, first, last - first, mixed, stride, model.skip_worth, model.chance[level],
+        model.gain[level],
+    )  # fmt: skip
     return total
 
 
-@machine_code
+@in_place
 def look_out(model: Any, level: int, memory: Any, stride: int, place: int, top: Any) -> None:
-    """Worth and chance of every bin.
-
-    ``place`` is the likeliest bin and ``top`` the largest likelihood. Runs of blocks are taken that have some weight;
-    two runs are one where there are bins that both of them reach.
-    """
-    bins, half = model.bins, model.half
+    """Worth and chance of every bin; ``place`` is the likeliest bin and ``top`` the largest likelihood."""
+    bins, blocks = model.bins, model.room // BLOCK
     step = max(top - second_best(memory.best, place, top), _LEAST_STEP)
     power = min(_TEMPER, _STEP / step)
     least = top + np.float32(_NEGLIGIBLE) / power
-    blocks = (bins + BLOCK - 1) // BLOCK
-    reach = (half + BLOCK - 1) // BLOCK
+    power *= _LOG2E
+    reach = (model.margin + BLOCK - 1) // BLOCK
     has_weight, reached = memory.has_weight, memory.reached
     for block in range(blocks):
-        has_weight[block] = largest(memory.of_bin[block * BLOCK : min((block + 1) * BLOCK, bins)]) > least
+        has_weight[block] = largest(memory.of_bin[block * BLOCK : (block + 1) * BLOCK]) > least
     memory.more[:] = np.float32(0.0)
-    memory.known[:] = np.float32(0.0)
+    memory.gained[:] = np.float32(0.0)
     reached[:] = False
     total = 0.0
     block = 0
     while block < blocks:
-        if not has_weight[block]:
+        start = block
+        while block < blocks and has_weight[block]:
             block += 1
-            continue
-        start, stop = block, block + 1
-        while block < min(stop + 2 * reach + 1, blocks):
-            if has_weight[block]:
-                stop = block + 1
-            block += 1
-        total += _add_run(model, level, memory, stride, start, stop, top, power)
-        reached[max(start - reach, 0) : stop + reach] = True
-    alone, entropy = model.alone[level], model.alone_entropy[level]
+        if block > start:
+            begin, end = start * BLOCK, block * BLOCK
+            total += _add_run(model, memory, level, stride, begin, end, power, top)
+            reached[max(start - reach, 0) : block + reach] = True
+        block += 1
     worth, chance = memory.worth, memory.chance
     block = 0
     while block < blocks:
@@ -200,7 +237,7 @@ def look_out(model: Any, level: int, memory: Any, stride: int, place: int, top: 
             block += 1
         begin, end = start * BLOCK, min(block * BLOCK, bins)
         if reached[start]:
-            _judge(worth, chance, memory.more, memory.known, begin, end, total, alone, entropy)
+            _judge(worth, chance, memory.more, memory.gained, begin, end, total, model.backgrounds[level])
         else:
             worth[begin:end] = LEAST_WORTH
-            chance[begin:end] = alone
+            chance[begin:end] = model.alone[level]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkedbandits.lidar.engines.compiled.choosing import choose, take_in
-from linkedbandits.lidar.engines.compiled.compiling import entry, machine_code
+from linkedbandits.lidar.engines.compiled.compiling import entry, in_place
 from linkedbandits.lidar.engines.compiled.expecting import put_log_prior
 from linkedbandits.lidar.engines.compiled.exposing import (
     CLOCK,
@@ -62,7 +62,7 @@ class After(NamedTuple):
     log_prior: Any
 
 
-@machine_code
+@in_place
 def begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None:
     """The light of a pixel, its clock and its prior."""
     put_rates(memory.light, before.first[pixel], before.shares[pixel], before.signal[pixel], before.background[pixel])
@@ -78,10 +78,10 @@ def begin(model: Any, before: Any, pixel: int, memory: Any, after: Any) -> None:
         put_log_prior(log_prior, before.depths[pixel], before.trusts[pixel], shares, before.widths)
     else:
         log_prior[:] = before.log_prior
-    memory.log_prior[:] = log_prior
+    memory.log_prior[: model.bins] = log_prior
 
 
-@machine_code
+@in_place
 def cycles_left(timing: Any, rules: Any, memory: Any, cycles: int, opens: int, gated: bool) -> int:
     """How many cycles of its next gate a pixel may have, whatever they see."""
     left = rules.cycles - cycles
@@ -93,7 +93,7 @@ def cycles_left(timing: Any, rules: Any, memory: Any, cycles: int, opens: int, g
     return min(left, np.int64(np.floor(rules.seconds / timing.period * (1 + 1e-12) - gone)))
 
 
-@machine_code
+@in_place
 def end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
     """Write down what came of a pixel."""
     after.cycles[pixel] = cycles
@@ -104,7 +104,7 @@ def end(timing: Any, memory: Any, after: Any, pixel: int, cycles: int) -> None:
     after.level[pixel] = memory.state[LEVEL]
 
 
-@machine_code
+@in_place
 def look(
     timing: Any, memory: Any, key: Any, number: Any, opens: int, times: int, gated: bool, plain: bool, samples: Any,
     successes: Any,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from linkedbandits.lidar import certificate
+from linkedbandits.lidar.engines.compiled.mixtures import find_mixtures
 from linkedbandits.lidar.gates import Gates, Suffixes, Windows
 from linkedbandits.lidar.pulse import CUT, MeasuredPulse, Pulse, PulseShape
 from linkedbandits.lidar.returns import Floats, ReturnModel
@@ -21,9 +22,9 @@ FOUR = 4
 SIXTEEN = 16
 """Those that are added to others likewise."""
 EIGHT = 8
-"""Windows of the certificate likewise."""
-BLOCK = 16
-"""Bins that are left out together where their weight is negligible."""
+"""Windows of the certificate, and signals that are mixed, likewise."""
+BLOCK = 32
+"""Bins that are left out together where their weight is negligible; room for bins is a multiple of it."""
 
 SUFFIX, SUBSET, WINDOWS = 0, 1, 2
 """What a gate may be."""
@@ -33,19 +34,22 @@ class Model(NamedTuple):
     """The tables of a :class:`~linkedbandits.lidar.returns.ReturnModel`.
 
     Columns are in reverse: from the last bin that a return reaches to the first. So a photon in bin i adds column k to
-    the depths in bin i - half + k; but bins that a phase does not reach are left out, ``skip`` of them at first.
+    the depths in bin i - half + k; but bins that a phase does not reach are left out at first. ``skip`` is how many
+    numbers of a row that is, from the one with the photon's number: ``margin`` of them come before the first bin.
     """
 
     bins: int
     half: int
+    margin: int
+    """Numbers before the first bin of a row: as many as a return reaches, or more;"""
+    room: int
+    """and for bins: as many as there are, or more."""
     told: bool
     signals: FloatArray
     rough_signals: npt.NDArray[np.float32]
     backgrounds: FloatArray
     alone: FloatArray
     """The chance of a bin to fire by background alone, by level,"""
-    alone_entropy: FloatArray
-    """and its entropy."""
     skip: IntArray
     share: FloatArray
     """Of the pulse, by phase, in the order of bins; ``skip_share`` are left out at first."""
@@ -53,8 +57,11 @@ class Model(NamedTuple):
     rough_share: npt.NDArray[np.float32]
     fire: FloatArray
     rough_fire: npt.NDArray[np.float32]
+    mixtures: npt.NDArray[np.float32]
     chance: npt.NDArray[np.float32]
-    entropy: npt.NDArray[np.float32]
+    gain: npt.NDArray[np.float32]
+    """What a weight brings to the bins around: :class:`.Mixtures`, whose columns begin ``skip_worth`` places later."""
+    skip_worth: IntArray
     between: FloatArray
 
 
@@ -146,7 +153,6 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
     share = model.miss[:phases] / model.signals[0]
     backward = slice(None, None, -1)
     alone = -np.expm1(-model.backgrounds)
-    entropy = -alone * np.log(alone) + (1 - alone) * model.backgrounds
     skip_share = (share > 0).argmax(axis=1)
     skip = (share[:, backward] > 0).argmax(axis=1)
     width = int((share.shape[1] - skip - skip_share).max())
@@ -161,24 +167,30 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
             np.take_along_axis(padded, np.broadcast_to(columns, (*table.shape[:-1], columns.shape[1])), -1), dtype
         )
 
-    fire, chance, entropies = (each[:, :, backward] for each in (model.fire, model.chance, model.entropy))
+    fire = model.fire[:, :, backward]
+    worth = find_mixtures(model, FOUR)
+    margin = model.pulse.half + -model.pulse.half % SIXTEEN
+    shift = margin - model.pulse.half
     return Model(
         bins=bins,
         half=model.pulse.half,
+        margin=margin,
+        room=bins + -bins % BLOCK,
         told=model.told,
         signals=_ready(model.signals),
         rough_signals=_ready(model.signals, np.float32),
         backgrounds=_ready(model.backgrounds),
         alone=alone,
-        alone_entropy=entropy,
-        skip=_ready(np.tile(skip, model.signals.size), np.int64),
+        skip=_ready(shift + np.tile(skip, model.signals.size), np.int64),
         share=reached(share, skip_share),
-        skip_share=_ready(skip_share, np.int64),
+        skip_share=_ready(shift + skip_share, np.int64),
         rough_share=reached(share, skip_share, np.float32),
         fire=reached(fire, skip, np.float64, SIXTEEN),
         rough_fire=reached(fire, skip, np.float32, SIXTEEN),
-        chance=reached(chance, skip, np.float32),
-        entropy=reached(entropies, skip, np.float32),
+        mixtures=_wider(worth.factors, EIGHT, np.float32),
+        chance=_ready(worth.chance, np.float32),
+        gain=_ready(worth.gain, np.float32),
+        skip_worth=_ready(shift + worth.skip, np.int64),
         between=_ready(model.between),
     )
 

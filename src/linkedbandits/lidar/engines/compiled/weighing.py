@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.lidar.engines.compiled.arithmetic import exp_single
-from linkedbandits.lidar.engines.compiled.compiling import machine_code, rough
+from linkedbandits.lidar.engines.compiled.arithmetic import exp_single, firing, logarithm
+from linkedbandits.lidar.engines.compiled.compiling import in_place, machine_code, rough
 from linkedbandits.lidar.returns import LEVEL_RATIO, PHOTONS_BEFORE
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 
 _LEVEL_STEP = log(LEVEL_RATIO)
 
 
-@machine_code
+@in_place
 def level_of(model: Any, background: float) -> int:
     """The level nearest to a background."""
     if model.told:
         return 0
-    step = log(background / model.backgrounds[0]) / _LEVEL_STEP
+    step = logarithm(background / model.backgrounds[0]) / _LEVEL_STEP
     return min(max(np.int64(floor(step + 0.5)), 0), model.backgrounds.size - 1)
 
 
-@machine_code
+@in_place
 def _elsewhere(model: Any, counts: Any, depth: float) -> tuple[int, int]:
     """The sum of the counts that a return at ``depth`` does not reach, and that of all."""
     total = 0
@@ -37,15 +37,15 @@ def _elsewhere(model: Any, counts: Any, depth: float) -> tuple[int, int]:
     return total - near, total
 
 
-@machine_code
+@in_place
 def background_elsewhere(model: Any, samples: Any, successes: Any, depth: float, expected: float) -> float:
     """Photons a bin in the bins that a return at ``depth`` does not reach, with a few as ``expected`` added."""
     if model.told:
         return model.backgrounds[0]
     fired, _ = _elsewhere(model, successes, depth)
     tried, _ = _elsewhere(model, samples, depth)
-    share = (fired + PHOTONS_BEFORE) / (tried + PHOTONS_BEFORE / -expm1(-expected))
-    return -log1p(-min(share, 1 - 1e-9))
+    share = (fired + PHOTONS_BEFORE) / (tried + PHOTONS_BEFORE / firing(expected))
+    return -logarithm(1.0 - min(share, 1 - 1e-9))
 
 
 @machine_code
@@ -85,7 +85,7 @@ def shares(model: Any, memory: Any, stride: int, top: Any, none: float, wide: in
     mass[:] = np.float32(0.0)
     for phase in range(phases):
         for signal in range(signals.size):
-            at = np.uint64((signal * phases + phase) * stride + model.half)
+            at = np.uint64((signal * phases + phase) * stride + model.margin)
             _add_weights(mass[phase], memory.fire, at, memory.missed[phase], signals[signal], top)
     total = 0.0
     upto[0] = 0.0
