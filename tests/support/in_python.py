@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 
 from linkedbandits.lidar.engines.compiled import arithmetic
 from linkedbandits.lidar.engines.compiled.memory import make_memory
@@ -40,7 +41,7 @@ def _plain(function: Any, instead: dict[str, object], done: dict[Any, Callable[.
         names = dict(source.__globals__)
         done[function] = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
         for name in source.__code__.co_names:
-            if isinstance(names.get(name), Dispatcher):
+            if isinstance(names.get(name), Dispatcher | _Intrinsic):
                 names[name] = _plain(names[name], instead, done)
         names.update(instead)
     return done[function]

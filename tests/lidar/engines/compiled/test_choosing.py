@@ -30,7 +30,7 @@ def choose_each(model, cells, timing, rules, samples, successes, cycles, level, 
         memory.state[:] = 0
         memory.state[LEVEL] = level[i]
         memory.state[FRESH] = 1
-        memory.log_prior[:] = prior[i]
+        memory.log_prior[: model.bins] = prior[i]
         opens = choose(
             model, cells, timing, rules, memory, samples[i], successes[i], cycles[i], prior[i], signal[i],
             background[i], True,

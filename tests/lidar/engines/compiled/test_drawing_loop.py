@@ -51,7 +51,7 @@ def test_the_posterior_is_added_up_over_signals_and_phases():
     model = model_tables(its, pixels.bins)
     memory = memory_of(model)
     memory.state[LEVEL], memory.state[FRESH] = level[0], 1
-    memory.log_prior[:] = prior[i]
-    memory.more[:] = 99.0
+    memory.log_prior[: model.bins] = prior[i]
+    memory.posterior[:] = 99.0
     assert in_python(put_posterior)(model, memory, samples, fired) == right.argmax()
-    np.testing.assert_allclose(memory.more, right, rtol=1e-3, atol=1e-5 * right.max())
+    np.testing.assert_allclose(memory.posterior, right, rtol=1e-3, atol=1e-5 * right.max())

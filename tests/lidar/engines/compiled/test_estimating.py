@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("numba")
 
-from linkedbandits.lidar.engines.compiled.estimating import estimate, evidence, fitted
+from linkedbandits.lidar.engines.compiled.estimating import estimate, evidence, fitted, reach_of_estimates
 from linkedbandits.lidar.engines.compiled.likelihood import in_double_precision
 from linkedbandits.lidar.engines.compiled.tables import model_tables
 from linkedbandits.lidar.pulse import Pulse
@@ -32,9 +32,23 @@ def test_the_estimate_and_its_evidence(pulse, told):
     ratio = its.evidence(pixels.samples, pixels.fired, level, depth, prior)
     for i in range(pixels.count):
         counts = pixels.samples[i], pixels.fired[i], level[i]
-        in_python(in_double_precision)(model, memory, *counts, prior[i])
-        assert in_python(estimate)(model, memory) == pytest.approx(depth[i], abs=1e-7)
+        in_python(in_double_precision)(model, memory, *counts, prior[i], 0, 24)
+        assert in_python(estimate)(model, memory, 0, 24) == pytest.approx(depth[i], abs=1e-7)
         assert in_python(evidence)(model, memory, *counts, depth[i]) == pytest.approx(ratio[i], rel=1e-7, abs=1e-6)
+
+
+@CASES
+def test_an_estimate_needs_the_bins_around_the_likeliest_only(pulse, told):
+    pixels, model, memory = made(pulse, told)
+    prior, reach = pixels.expected.log_prior, in_python(reach_of_estimates)(model)
+    for i in range(pixels.count):
+        counts = pixels.samples[i], pixels.fired[i], 0
+        in_python(in_double_precision)(model, memory, *counts, prior[i], 0, 24)
+        depth = in_python(estimate)(model, memory, 0, 24)
+        memory.fine[:] = np.nan
+        first, last = max(int(depth) - 2, 0), min(int(depth) + 3, 24)
+        in_python(in_double_precision)(model, memory, *counts, prior[i], max(first - reach, 0), min(last + reach, 24))
+        assert in_python(estimate)(model, memory, first, last) == pytest.approx(depth, abs=1e-9)
 
 
 @CASES

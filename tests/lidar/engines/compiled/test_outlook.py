@@ -16,12 +16,6 @@ from tests.support.in_python import in_python, memory_of
 from tests.support.kernel_pixels import make_pixels
 
 
-def assert_about(found, right):
-    """Each to a fiftieth of the largest, as mixtures and the ends of pulses are; and all of them together."""
-    np.testing.assert_allclose(found, right, rtol=0.0, atol=0.02 * right.max())
-    assert found.sum() == pytest.approx(right.sum(), rel=0.02)
-
-
 @pytest.mark.parametrize(("fwhm", "few"), [(3.0, 1), (3.0, 20), (1.5, 5)])
 def test_worth_and_chance(fwhm, few):
     """With many photons most blocks of bins have no weight and are left out; with few, none."""
@@ -38,13 +32,13 @@ def test_worth_and_chance(fwhm, few):
     memory, left_out = memory_of(model), 0
     for i in range(0, pixels.count, 2):
         memory.state[LEVEL], memory.state[FRESH] = level[i], 1
-        memory.log_prior[:] = prior[i]
+        memory.log_prior[: model.bins] = prior[i]
         top = in_python(weigh_depths)(model, memory, samples[i], fired[i])
         np.testing.assert_allclose(memory.best[:, : pixels.bins], best[i], rtol=1e-4, atol=1e-3)
         place = in_python(likeliest_bin)(memory.of_bin, top)
         in_python(look_out)(model, level[i], memory, in_python(stride_of)(model), place, top)
-        assert_about(memory.chance - model.alone[level[i]], chance[i] - model.alone[level[i]])
-        assert_about(memory.worth, worth[i])
+        np.testing.assert_allclose(memory.chance, chance[i], rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(memory.worth, worth[i], rtol=1e-2, atol=1e-4 * worth[i].max())
         left_out += (~memory.has_weight).sum()
     assert left_out > 5 or few > 1
 
@@ -66,8 +60,8 @@ def test_a_return_next_to_a_block_of_bins_reaches_into_it():
     in_python(look_out)(model, level[0], memory, in_python(stride_of)(model), place, top)
     assert not memory.has_weight[2]  # no depth is there,
     assert chance[0, 32] > 2 * chance[0, 60]  # but light is
-    assert_about(memory.chance - model.alone[level[0]], chance[0] - model.alone[level[0]])
-    assert_about(memory.worth, worth[0])
+    np.testing.assert_allclose(memory.chance, chance[0], rtol=1e-3)
+    np.testing.assert_allclose(memory.worth, worth[0], rtol=1e-2, atol=1e-4 * worth[0].max())
 
 
 def test_the_second_best_may_be_in_another_phase_of_the_same_bin():

@@ -11,7 +11,7 @@ from linkedbandits.lidar import Sensor, certificate
 from linkedbandits.lidar.engines.compiled import tables
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
 from linkedbandits.lidar.pulse import Pulse
-from linkedbandits.lidar.returns import return_model
+from linkedbandits.lidar.returns import binary_entropy, return_model
 from tests.support.kernel_pixels import MEASURED
 
 BINS = 50
@@ -34,12 +34,18 @@ def test_no_column_is_lost_that_a_return_reaches(pulse):
     for row in range(model.cells_per_bin):
         reached = model.miss[row] > 0
         for level in (0, made.backgrounds.size - 1):
-            mine = whole(made.fire[level, row], made.skip[row] - shift, width)[::-1]
-            np.testing.assert_allclose(mine, np.where(reached, model.fire[level, row], 0.0), rtol=1e-6, atol=1e-12)
+            background = model.backgrounds[level]
+            chance = -np.expm1(-(model.miss[row] + background))
+            cross = -chance * np.log(-np.expm1(-background)) + (1 - chance) * background
+            right = {"fire": model.fire[level, row], "chance": model.chance[level, row]}
+            right["gain"] = cross - binary_entropy(chance)  # Kullback and Leibler's divergence
+            for name, table in right.items():
+                mine = whole(getattr(made, name)[level, row], made.skip[row] - shift, width)[::-1]
+                np.testing.assert_allclose(mine, np.where(reached, table, 0.0), rtol=1e-6, atol=1e-12)
         share = whole(made.share[row % phases], made.skip_share[row % phases] - shift, width)
         np.testing.assert_allclose(share * model.signals[row // phases], model.miss[row], rtol=1e-12, atol=1e-15)
-    assert made.share.shape[1] % tables.FOUR == made.chance.shape[3] % tables.FOUR == 0
-    assert made.mixtures.shape[3] % tables.EIGHT == made.margin % 16 == made.room % tables.BLOCK == 0
+    assert made.share.shape[1] % tables.FOUR == made.chance.shape[2] % tables.FOUR == 0
+    assert made.margin % 16 == made.room % tables.BLOCK == 0
     assert shift >= 0
     assert made.room >= BINS
     assert made.fire.shape[2] % tables.SIXTEEN == 0

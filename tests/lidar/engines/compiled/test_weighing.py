@@ -59,7 +59,7 @@ def test_how_probable_the_best_depths_are_and_no_return(tolerance):
     memory, found = memory_of(model), []
     for i in range(pixels.count):
         memory.state[LEVEL], memory.state[FRESH] = level[i], 1
-        memory.log_prior[:] = prior[i]
+        memory.log_prior[: model.bins] = prior[i]
         top = in_python(weigh_depths)(model, memory, few[i], fired[i])
         found.append(in_python(shares)(model, memory, in_python(stride_of)(model), top, none[i], wide))
     np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-6)

@@ -45,7 +45,6 @@ _MEMORY = _Record(
         ("more", _SINGLES),
         ("gained", _SINGLES),
         ("posterior", _SINGLES),
-        ("mixed", _SINGLES),
         ("mass", _ROWS_OF_SINGLES),
         ("has_weight", _FLAGS),
         ("reached", _FLAGS),
@@ -98,7 +97,6 @@ def make_memory(model: Any) -> Any:
     memory.of_bin = _aligned(room)
     memory.more = _aligned(room)
     memory.gained = _aligned(room)
-    memory.mixed = _aligned(phases * model.mixtures.shape[2] * stride)
     memory.posterior = np.zeros(bins, np.float32)
     memory.mass = np.zeros((phases, bins), np.float32)
     memory.has_weight = np.zeros(room // BLOCK, np.bool_)

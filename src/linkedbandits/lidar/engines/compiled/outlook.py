@@ -1,11 +1,9 @@
 """What a sample of each bin is worth, and its chance to fire: :mod:`linkedbandits.lidar.gating`, for one pixel.
 
-Blocks of bins that have next to no weight are left out. What a weight brings to the bins around it differs from signal
-to signal, but so regularly that a few mixtures of all signals have nearly all of it (:mod:`.tables`): weights are mixed
-first, and then spread to the bins around.
-
-The worth of a bin is split in two: what knowing depth and signal would tell about it, if its chance to fire were that of
-the background (``gain``, which adds up over weights); and less than that, by how far its chance is from there.
+Blocks of bins that have next to no weight are left out. The worth of a bin is split in two: what knowing depth and
+signal would tell of it if its chance to fire were that of the background alone (``gain``: Kullback and Leibler's
+divergence, which adds up over weights), less the divergence of the chance that it has. So nothing is lost where both
+entropies are nearly the same, and single precision is enough.
 """
 
 from __future__ import annotations
@@ -17,10 +15,12 @@ import numpy as np
 
 from linkedbandits.lidar.engines.compiled.arithmetic import exp, exp2_single, firing, in_order, log_single, out_of_order
 from linkedbandits.lidar.engines.compiled.compiling import in_place, rough
-from linkedbandits.lidar.engines.compiled.tables import BLOCK, EIGHT, FOUR
+from linkedbandits.lidar.engines.compiled.tables import BLOCK, FOUR
 from linkedbandits.lidar.gating import STEP, TEMPER
 
 LEAST_WORTH = 1e-12
+_MOST_BACKGROUND = 60.0
+"""With more, a bin has fired as good as always, and its chance not to is no number of single precision any more."""
 _LEAST_WORTH, _LEAST_CHANCE = np.float32(LEAST_WORTH), np.float32(1e-30)
 _NEGLIGIBLE = -16.0
 """The logarithm of a weight that is left out, where the largest weight is 1."""
@@ -100,67 +100,35 @@ def _weigh(
 
 
 @rough
-def _clear(mixed: Any, at: Any, length: Any, stride: Any, rows: int) -> None:
-    """Zeros in so many rows."""
+def _clear(weight: Any, at: Any, length: Any, stride: Any, rows: int) -> None:
+    """Zeros in all rows."""
     for _ in range(rows):
         for i in range(length):
-            mixed[at + i] = np.float32(0.0)
-        at += stride
-
-
-@rough
-def _mix(mixed: Any, at: Any, length: Any, stride: Any, weight: Any, factors: Any) -> None:
-    """Add up the weights of all signals, times the factors of every phase and mixture, eight signals at a time.
-
-    Factors are zero where there is no signal; the weights of the last one are taken then.
-    """
-    phases, mixtures, signals = factors.shape
-    step, last = np.uint64(phases) * stride, weight.size // np.int64(stride) // phases - 1
-    to = at
-    for phase in range(phases):
-        for mixture in range(mixtures):
-            for number in range(0, signals, EIGHT):
-                one, two = np.uint64(number), np.uint64(min(number + 1, last))
-                three, four = np.uint64(min(number + 2, last)), np.uint64(min(number + 3, last))
-                five, six = np.uint64(min(number + 4, last)), np.uint64(min(number + 5, last))
-                seven, eight = np.uint64(min(number + 6, last)), np.uint64(min(number + 7, last))
-                one, two, three, four = at + one * step, at + two * step, at + three * step, at + four * step
-                five, six, seven, eight = at + five * step, at + six * step, at + seven * step, at + eight * step
-                a, b = factors[phase, mixture, number], factors[phase, mixture, number + 1]
-                c, d = factors[phase, mixture, number + 2], factors[phase, mixture, number + 3]
-                e, f = factors[phase, mixture, number + 4], factors[phase, mixture, number + 5]
-                g, h = factors[phase, mixture, number + 6], factors[phase, mixture, number + 7]
-                for i in range(length):
-                    mixed[to + i] += (
-                        a * weight[one + i] + b * weight[two + i] + c * weight[three + i] + d * weight[four + i]
-                        + e * weight[five + i] + f * weight[six + i] + g * weight[seven + i] + h * weight[eight + i]
-                    )  # fmt: skip
-            to += stride
+            weight[at + i] = np.float32(0.0)
         at += stride
 
 
 @rough
 def _spread(
-    more: Any, gained: Any, first: Any, length: Any, mixed: Any, stride: Any, skip: Any, chances: Any, gains: Any
+    more: Any, gained: Any, first: Any, length: Any, weight: Any, stride: Any, skip: Any, chances: Any, gains: Any
 ) -> None:
-    """Add what mixtures bring to the bins within reach, four columns of the tables at a time."""
-    phases, mixtures, columns = chances.shape
+    """Add what weights bring to the bins within reach, four columns of the tables at a time."""
+    rows, columns = chances.shape
     row = first
-    for phase in range(phases):
-        for mixture in range(mixtures):
-            at = row + np.uint64(skip[phase])
-            for column in range(0, columns, FOUR):
-                one, two = chances[phase, mixture, column], chances[phase, mixture, column + 1]
-                three, four = chances[phase, mixture, column + 2], chances[phase, mixture, column + 3]
-                five, six = gains[phase, mixture, column], gains[phase, mixture, column + 1]
-                seven, eight = gains[phase, mixture, column + 2], gains[phase, mixture, column + 3]
-                second, third, fourth = at + np.uint64(1), at + np.uint64(2), at + np.uint64(3)
-                for i in range(length):
-                    a, b, c, d = mixed[at + i], mixed[second + i], mixed[third + i], mixed[fourth + i]
-                    more[first + i] += one * a + two * b + three * c + four * d
-                    gained[first + i] += five * a + six * b + seven * c + eight * d
-                at += np.uint64(FOUR)
-            row += stride
+    for number in range(rows):
+        at = row + np.uint64(skip[number])
+        for column in range(0, columns, FOUR):
+            one, two = chances[number, column], chances[number, column + 1]
+            three, four = chances[number, column + 2], chances[number, column + 3]
+            five, six = gains[number, column], gains[number, column + 1]
+            seven, eight = gains[number, column + 2], gains[number, column + 3]
+            second, third, fourth = at + np.uint64(1), at + np.uint64(2), at + np.uint64(3)
+            for i in range(length):
+                a, b, c, d = weight[at + i], weight[second + i], weight[third + i], weight[fourth + i]
+                more[first + i] += one * a + two * b + three * c + four * d
+                gained[first + i] += five * a + six * b + seven * c + eight * d
+            at += np.uint64(FOUR)
+        row += stride
 
 
 @rough
@@ -169,6 +137,7 @@ def _judge(
 ) -> None:  # fmt: skip
     """From sums to worth and chance."""
     per_total = np.float32(1.0 / total)
+    background = min(background, _MOST_BACKGROUND)
     alone, never = np.float32(firing(background)), np.float32(exp(-background))
     per_alone, per_never = np.float32(1.0 / firing(background)), np.float32(exp(background))
     one = np.float32(1.0)
@@ -181,23 +150,20 @@ def _judge(
 
 
 @in_place
-def _add_run(
-    model: Any, memory: Any, level: int, wide: int, begin: int, end: int, power: Any, top: Any
-) -> float:
+def _add_run(model: Any, memory: Any, level: int, wide: int, begin: int, end: int, power: Any, top: Any) -> float:
     """Add what a run of bins brings to all bins within reach; the sum of its weights."""
-    margin, stride, factors = model.margin, np.uint64(wide), model.mixtures[level]
-    weight, mixed, at, length = memory.weight, memory.mixed, np.uint64(margin + begin), np.uint64(end - begin)
+    margin, stride, rows = model.margin, np.uint64(wide), model.fire.shape[1]
+    weight, at, length = memory.weight, np.uint64(margin + begin), np.uint64(end - begin)
     total = _weigh(
         weight, memory.fire, memory.missed, model.rough_signals, at, stride, np.uint64(begin), length, power,
         top * power,
     )  # fmt: skip
     before, behind = min(2 * margin, begin + margin), min(2 * margin + FOUR, wide - margin - end)
-    reached = np.uint64(before + end - begin + behind)
-    _clear(mixed, at - np.uint64(before), reached, stride, factors.shape[0] * factors.shape[1])
-    _mix(mixed, at, length, stride, weight, factors)
+    _clear(weight, at - np.uint64(before), np.uint64(before), stride, rows)
+    _clear(weight, at + length, np.uint64(behind), stride, rows)
     first, last = np.uint64(max(begin - margin, 0)), np.uint64(min(end + margin, model.room))
     _spread(
-        memory.more, memory.gained, first, last - first, mixed, stride, model.skip_worth, model.chance[level],
+        memory.more, memory.gained, first, last - first, weight, stride, model.skip, model.chance[level],
         model.gain[level],
     )  # fmt: skip
     return total

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from linkedbandits.lidar import certificate
-from linkedbandits.lidar.engines.compiled.mixtures import find_mixtures
 from linkedbandits.lidar.gates import Gates, Suffixes, Windows
 from linkedbandits.lidar.pulse import CUT, MeasuredPulse, Pulse, PulseShape
 from linkedbandits.lidar.returns import Floats, ReturnModel
@@ -22,7 +21,7 @@ FOUR = 4
 SIXTEEN = 16
 """Those that are added to others likewise."""
 EIGHT = 8
-"""Windows of the certificate, and signals that are mixed, likewise."""
+"""Windows of the certificate likewise."""
 BLOCK = 32
 """Bins that are left out together where their weight is negligible; room for bins is a multiple of it."""
 
@@ -57,11 +56,10 @@ class Model(NamedTuple):
     rough_share: npt.NDArray[np.float32]
     fire: FloatArray
     rough_fire: npt.NDArray[np.float32]
-    mixtures: npt.NDArray[np.float32]
     chance: npt.NDArray[np.float32]
+    """How much likelier bins fire that a return reaches,"""
     gain: npt.NDArray[np.float32]
-    """What a weight brings to the bins around: :class:`.Mixtures`, whose columns begin ``skip_worth`` places later."""
-    skip_worth: IntArray
+    """and how far their law is from that of others: the divergence, in nats."""
     between: FloatArray
 
 
@@ -167,8 +165,8 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
             np.take_along_axis(padded, np.broadcast_to(columns, (*table.shape[:-1], columns.shape[1])), -1), dtype
         )
 
-    fire = model.fire[:, :, backward]
-    worth = find_mixtures(model, FOUR)
+    fire, chance, entropy = (each[:, :, backward] for each in (model.fire, model.chance, model.entropy))
+    slope = -(model.backgrounds + np.log(alone))[:, np.newaxis, np.newaxis]  # of a bin's entropy, at that chance
     margin = model.pulse.half + -model.pulse.half % SIXTEEN
     shift = margin - model.pulse.half
     return Model(
@@ -187,10 +185,8 @@ def model_tables(model: ReturnModel, bins: int) -> Model:
         rough_share=reached(share, skip_share, np.float32),
         fire=reached(fire, skip, np.float64, SIXTEEN),
         rough_fire=reached(fire, skip, np.float32, SIXTEEN),
-        mixtures=_wider(worth.factors, EIGHT, np.float32),
-        chance=_ready(worth.chance, np.float32),
-        gain=_ready(worth.gain, np.float32),
-        skip_worth=_ready(shift + worth.skip, np.int64),
+        chance=reached(chance, skip, np.float32),
+        gain=reached(slope * chance - entropy, skip, np.float32),
         between=_ready(model.between),
     )
 
