@@ -271,7 +271,7 @@ option first it is right for the wrong reason: then it is the others that look w
 
 Plays of `LinkedDuels`, on average over the three orders, and what no policy needs fewer than that is wrong with
 probability at most {DELTA:g} however options fail together and looks at two options a play
-([what no policy can beat](duels.md#5-what-no-policy-can-beat)). It is computed for up to {MOST_OPTIONS} options.
+([what no policy can beat](duels.md#5-lower-bound-when-options-fail-together)). It is computed for up to {MOST_OPTIONS} options.
 
 {bound}
 ## The other policies
