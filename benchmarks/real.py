@@ -281,8 +281,8 @@ Policies other than `LinkedDuels` and `LinkedOrder` take the options of a play t
 
 Plays of `LinkedDuels`, on average over the three orders, beside the
 [lower bound](duels.md#5-lower-bound-when-options-fail-together). The bound is for policies that are wrong with
-probability at most {DELTA:g} however options fail together, and that look at two options a play. It is computed for up to
-{MOST_OPTIONS} options.
+probability at most {DELTA:g} however options fail together, and that look at two options a play. It is computed for
+up to {MOST_OPTIONS} options.
 
 {bound}
 ## Other policies on the same tables
