@@ -65,9 +65,9 @@ RUN_ELSEWHERE = {
     "tracing-chains.md": "tests/adapters/test_opentelemetry.py",
     "fallback-chains.md": "tests/chain/test_fallback_chains_page.py",
     "live-service.md": "tests/service/http/test_live_service_page.py",
-    "webhooks.md": "tests/service/http/test_live_service_page.py",
     "own-sensor.md": "tests/lidar/test_own_sensor_page.py",
     "what-a-play-is-worth.md": "tests/bounds/test_page.py",
+    "webhooks.md": "tests/service/http/test_live_service_page.py",
     "gallery.md": "tests/tools/test_gallery.py",
 }
 """Documents whose examples need more than Python, and the tests that run them."""
