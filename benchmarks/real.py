@@ -253,28 +253,39 @@ def page(rows: list[Row], bound: str, rest: list[Row]) -> str:
     """The page for the documents."""
     return f"""# Benchmark on real data: providers, solvers and agents that fail together
 
-Policies other than `LinkedDuels` and `LinkedOrder` take the options of a play to be independent of each other. Here
-requests are drawn from tables of what real systems did, so that options fail together as they really did. All policies
-are told delta {DELTA:g}; {TRIALS:,} runs each. A policy that keeps its promise is wrong in at most {DELTA:.0%} of them.
+How often are policies wrong when options fail together as real ones do, and how many plays do they take? Here requests
+are drawn from tables of what real systems did. For those who choose a policy for providers, solvers, agents or
+readers. The short answer is in [which policy do I need?](which-policy.md), and the proofs are in
+[options that fail together](duels.md).
+
+Policies other than `LinkedDuels` and `LinkedOrder` take the options of a play to be independent of each other.
+
+## How to read the tables
+
+- **Delta.** All policies are told delta {DELTA:g}; {TRIALS:,} runs each. A policy that keeps its promise is wrong in at
+  most {DELTA:.0%} of them.
+- **Plays** are means. Runs end undecided after {MOST_PLAYS:,} plays, but for those of `LinkedDuels`, which all come to
+  their own end; "more than" stands where more than half of the runs were undecided then.
+- **`LinkedElimination` under `single`** tries one option a play: it assumes nothing, and pays for it in plays.
+- **The place of the best option** matters only under `ordered`. Where it stands last it is seen only on requests that
+  all others have failed on: that is where a policy that takes options to be independent is sure and wrong. With the
+  best option first it is right for the wrong reason: then it is the others that look worse than they are.
+
 `make bench SECTION=real` measures all of it and writes this page; the tables are in
 [benchmarks/data](../benchmarks/data/README.md), with their sources and licences.
 
-{_tables(rows)}
-Plays are means. Runs end undecided after {MOST_PLAYS:,} plays, but for those of `LinkedDuels`, which all come to their
-own end; "more than" stands where more than half of the runs were undecided then.
-`LinkedElimination` under `single` tries one option a play: it assumes nothing, and pays for it in plays.
-The place of the best option matters only under `ordered`. Where it stands last it is seen only on requests that all
-others have failed on: that is where a policy that takes options to be independent is sure and wrong. With the best
-option first it is right for the wrong reason: then it is the others that look worse than they are.
+## LinkedDuels and LinkedElimination on seven tables
 
+{_tables(rows)}
 ## How far from the best possible
 
-Plays of `LinkedDuels`, on average over the three orders, and what no policy needs fewer than that is wrong with
-probability at most {DELTA:g} however options fail together and looks at two options a play
-([what no policy can beat](duels.md#5-what-no-policy-can-beat)). It is computed for up to {MOST_OPTIONS} options.
+Plays of `LinkedDuels`, on average over the three orders, beside the
+[lower bound](duels.md#5-lower-bound-when-options-fail-together). The bound is for policies that are wrong with
+probability at most {DELTA:g} however options fail together, and that look at two options a play. It is computed for
+up to {MOST_OPTIONS} options.
 
 {bound}
-## The other policies
+## Other policies on the same tables
 
 {max(TRIALS // 10, 20):,} runs each, on the first four tables. `LinkedEGE` and `MedianElimination` are told the
 true gap. `LinkedHalving` has 2,000 plays and claims nothing: there the share of wrong runs is shown.

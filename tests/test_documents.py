@@ -67,6 +67,7 @@ RUN_ELSEWHERE = {
     "live-service.md": "tests/service/http/test_live_service_page.py",
     "own-sensor.md": "tests/lidar/test_own_sensor_page.py",
     "what-a-play-is-worth.md": "tests/bounds/test_page.py",
+    "webhooks.md": "tests/service/http/test_live_service_page.py",
     "gallery.md": "tests/tools/test_gallery.py",
 }
 """Documents whose examples need more than Python, and the tests that run them."""

@@ -19,11 +19,21 @@ SIGNAL = 0.5
 
 HEAD = """# Cycles to 95 %: every sensor, acquisition and estimator
 
-Laser cycles until 95 % of 500 pixels at random depths are within one bin of the truth; with the pulse of 10 bins,
-within half its width. `-`: not within ten times the cycles of the best estimator after the same acquisition, or 30,000.
-Written by `python -m benchmarks lidar-grid`; what the columns are, and what the table comes to, is in
-[depth sensing](depth-sensing.md). The column `halving` is of an earlier rule of that policy, which left bins
-out of a play more readily; the table there has three cells of the present one.
+How many laser cycles each way to measure needs, in one large table: for those who look up one sensor. What the table
+comes to is in [the whole grid](depth-measurements.md#the-whole-grid). The columns are
+[acquisitions](depth-sensing.md#acquisitions-ways-to-spend-laser-cycles), and the rows of each sensor
+[estimators](depth-sensing.md#estimators-from-counts-to-depth).
+
+- **What is counted.** Laser cycles until 95 % of 500 pixels at random depths are within one bin of the truth; with the
+  pulse of 10 bins, within half its width.
+- **`-`**: not within ten times the cycles of the best estimator after the same acquisition, or 30,000.
+- **`bins`, `FWHM`, `ambient`, `signal`**: time bins a cycle; width of the laser pulse in bins; ambient photons and
+  signal photons a cycle.
+- **`halving`** is of an earlier rule of that policy, which left bins out of a play more readily. The table
+  [with everything told](depth-measurements.md#with-everything-told-and-any-gate-a-bound) has three cells of the
+  present one.
+
+Written by `python -m benchmarks lidar-grid`.
 
 """
 

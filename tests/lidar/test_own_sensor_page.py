@@ -46,7 +46,7 @@ def test_every_error_that_it_lists_is_one_that_the_readers_raise():
         path.read_text(encoding="utf-8") for path in [*folder.glob("*.py"), *folder.parent.glob("cli/*.py")]
     )
     source = " ".join(re.sub(r'"\s*\n\s*f?"', "", sources).split())
-    rows = [line for line in PAGE[PAGE.index("## 5.") :].splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in PAGE[PAGE.index("## Error messages") :].splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 15
     for row in rows:
         for said in row.split(" | ")[0].removeprefix("| ").split("; "):

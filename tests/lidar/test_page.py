@@ -1,4 +1,4 @@
-"""The page on depth sensing shows code that runs and a picture that is there."""
+"""The pages on depth sensing show code that runs, pictures that are there, and the grid that was measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tools import lidar_grid, lidar_grid_page
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-PAGE = (DOCS / "depth-sensing.md").read_text(encoding="utf-8")
+PAGE = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in ("depth-sensing.md", "depth-measurements.md"))
 
 
 def test_its_example_finds_the_slope():

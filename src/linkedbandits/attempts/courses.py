@@ -28,7 +28,7 @@ Cuts that are still to come are left out of it, which only lowers it.
 below a martingale does so wherever one looks; so that costs nothing but the time to the next look. And since a look
 knows nothing of what comes later, the evidence in a log is that of all its beginnings, and may be looked at every day.
 
-``docs/attempts.md`` has what is measured.
+``docs/log-proofs.md`` has what is measured.
 """
 
 from __future__ import annotations

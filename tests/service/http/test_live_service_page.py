@@ -1,4 +1,4 @@
-"""What docs/live-service.md shows is run, so that it stays true; and the example."""
+"""What docs/live-service.md, docs/webhooks.md and the pages with details show is run; and the example."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from tests.support.running_service import running_service
 from tools.waiting import SECONDS, killed_in_the_end, until
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "live-service.md").read_text(encoding="utf-8")
+PAGES = ("live-service.md", "service-reference.md", "webhooks.md", "monitoring.md", "service-guarantees.md")
+PAGE = "\n".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in PAGES)
 WRITTEN = "http://127.0.0.1:8000"
 RECEIVER = (ROOT / "examples" / "webhook_receiver.py").read_text(encoding="utf-8").split('"""\n\n', 1)[1]
 
@@ -123,7 +124,7 @@ def test_the_metrics_of_the_page_are_there(service):
 
 
 def test_every_event_of_the_log_is_on_the_page_and_no_other():
-    table = PAGE.partition("### Logs")[2].partition("\n## ")[0]
+    table = PAGE.partition("\n## Logs")[2].partition("\n# ")[0]
     named = {
         word for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for word in re.findall(r"`(.*?)`", row)
     }
