@@ -21,7 +21,7 @@ def assumed_in(runs: Runs, policy: AnyPolicy, linkage: Linkage) -> tuple[Assumpt
     is then more than it needs: where no play tried a second arm, nothing was read behind a failure.
     """
     declared = policy.assumptions(linkage)
-    if type(policy) in POLICIES.values() or not bool((runs.samples.sum(axis=1) == runs.plays).all()):
+    if POLICIES.get(policy.name) is type(policy) or not bool((runs.samples.sum(axis=1) == runs.plays).all()):
         return declared
     return tuple(assumption for assumption in declared if assumption != INDEPENDENT_OPTIONS)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from linkedbandits.bounds import characteristic_time
-from linkedbandits.errors import CannotWrite
+from linkedbandits.errors import CannotWrite, why_not
 from linkedbandits.figures.style import save
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.arms_still_in import TracePanel, arms_still_in
@@ -49,7 +49,7 @@ def draw_all(results: Results, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite(f"the folder {folder} cannot be made ({error.strerror}); name another") from error
+        raise CannotWrite(f"the folder {folder} cannot be made: {why_not(error)}; name another") from error
     # Whichever of them a figure shows, a policy has one colour in all figures, finished or not.
     among = list(dict.fromkeys(cell["label"] for cell in results.cells.values()))
     return [
