@@ -205,6 +205,12 @@ def test_every_link_between_documents_leads_somewhere(document):
             assert anchor in anchors(there), f"{document} links to {target}#{anchor}"
 
 
+@pytest.mark.parametrize("word", ["told gap", "lane", "calibration", "characteristic time", "`map`"])
+def test_the_glossary_has_the_words_that_commands_print(word):
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert re.search(rf"^(### .*{word}|.*{word} is)", text, flags=re.MULTILINE)
+
+
 def test_every_picture_of_the_readme_is_there():
     pictures = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(pictures) >= 2

@@ -96,7 +96,8 @@ def _without_zstd(path: str | Path) -> IO[bytes]:
         ).to_series()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise CannotRead(
-            f"cannot read {path}, which is packed with zstd: {why_not(error)}; unpack it with: zstd -d, or pack it with gzip"
+            f"cannot read {path}, which is packed with zstd: {why_not(error)}; unpack it with: zstd -d, or pack it "
+            "with gzip"
         ) from error
     return io.BytesIO("".join(f"{line}\n" for line in lines.fill_null("")).encode())
 
