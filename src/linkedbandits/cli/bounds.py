@@ -237,8 +237,8 @@ def _print(
     ]
     console.table(("what no policy can beat", "characteristic time", "plays, at least"), rows)
     console.print(
-        "The characteristic time is what a unit of evidence costs in plays on these means, whatever delta is; plays, at "
-        f"least, are {kl_of_error(delta):.3g} times that, the evidence that delta {delta:g} takes."
+        "The characteristic time is what a unit of evidence costs in plays on these means, whatever delta is; plays, "
+        f"at least, are {kl_of_error(delta):.3g} times that, the evidence that delta {delta:g} takes."
     )
     order = price_of_order(instance.means, chosen.k)
     if math.isfinite(order.ratio):
