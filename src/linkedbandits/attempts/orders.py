@@ -88,7 +88,8 @@ def best_order(
         return None
     costs = costs_of(log, given)
     in_time = log.seconds_in_time  # whoever keeps the deadline goes on to the next option when it is over
-    seconds = None if in_time is None else _average(log, in_time)
+    # A column of which no cell could be read says nothing.
+    seconds = None if in_time is None or not np.isfinite(in_time).any() else _average(log, in_time)
     failed_before = None if independent else _failed_before(log)
     place_in_request = np.arange(len(log)) - np.repeat(log.first, np.diff(log.first, append=len(log)))
     places: list[Place] = []
