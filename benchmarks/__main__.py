@@ -60,6 +60,7 @@ SECTIONS = {
     "chain-verdicts": "chain:verdicts",
     "chain-servers": "chain_servers:main",
     "chain-change": "chain_change:main",
+    "chain-order": "chain_order:main",
     "service-store": "service_store:main",
     "nothing-lost": "nothing_lost:main",
     "nothing-lost-http": "nothing_lost:over_http",

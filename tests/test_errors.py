@@ -76,3 +76,32 @@ def test_every_error_is_raised_somewhere():
     source = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     raised = set(re.findall(r"raise (\w+)", source))
     assert {error.__name__ for error in BUILT_IN} <= raised
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none.txt", "there is no such file or folder"),
+        ("", "it is a folder"),
+        ("file.txt/none.txt", "a part of its path is no folder"),
+        ("file.txt", "it is no text in UTF-8"),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_said_without_numbers(tmp_path, name, said):
+    (tmp_path / "file.txt").write_bytes(b"\xff")
+    with pytest.raises((OSError, UnicodeDecodeError)) as refused:
+        (tmp_path / name).read_text(encoding="utf-8")
+    assert errors.why_not(refused.value) == said
+
+
+def test_no_message_of_the_library_has_the_number_of_an_error_of_a_file():
+    """What the depth commands say of their files has words of its own."""
+    shown = re.compile(r"except \(?[^:]*OSError[^:]* as error:\n(?:(?!\n\n|except ).)*\{error\}", re.DOTALL)
+    package = Path(errors.__file__).parent
+    apart = {"lidar", "service"}
+    found = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in apart and shown.search(path.read_text(encoding="utf-8"))
+    ]
+    assert set(found) == {"study/engines/dask.py", "workers.py"}  # of a network, and of a process

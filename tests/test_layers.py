@@ -66,7 +66,7 @@ LAYERS = {
         "__init__",
     ),
     "linkedbandits.chain": (
-        "attempting backlog deadlines drift forks history results troubles",
+        "attempting backlog behind deadlines drift forks history results status troubles",
         "expenses in_order lookout losses watching",
         "home reporting",
         "ahead chapter rounds tally",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.intervals import RunningMean, anytime_interval
-from linkedbandits.option_estimates import ENOUGH, MOST_TRIES, FirstAttempts, by_success_per_cost
+from linkedbandits.option_estimates import ENOUGH, MOST_TRIES, FirstAttempts, OptionEstimates, by_success_per_cost
 
 attempts = st.lists(st.tuples(st.booleans(), st.floats(0.0, 2.0), st.none() | st.floats(0.0, 100.0)), max_size=20)
 
@@ -102,3 +102,27 @@ def test_sums_of_numbers_with_a_limit_are_accepted(numbers):
     for number in numbers:
         kept.add(True, number, number)
     kept.check()
+
+
+def test_the_estimates_of_all_options_are_a_table_within_eighty_columns():
+    kept = kept_of([(True, 0.5, 12.5)] * 130 + [(False, 1.5, None)] * 10)
+    found = OptionEstimates([kept.estimate("first", 0.95), kept_of([]).estimate("second", 0.95)])
+    assert found[0].tries == 140
+    lines = repr(found).splitlines()
+    assert [line.split() for line in lines] == [
+        ["option", "tries", "works", "limits", "seconds", "cost", "works", "per", "cost"],
+        ["first", "140", "0.929", "0.83", "-", "0.98", "0.571", "12.5", "0.0743"],
+        ["second", "0", "-", "-", "-", "-", "-"],
+    ]
+    assert max(map(len, lines)) <= 80
+    assert "Estimates of 2 options" in found._repr_html_()
+    assert "works per cost" not in repr(OptionEstimates([kept_of([(True, 0.5, None)]).estimate("a", 0.95)]))
+
+
+def test_the_estimates_of_all_options_are_a_frame():
+    kept = kept_of([(True, 0.5, 12.5)] * 130)
+    frame = OptionEstimates([kept.estimate("first", 0.95)]).to_polars()
+    assert frame["option"].to_list() == ["first"]
+    assert frame["tries"].to_list() == [130]
+    assert frame["success_low"][0] == kept.estimate("first", 0.95).success.low
+    assert frame["cost"].to_list() == [12.5]

@@ -125,6 +125,7 @@ OTHERS = {
     "offset": lambda: offsets(log())[0],
     "chain status": lambda: chain().status(),
     "option estimate": lambda: chain().estimates()[0],
+    "option estimates": lambda: chain().estimates(),
     "learning": lambda: lb.Experiment("ab", whole_chains=True).learning,
     "mapping of kinds": lambda: TABLE.only(["0", "1"]),
 }

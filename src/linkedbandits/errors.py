@@ -223,3 +223,25 @@ class UnexpectedAnswer(LinkedBanditError, RuntimeError):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+
+def why_not(error: Exception) -> str:
+    """Why a file could not be read or written, in words without a number of the system or the path once more.
+
+    >>> why_not(FileNotFoundError(2, "No such file or directory", "log.csv")), why_not(OSError(28, "No space left"))
+    ('there is no such file or folder', 'no space left')
+    """
+    for kind, words in _REASONS.items():
+        if isinstance(error, kind):
+            return words
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return said[:1].lower() + said[1:]
+
+
+_REASONS: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file or folder",
+    IsADirectoryError: "it is a folder",
+    NotADirectoryError: "a part of its path is no folder",
+    PermissionError: "you have no permission for it",
+    UnicodeDecodeError: "it is no text in UTF-8",
+}

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_share, check_whole
 from linkedbandits.display.texts import counted, shown
-from linkedbandits.errors import CannotRead, InvalidParameter
+from linkedbandits.errors import CannotRead, InvalidParameter, why_not
 from linkedbandits.model import FloatArray, IntArray, check_means
 from linkedbandits.streams import LaneStreams, Seed
 from linkedbandits.world import JointWorld, draw_hits
@@ -208,7 +208,7 @@ class OutcomeTable(KindsOfRequests):
             with Path(path).open(newline="", encoding="utf-8-sig") as file:
                 lines = [(number, cells) for number, cells in enumerate(csv.reader(file), 1) if any(cells)]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise CannotRead(f"cannot read the table {path}: {error}; give a CSV file") from error
+            raise CannotRead(f"cannot read the table {path}: {why_not(error)}; give a CSV file") from error
         if len(lines) < 2:
             raise InvalidParameter(f"{path} has no rows; give a header with the options and a row for each request")
         (_, header), *rows = lines

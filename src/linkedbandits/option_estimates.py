@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display.frames import Columns, WithFrames, labels
+from linkedbandits.display.tables import table
+from linkedbandits.display.texts import counted, number, short_repr, text_table
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.intervals import Estimated, RunningMean, anytime_interval
 from linkedbandits.model import Label
@@ -45,6 +47,72 @@ class OptionEstimate:
     success_per_cost: Estimated | None
 
     __repr__ = short_repr
+
+
+class OptionEstimates(tuple[OptionEstimate, ...], WithFrames):
+    """The estimates of all options, in their order: a tuple that prints as a table and has frames.
+
+    The table has means, and the limits of how often options work. All other limits are in the entries.
+
+    >>> works, seconds = Estimated(0.5, 0.25, 0.75, True), Estimated(1.25, None, None, False)
+    >>> OptionEstimates([OptionEstimate("north", 4, 2, works, seconds, None, None)])
+    option   tries   works        limits   seconds
+    north        4     0.5   0.25 - 0.75      1.25
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return text_table(self._headings(), self._rows())
+
+    def _repr_html_(self) -> str:
+        return table(f"Estimates of {counted(len(self), 'option')}", self._headings(), self._rows())
+
+    def _of_costs(self) -> list[tuple[str, str]]:
+        """Columns that there are only where costs are known: the field and its heading."""
+        known = any(each.cost is not None for each in self)
+        return [("cost", "cost"), ("success_per_cost", "works per cost")] if known else []
+
+    def _headings(self) -> list[str]:
+        return ["option", "tries", "works", "limits", "seconds", *(heading for _, heading in self._of_costs())]
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                str(each.option),
+                f"{each.tries:,}",
+                _mean(each.success),
+                _limits(each.success),
+                _mean(each.seconds),
+                *(_mean(getattr(each, name)) for name, _ in self._of_costs()),
+            ]
+            for each in self
+        ]
+
+    def _columns(self) -> Columns:
+        columns: Columns = {
+            "option": labels(each.option for each in self),
+            "tries": [each.tries for each in self],
+            "successes": [each.successes for each in self],
+        }
+        for name in ("success", "seconds", "cost", "success_per_cost"):
+            found = [getattr(each, name) for each in self]
+            columns[name] = [None if one is None else one.mean for one in found]
+            columns[f"{name}_low"] = [None if one is None else one.low for one in found]
+            columns[f"{name}_high"] = [None if one is None else one.high for one in found]
+        return columns
+
+
+def _mean(estimated: Estimated | None) -> str:
+    if estimated is None:
+        return "-"
+    return f"{estimated.mean:.3g}" if abs(estimated.mean) < 1 else number(estimated.mean)
+
+
+def _limits(estimated: Estimated | None) -> str:
+    if estimated is None or estimated.low is None or estimated.high is None:
+        return "-"
+    return f"{estimated.low:.3g} - {estimated.high:.3g}"
 
 
 @dataclass

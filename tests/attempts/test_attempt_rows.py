@@ -156,3 +156,17 @@ def test_a_column_of_costs_that_are_none():
     assert log.noticed[0].startswith("costs that cannot be read, or are below 0: 30 rows")
     with pytest.raises(InvalidAttempts, match="'cost' was given as cost, and 30 of 30 rows have no number"):
         Attempts.from_rows(rows, columns=COSTS, cost="cost")
+
+
+def test_seconds_may_have_a_unit_and_what_cannot_be_read_is_counted():
+    rows = [(1, "a", 1, "250ms"), (2, "b", 1, "0.5 s"), (3, "b", 0, "soon"), (4, "b", 1, "")]
+    log = Attempts.from_rows(rows, columns=["request", "option", "ok", "latency"])
+    np.testing.assert_allclose(log.seconds, [0.25, 0.5, np.nan, np.nan])
+    (said,) = log.noticed
+    assert said.startswith("seconds that cannot be read: 1 row, first in line 3; write numbers, with a unit such as ms")
+
+
+def test_where_no_seconds_can_be_read_an_order_has_none():
+    rows = [(number, "ab"[number % 2], number % 3 > 0, "soon") for number in range(40)]
+    order = Attempts.from_rows(rows, columns=["request", "option", "ok", "latency"]).verdict().order
+    assert (order.seconds, order.seconds_now) == (None, None)

@@ -10,6 +10,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.attempts import Attempts
 from linkedbandits.attempts.orders import best_order, costs_of
+from tests.support.logs import log_of
 
 
 def test_the_order_heeds_what_fails_together():
@@ -41,6 +42,17 @@ def test_what_failed_with_all_options_fails_in_any_order():
 
 def order_of(plays):
     return Attempts.from_plays(plays, options="ab").verdict().order
+
+
+def test_what_each_place_serves_adds_up_to_what_succeeds():
+    order = log_of([0.8, 0.7, 0.6], 2000, difficulty=0.3).verdict().order
+    assert order.success == order.success_now
+    assert sum(order.served) == pytest.approx(order.success, abs=1e-12)
+    reached = 1.0
+    for place in order.places:
+        reached *= 1 - place.success
+    assert 1 - reached != pytest.approx(order.success, abs=1e-3)  # as the estimates of places alone would have it
+    assert order.served[0] == pytest.approx(order.places[0].success)
 
 
 def test_attempts_without_a_cost_cost_what_their_option_does():

@@ -196,3 +196,10 @@ def test_an_answer_without_a_guarantee_is_not_called_a_verdict():
     assert "A guarantee: the policy stopped without one" in page
     assert "The answer is from the first attempt" in page
     assert "decided" not in page
+
+
+def test_the_words_and_the_picture_of_the_order_give_one_share():
+    report = log_of([0.8, 0.7, 0.6], 2000, difficulty=0.3).verdict()
+    page = page_of(report, MADE).replace("\u00a0", " ")
+    shares = re.findall(r"([\d.]+) % (?:of requests )?succeed", page)
+    assert shares == [f"{100 * report.order.success:.1f}"] * 4

@@ -177,7 +177,7 @@ def test_the_order_shows_where_requests_end():
     served = served_by_place(log)
     assert [at(each, "width") for each in bars[:3]] == pytest.approx(served * (RIGHT - LEFT), abs=0.05)
     best = [each for each in bars if at(each, "y") > 60][:-1]
-    assert sum(at(each, "width") for each in best) == pytest.approx(order.success * (RIGHT - LEFT), abs=3)
+    assert sum(at(each, "width") for each in best) == pytest.approx(order.success * (RIGHT - LEFT), abs=0.1)
 
 
 def test_names_are_text_whatever_they_are():

@@ -403,7 +403,7 @@ def test_parameters_that_make_no_sense(read, given, said):
 
 
 def test_files_that_cannot_be_read(read, tmp_path):
-    with pytest.raises(CannotRead, match="No such file"):
+    with pytest.raises(CannotRead, match="there is no such file"):
         read_attempts(tmp_path / "missing.csv")
     with pytest.raises(CannotRead, match="cannot read"):
         read_attempts(tmp_path)

@@ -580,7 +580,7 @@ def test_losses_of_one_option_raise_an_alarm():
 def test_status_of_a_new_chain():
     chain = lb.Chain({"a": int, "b": int})
     assert chain.status() == ChainStatus(
-        *(0, 0, 0, 0, 0, 0, 0, 0, {"a": 0, "b": 0}, 0.0, None, None, 0, 0, 0, 0, None, ("a", "b"), None),
+        *(0, 0, 0, 0, 0, 0, 0, 0, {"a": 0, "b": 0}, 0.0, None, None, 0, 0, 0, 0, None, ("a", "b"), 0, None),
         reopened=0,
         since=chain.history[0].began,
     )

@@ -26,6 +26,10 @@ def test_the_tables_show_every_linkage_and_the_papers_theorems():
         "samples a play, ordered",
     ):
         assert words in result.stdout
+    said = " ".join(result.stdout.split())
+    assert "The characteristic time is what a unit of evidence costs in plays" in said
+    assert "are 1.76 times that, the evidence that delta 0.1 takes" in said
+    assert "The standard bandit plays one arm at a time. Improvement is how many times fewer plays" in said
 
 
 def test_json_has_it_all_and_nothing_that_json_cannot_hold():

@@ -129,7 +129,7 @@ def test_on_a_table_duels_come_first_and_options_have_names(table):
     assert "linked-duels finds the best option (east, which works 60 % of the time) without assuming independ" in said
     assert (
         "linked-elimination and linked-track-and-stop assume independent options; those of this table fail together as "
-        f"they did. {INDEPENDENT_OPTIONS.remedy}"
+        f"they did. linked-duels does not. {INDEPENDENT_OPTIONS.remedy}"
     ) in said
     assert "simulated options are independent" not in said
 

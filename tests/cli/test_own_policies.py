@@ -103,6 +103,8 @@ def test_it_is_simulated_and_compared_with_others(folder):
         ("mine.own:FirstToThree:wins", "write --policy mine.own:FirstToThree:key=value"),
         ("mine.own:pathlib", "mine.own:pathlib is a module, not a class"),
         ("linked-nothing:k=1", "unknown policy 'linked-nothing'"),
+        ("yours", "one of your own is written module:Class, as yours:Class for a class in yours.py"),
+        ("every-other", "one of your own is written module:Class, as mine:EveryOther for a class in mine.py"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_the_remedy(folder, text, said):
@@ -222,3 +224,16 @@ def test_an_operator_names_a_class_and_no_more(text, said):
 def test_a_service_that_is_to_have_a_policy_that_is_not_there_does_not_start(folder):
     said = said_by(folder, "serve", "--port", "0", "--store", "store.sqlite3", "--policy", "mine.own:Nothing")
     assert "the module 'mine.own' has no 'Nothing'; there is FirstToThree" in said
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemExit('imported')\nclass One:\n    pass\nclass Two:\n    pass\n", "here: alone:One or alone:Two"),
+        ("this is no Python", "here: alone:Class"),
+    ],
+)
+def test_a_file_that_is_named_without_its_class_is_read_and_not_imported(folder, code, said):
+    (folder / "alone.py").write_text(code, encoding="utf-8")
+    given = ("simulate", "--means", "0.2,0.8", "--trials", "5", "--policy", "alone")
+    assert f"one of your own is written module:Class, and alone.py is {said}" in said_by(folder, *given)

@@ -73,3 +73,8 @@ def test_one_that_does_not_exist_is_refused(in_examples):
     assert refusal("policies", "--policy", "plain_policy:Nothing").startswith(
         "the module 'plain_policy' has no 'Nothing'; there is LeadByFive"
     )
+
+
+def test_what_may_be_told_is_explained_where_its_name_does_not_say_it():
+    said = " ".join(run("policies").stdout.split())
+    assert "gap is how far the best mean is above the second, calibration is proved (the default) or plain" in said

@@ -176,7 +176,7 @@ def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
         command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment(), preexec_fn=small_files
     )
     assert result.returncode == 2
-    assert "File too large" in result.stderr
+    assert "cannot be written: file too large; every" in result.stderr
     assert "every finished chunk is kept: make room" in result.stderr
     assert not list((tmp_path / "mine-results").rglob("*.unfinished"))
     assert run_json("study", str(file), "--no-figures")["missing_trials"] == 0

@@ -136,7 +136,9 @@ def test_options_that_make_no_sense_are_refused_in_a_line(log, arguments, said):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    assert refusal("verdict", str(tmp_path / "none.csv")).startswith("cannot read ")
+    assert refusal("verdict", str(tmp_path / "none.csv")).endswith(
+        "none.csv: there is no such file or folder; give a file of text"
+    )
     assert refusal("verdict", str(tmp_path / "none.csv"), "--watch").startswith("cannot read ")
     assert "cannot read" in refusal("verdict", str(tmp_path))
 

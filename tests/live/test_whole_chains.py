@@ -293,6 +293,32 @@ def test_the_rest_is_in_the_order_of_success_per_cost():
     assert ChainRecord.from_json(record.to_json()).rank([0]).tolist() == [0, 1, 2]
 
 
+def test_before_much_is_known_behind_failures_the_order_goes_by_means():
+    """By a single failure there, arm 1 would come last; what was seen there outweighs the mean when it is much."""
+    record, means = ChainRecord(3, independent=False), np.array([0.9, 0.8, 0.6])
+    record.add(with_rest(np.array([0]), np.array([1, 2])), 2)
+    assert record.rank([0]).tolist() == [0, 2, 1]
+    assert record.rank([0], means).tolist() == [0, 1, 2]
+    for _ in range(20):
+        record.add(with_rest(np.array([0]), np.array([1, 2])), 2)
+    assert record.rank([0], means).tolist() == [0, 2, 1]
+
+
+def test_where_arms_are_independent_every_try_is_in_the_order_already():
+    record = ChainRecord(3, independent=True)
+    record.add(with_rest(np.array([0]), np.array([1, 2])), 2)
+    assert record.rank([0], np.array([0.9, 0.8, 0.6])).tolist() == record.rank([0]).tolist() == [0, 2, 1]
+
+
+def test_the_order_of_an_experiment_goes_by_means_too():
+    exp = new(lb.LinkedDuels(0.1), "free")
+    for _ in range(12):
+        play = exp.ask()
+        exp.tell(play.id, play.arms[0] if play.arms[0] != exp.arms[-1] else None)
+    assert exp.order[-1] == exp.arms[-1]
+    assert exp.run.chains.rates()[-1] == exp.run.chains.rates()[0] == 0.5  # nothing was seen in the rest
+
+
 def test_ranked_by_cost():
     assert ranked([2], np.array([0.9, 0.5, 0.1]), (3.0, 1.0, 1.0)).tolist() == [2, 1, 0]
 

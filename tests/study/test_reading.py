@@ -169,3 +169,12 @@ def test_what_has_the_name_of_a_key_already_keeps_it():
     assert caught.value is refused
     with pytest.raises(ZeroDivisionError), Keys({}).meaning("y"):
         _ = 1 / 0
+
+
+def test_a_missing_key_may_be_there_in_another_spelling():
+    keys = Keys({"nmae": "x", "count": 3}, "rows[2]")
+    keys.whole("count")
+    with pytest.raises(lb.InvalidStudy, match=r"^rows\[2\]\.nmae is no key of a study; did you mean 'name'\?$"):
+        keys.text("name")
+    with pytest.raises(lb.InvalidStudy, match="counts is missing"):
+        keys.whole("counts")  # count is a key of its own, and was read

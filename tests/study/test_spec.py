@@ -48,6 +48,17 @@ REFUSED = [
     ("trials = 0\n" + INSTANCE + POLICY, r"trials = 0 is no whole number of at least 1"),
     ('trials = "many"\n' + INSTANCE + POLICY, r"trials = 'many' is no whole number"),
     ("trails = 10\n" + INSTANCE + POLICY, r"trails is no key of a study; did you mean 'trials'"),
+    (INSTANCE + POLICY.replace("policies", "polices"), r"polices is no key of a study; did you mean 'policies'\?"),
+    (INSTANCE.replace("instances", "instance") + POLICY, r"instance is no key of a study; did you mean 'instances'\?"),
+    (
+        "[[instances]]\nmean = [0.1, 0.5]\n" + POLICY,
+        r"instances\[1\]\.mean is no key of a study; did you mean 'means'\?",
+    ),
+    (INSTANCE + '[[policies]]\npolcy = "linked-ege"\n', r"policies\[1\]\.polcy is no key .*; did you mean 'policy'\?"),
+    (
+        INSTANCE + '[[policies]]\npolicy = "linked-eg"\n',
+        r"policies\[1\]\.policy: unknown policy 'linked-eg'; did you mean 'linked-ege'\? If not, choose one of linked-",
+    ),
     ("deltas = []\n" + INSTANCE + POLICY, r"deltas = \[\] is empty; give numbers"),
     ("deltas = [2]\n" + INSTANCE + POLICY, r"deltas: delta=2\.0 is not between 0 and 1"),
     ("deltas = [0.1, 0.1]\n" + INSTANCE + POLICY, r"deltas = 0\.1 is in the list twice"),

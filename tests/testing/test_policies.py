@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -568,3 +570,50 @@ def test_a_policy_has_to_ask_what_it_declares(asks, order, said):
     Asking = type("Asking", (lb.SuffixUCB,), {"name": "asking", "asks": asks, "request": request})
     with pytest.raises(PolicyCheckFailed, match=re.escape(said)):
         check_policy(Asking(0.1), max_plays=200)
+
+
+@dataclass
+class Endless(lb.PlainPolicy):
+    """Never comes to an end."""
+
+    def begin(self, arms, seed):
+        pass
+
+    def ask(self):
+        return (0,)
+
+    def tell(self, arms, hit):
+        pass
+
+    @property
+    def done(self):
+        return False
+
+    def best(self):
+        return 0
+
+
+def test_what_never_ends_is_cut_off_sooner_where_a_play_takes_long():
+    assert check_policy(lb.UniformSampling(samples=1)).max_plays == 20_000
+    assert check_policy(Endless()).max_plays == 2_000
+    assert check_policy(Endless(), max_plays=30).max_plays == 30
+
+
+class Screen(io.StringIO):
+    """What says that it is a terminal, or that it is none."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+@pytest.mark.parametrize(("terminal", "given", "lines"), [(True, False, 33), (False, False, 0), (True, True, 0)])
+def test_a_terminal_sees_what_is_checked_unless_someone_else_is_told(monkeypatch, terminal, given, lines):
+    monkeypatch.setattr(sys, "stderr", screen := Screen(terminal))
+    check_policy(lb.UniformSampling(samples=1), report=(lambda line: None) if given else None)
+    said = screen.getvalue().splitlines()
+    assert len(said) == lines
+    assert all(line.startswith("checked: ") for line in said)

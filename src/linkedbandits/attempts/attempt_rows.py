@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.attempts.arrays import Floats, Gathered, LineNumbers, Numbers, Parts, ranges
-from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, costs, figures, times, trimmed
+from linkedbandits.attempts.cells import MISSING, NOT_GIVEN, Labels, Outcomes, costs, durations, figures, times, trimmed
 from linkedbandits.attempts.columns import Layout, seconds_in_one
 from linkedbandits.attempts.outcomes import BLANK, DASH, FRACTION, SUCCESS, UNKNOWN
 from linkedbandits.attempts.set_aside import OUT_OF_TIME, WITHOUT_OUTCOME, Tally
@@ -65,6 +65,10 @@ NOT_TRIED = (
 BAD_COST = (
     "costs that cannot be read, or are below 0",
     "they count as what attempts of their option, or else all, cost on average, or as 1 if no cost is known",
+)
+BAD_SECONDS = (
+    "seconds that cannot be read",
+    "write numbers, with a unit such as ms or without; it is not known how long these attempts took",
 )
 NO_COST = ("attempts without a cost", BAD_COST[1])
 INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
@@ -181,6 +185,9 @@ def _add(
         is_blank = cells["cost"].is_null().to_numpy()
         noticed.add(*BAD_COST, numbers[np.isnan(cost) & ~is_blank])
         noticed.add(*NO_COST, numbers[is_blank])
+    seconds = durations(cells["seconds"], seconds_in_one(layout["seconds"])) if "seconds" in cells else None
+    if seconds is not None:
+        noticed.add(*BAD_SECONDS, numbers[np.isnan(seconds) & cells["seconds"].is_not_null().to_numpy()])
     parts.add(
         # 64 bits of each: that two of a hundred million requests share theirs has a chance of one in four thousand
         request=cells["request"].hash(0).to_numpy(),
@@ -189,7 +196,7 @@ def _add(
         position=figures(cells["position"]) if "position" in cells else None,
         time=times(cells["time"]) if "time" in cells else None,
         cost=cost,
-        seconds=figures(cells["seconds"]) * seconds_in_one(layout["seconds"]) if "seconds" in cells else None,
+        seconds=seconds,
     )
 
 

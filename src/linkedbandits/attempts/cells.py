@@ -224,6 +224,15 @@ def figures(cells: pl.Series) -> Floats:
     return numbers
 
 
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "\u00b5s", "\u03bcs", "micros", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nanos", "nanoseconds"), 1e-9),
+}
+"""Behind a number, in small letters. The sign for a millionth is there twice, as a sign and as a Greek letter."""
+
+
 def costs(cells: pl.Series) -> Floats:
     """A column of costs; not a number where a cell is none, or is below 0. A comma may stand for the point, unless it
     could as well be one between thousands.
@@ -234,6 +243,24 @@ def costs(cells: pl.Series) -> Floats:
     """
     numbers = figures(cells.str.replace(r"^(\d+),(\d{1,2}|\d{4,})$", "$1.$2").str.replace(r"^0,(\d+)$", "0.$1"))
     numbers[numbers < 0] = np.nan
+    return numbers
+
+
+def durations(cells: pl.Series, in_one: float) -> Floats:
+    """A column of durations in seconds; not a number where a cell is none. Numbers without a unit are ``in_one`` each.
+
+    >>> import polars as pl
+    >>> durations(pl.Series(["131ms", "0.5 s", "2", "80 µs", "soon", None]), 10.0).round(6).tolist()
+    [0.131, 0.5, 20.0, 8e-05, nan, nan]
+    """
+    import polars as pl
+
+    numbers = figures(cells) * in_one
+    with_unit = np.flatnonzero(np.isnan(numbers) & cells.is_not_null().to_numpy())
+    if with_unit.size:
+        parts = cells.gather(with_unit).str.extract_groups(r"^\s*([0-9.eE+-]+)\s*([a-zA-Zµμ]+)\s*$").struct.unnest()
+        scale = parts["2"].str.to_lowercase().replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
+        numbers[with_unit] = figures(parts["1"]) * scale.fill_null(float("nan")).to_numpy()
     return numbers
 
 

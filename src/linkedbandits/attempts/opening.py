@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from linkedbandits.errors import CannotRead
+from linkedbandits.errors import CannotRead, why_not
 
 Packing = Literal["", "gzip", "zstd"]
 BYTE_ORDER_MARK = codecs.BOM_UTF8
@@ -52,11 +52,11 @@ def read_errors(where: str) -> Iterator[None]:
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         if isinstance(error, CannotRead):
             raise
-        said = f"{error}; give a file of text"
+        said = f"{why_not(error)}; give a file of text"
         if isinstance(error, EOFError):
             said = "it ends in the middle; fetch it again"
         elif isinstance(error, UnicodeDecodeError):
-            said = f"{error}; save it in UTF-8"
+            said = f"{why_not(error)}; save it in UTF-8"
         raise CannotRead(f"cannot read {where}: {said}") from error
 
 
@@ -96,7 +96,8 @@ def _without_zstd(path: str | Path) -> IO[bytes]:
         ).to_series()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise CannotRead(
-            f"cannot read {path}, which is packed with zstd: {error}; unpack it with: zstd -d, or pack it with gzip"
+            f"cannot read {path}, which is packed with zstd: {why_not(error)}; unpack it with: zstd -d, or pack it "
+            "with gzip"
         ) from error
     return io.BytesIO("".join(f"{line}\n" for line in lines.fill_null("")).encode())
 

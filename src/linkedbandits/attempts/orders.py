@@ -8,6 +8,7 @@ succeeds most often, per cost, on the requests that are left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -48,7 +49,8 @@ class Place:
 class Order:
     """An order for the whole chain. ``settled`` places are proved with the verdict; the others are estimates.
 
-    ``success`` is how often a request succeeds at all, ``cost`` what it costs on average. ``success_now`` and
+    ``success`` is how often a request succeeds at all, ``cost`` what it costs on average. ``served`` has the share of
+    requests that each place serves; they add up to ``success``. ``success_now`` and
     ``cost_now`` are those of the log itself. Without costs on record an attempt costs 1. It is ``partly_guessed`` where
     some place rests on attempts in other situations than its own, or on options being independent. ``seconds`` is how
     long a request takes on average, ``seconds_now`` how long in the log, None where that is not on record. ``unit``
@@ -65,6 +67,7 @@ class Order:
     seconds: float | None = None
     seconds_now: float | None = None
     unit: Unit = "attempts"
+    served: tuple[float, ...] = ()
 
     __repr__ = short_repr
 
@@ -85,12 +88,14 @@ def best_order(
         return None
     costs = costs_of(log, given)
     in_time = log.seconds_in_time  # whoever keeps the deadline goes on to the next option when it is over
-    seconds = None if in_time is None else _average(log, in_time)
+    # A column of which no cell could be read says nothing.
+    seconds = None if in_time is None or not np.isfinite(in_time).any() else _average(log, in_time)
     failed_before = None if independent else _failed_before(log)
     place_in_request = np.arange(len(log)) - np.repeat(log.first, np.diff(log.first, append=len(log)))
     places: list[Place] = []
     tried: list[int] = []
-    reached, success, cost, lasts, assumed = 1.0, 0.0, 0.0, 0.0, independent and len(log.options) > 1
+    served: list[float] = []
+    reached, cost, lasts, assumed = 1.0, 0.0, 0.0, independent and len(log.options) > 1
     for _ in log.options:
         left = [option for option in range(len(log.options)) if option not in tried]
         samples, chances = np.zeros(len(log.options), dtype=np.int64), means
@@ -106,7 +111,7 @@ def best_order(
             place = log.number_of(first)
         assumed |= bool(tried) and samples[place] == 0
         places.append(Place(log.options[place], float(chances[place]), float(costs[place]), int(samples[place])))
-        success += reached * chances[place]
+        served.append(float(reached * chances[place]))
         cost += reached * costs[place]
         lasts += 0.0 if seconds is None else reached * seconds[place]
         reached *= 1 - chances[place]
@@ -115,11 +120,13 @@ def best_order(
     tried_at_most = np.diff(log.first, append=len(log))
     failed = ~log.success[log.first + tried_at_most - 1]
     if (tried_at_most[failed] == len(log.options)).all():
-        success = success_now  # what fails has failed with all options, so in whatever order it would
+        # What fails has failed with all options, so in whatever order it would. Shares by place are estimates, each
+        # from requests of its own, which need not add up to that.
+        served = _adding_up_to(success_now, served)
     return Order(
         tuple(places),
         settled=int(first is not None),
-        success=float(success),
+        success=math.fsum(served),
         cost=float(cost),
         success_now=success_now,
         cost_now=_a_request(log, _on_record(log, given), costs),
@@ -127,7 +134,22 @@ def best_order(
         seconds=None if seconds is None else float(lasts),
         seconds_now=None if seconds is None else _a_request(log, log.seconds, seconds),
         unit="seconds" if given == "seconds" else "attempts" if log.cost is None and not given else "cost",
+        served=tuple(served),
     )
+
+
+def _adding_up_to(success: float, served: list[float]) -> list[float]:
+    """Shares of requests by place that add up to what is known of all; what the first serves is known best, and stays.
+
+    >>> [round(share, 3) for share in _adding_up_to(0.9, [0.8, 0.15, 0.05])]
+    [0.8, 0.075, 0.025]
+    >>> [round(share, 3) for share in _adding_up_to(0.7, [0.8, 0.15])]
+    [0.7, 0.0]
+    """
+    first, behind = served[0], math.fsum(served[1:])
+    if behind == 0 or first > success:
+        return [success, *(0.0 for _ in served[1:])]
+    return [first, *(share * (success - first) / behind for share in served[1:])]
 
 
 def costs_of(log: AttemptLog, given: GivenCosts) -> FloatArray:

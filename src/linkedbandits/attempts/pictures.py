@@ -103,13 +103,10 @@ def alarm_picture(log: AttemptLog, alarm: Alarm) -> Markup:
 
 def order_picture(log: AttemptLog, order: Order) -> Markup:
     """Where requests end: as it is in the log, and in the order that is best."""
-    reached, best = 1.0, []
-    for place in order.places:
-        best.append(reached * place.success)
-        reached *= 1 - place.success
     along = Scale(0.0, 1.0, LEFT, RIGHT)
     parts = [_ruler(along, 2, 112)]
-    for top, name, shares in ((6, "in the log", served_by_place(log)), (60, "in the best order", np.array(best))):
+    best = np.array(order.served)
+    for top, name, shares in ((6, "in the log", served_by_place(log)), (60, "in the best order", best)):
         succeed = float(shares.sum())
         parts.append(_words(LEFT, top + 10, name, class_="name"))
         parts.append(_words(RIGHT, top + 10, f"{100 * succeed:.1f} % succeed", text_anchor="end", class_="name"))

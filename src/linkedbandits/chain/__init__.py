@@ -1,10 +1,21 @@
 """Fallback chains that learn which option should come first."""
 
-from linkedbandits.chain.chain import Chain, ChainStatus
+from linkedbandits.chain.chain import Chain
 from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.history import Era
 from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
-from linkedbandits.option_estimates import OptionEstimate
+from linkedbandits.chain.status import ChainStatus
+from linkedbandits.option_estimates import OptionEstimate, OptionEstimates
 
-__all__ = ["Attempt", "Chain", "ChainStatus", "DriftAlarm", "Era", "LossAlarm", "OptionEstimate", "Result"]
+__all__ = [
+    "Attempt",
+    "Chain",
+    "ChainStatus",
+    "DriftAlarm",
+    "Era",
+    "LossAlarm",
+    "OptionEstimate",
+    "OptionEstimates",
+    "Result",
+]

@@ -15,7 +15,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -23,7 +22,8 @@ from linkedbandits.attempts.alarms import Alarm, watch
 from linkedbandits.attempts.concerning import speaks_against
 from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
-from linkedbandits.chain.chapter import Chapter, Watching, missing_from
+from linkedbandits.chain.behind import OthersSecond
+from linkedbandits.chain.chapter import Chapter, Watching, missing_from, proved_places
 from linkedbandits.chain.deadlines import timeouts_of
 from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.expenses import Costs, Ledger, Spent, check_chain_costs, measured, nothing_tried
@@ -35,12 +35,13 @@ from linkedbandits.chain.in_service import InService, Remote
 from linkedbandits.chain.lookout import Lookout, in_a_thread
 from linkedbandits.chain.losses import LossAlarm, Losses, PlayOut, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
+from linkedbandits.chain.status import ChainStatus
 from linkedbandits.chain.tally import Counts, Ending, Tally
 from linkedbandits.chain.tracing import CallTrace, Tracing
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
-from linkedbandits.display.texts import counted, short_repr, shown
+from linkedbandits.display.texts import counted, shown
 from linkedbandits.errors import (
     AttemptTimedOut,
     ChainFailed,
@@ -55,7 +56,7 @@ from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.live.answer_log import joined
 from linkedbandits.live.experiment import check_labels
 from linkedbandits.model import Label, Verdict
-from linkedbandits.option_estimates import OptionEstimate
+from linkedbandits.option_estimates import OptionEstimates
 from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy
 from linkedbandits.policy import AnyPolicy
 
@@ -64,54 +65,10 @@ Failures = type[Exception] | tuple[type[Exception], ...]
 ChainAlarm = Alarm | LossAlarm | DriftAlarm
 
 DEFAULT_DELTA = 0.05
+SECOND_FOR_WATCHED = 2
+"""After the verdict another option is second in this many calls for one that begins with another: they cost less."""
 ALPHA = 0.01
 """The chance that alarms are raised though nothing is wrong, for all of them together."""
-
-
-@dataclass(frozen=True)
-class ChainStatus:
-    """How a chain stands.
-
-    Of the ``calls`` that are over, ``plays`` were plays of the experiment, ``plain`` were served in the best order
-    known for lack of a play, ``served`` began with the option proved best, and ``watched`` with another one after the
-    verdict. ``failed`` are those for which no option worked, ``lost`` those that ended with any other error;
-    ``lost_of`` has the lost attempts of plays by option. ``in_flight`` are calls that are not over.
-
-    ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
-    above what the best order would have taken, reckoned from estimates. ``cost_above_best`` is the same in costs, where
-    they are known or measured, and ``spent`` what all attempts of this process have cost.
-
-    ``reopened`` is how often the verdict was reopened, or the experiment begun anew, because of a change; ``since`` is
-    when the present experiment began, in seconds since 1970.
-
-    ``waiting`` are answers that the experiment has not got yet, ``dropped`` those that it will never get, ``expired``
-    plays that were out for longer than the lease. ``errors`` counts what went wrong beside the calls, ``last_error`` is
-    the latest in words.
-    """
-
-    calls: int
-    plays: int
-    plain: int
-    served: int
-    watched: int
-    failed: int
-    lost: int
-    in_flight: int
-    lost_of: Mapping[Label, int]
-    attempts_above_best: float | None
-    cost_above_best: float | None
-    spent: float | None
-    waiting: int
-    dropped: int
-    expired: int
-    errors: int
-    last_error: str | None
-    order: tuple[Label, ...]
-    verdict: Verdict | None
-    reopened: int
-    since: float | None
-
-    __repr__ = short_repr
 
 
 class Setup(NamedTuple):
@@ -386,7 +343,11 @@ class Chain:
 
     @property
     def order(self) -> tuple[Label, ...]:
-        """The best order known; after a verdict the option that it names comes first, unless costs are measured."""
+        """The best order known; after a verdict the option that it names comes first, unless costs are measured.
+
+        ``status().proved`` says how many of its places are proved. The others are estimates: those of the experiment,
+        until this process has seen behind failures of the first option that another does better there.
+        """
         return self._order_in(self._chapter)
 
     @property
@@ -398,8 +359,10 @@ class Chain:
         """The verdict, or None while there is none."""
         return self._home.verdict
 
-    def estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
+    def estimates(self, confidence: float = 0.95) -> OptionEstimates:
         """How often each option works, what it costs and how long it takes, from the calls of this process.
+
+        A tuple with an entry for each option, which prints as a table.
 
         So it never waits for the service; what first attempts of all processes say has ``option_estimates`` of the
         experiment there.
@@ -409,7 +372,7 @@ class Chain:
         """
         check_probability("confidence", confidence)
         accounts = self._tally.counts().ledger.accounts
-        return tuple(accounts[label].estimate(label, confidence) for label in self.options)
+        return OptionEstimates(accounts[label].estimate(label, confidence) for label in self.options)
 
     def alarms(self, alpha: float = ALPHA) -> tuple[ChainAlarm, ...]:
         """What speaks against the verdict: in the plays and the watched calls on record, and in the attempts lost.
@@ -452,6 +415,7 @@ class Chain:
             errors=self._troubles.count,
             last_error=self._troubles.last,
             order=self.order,
+            proved=0 if self._order_by_cost(self._chapter) else proved_places(self.verdict()),
             verdict=self.verdict(),
             reopened=sum(era.reason == "drift" for era in self._home.eras),
             since=self._home.era.began,
@@ -535,6 +499,7 @@ class Chain:
             home,
             {label: self._known[label] for label in labels},
             Watch.seeded(labels, self._share, self._seed + len(home.eras)),
+            OthersSecond.seeded(min(SECOND_FOR_WATCHED * self._share, 1.0), self._seed + len(home.eras)),
         )
         self._watch_over(chapter, at_once)
         self._awaited = next((label for label, option in chapter.options.items() if option.awaited), None)
@@ -628,9 +593,19 @@ class Chain:
 
     def _order_in(self, chapter: Chapter) -> tuple[Label, ...]:
         """The best order known of the options of a chapter."""
+        by_cost = self._order_by_cost(chapter)
+        if by_cost is not None:
+            return by_cost
+        home = chapter.home
+        verdict, order = home.verdict, home.order
+        # A verdict that names several has the places behind the first as well.
+        return order if verdict is None or verdict.top else self._tally.order_behind(order)
+
+    def _order_by_cost(self, chapter: Chapter) -> tuple[Label, ...] | None:
+        """The order by measured costs; None if there is none of the options of a chapter."""
         by_cost = self._tally.order
         # One of other options is from before some were added or removed.
-        return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else chapter.home.order
+        return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else None
 
     def _check_may_change(self, refused: str) -> None:
         """Refuse other options where what was told would be about something else with them."""
@@ -755,6 +730,8 @@ class Call:
                 self._recorded = True
                 if differs:
                     self._role = "watched"
+            elif not home.verdict.top:  # what is on record keeps to the order
+                order = chapter.others_second.order_for(order)
         self._order = order
         self._out: PlayOut | None = None
         if play is not None:  # in the service its own lease counts, which is not known here

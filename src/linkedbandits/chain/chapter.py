@@ -12,6 +12,7 @@ import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain.attempting import Option
+from linkedbandits.chain.behind import OthersSecond
 from linkedbandits.chain.drift import Drift, DriftAlarm, level_of
 from linkedbandits.chain.history import Move, short
 from linkedbandits.chain.home import Home
@@ -65,10 +66,11 @@ class Chapter:
     ``unwatched`` by the one that begins to watch for changes.
     """
 
-    def __init__(self, home: Home, options: Mapping[Label, Option], watch: Watch) -> None:
+    def __init__(self, home: Home, options: Mapping[Label, Option], watch: Watch, others_second: OthersSecond) -> None:
         self.home = home
         self.options = options
         self.watch = watch
+        self.others_second = others_second
         self.watching: Watching | None = None
         self.unannounced = [True]
         self.unheard = [True]
@@ -78,6 +80,22 @@ class Chapter:
 def named_by(verdict: Verdict | None) -> tuple[Label, ...]:
     """The options that a verdict names, best first; none without one."""
     return () if verdict is None else verdict.top or (verdict.arm,)
+
+
+def proved_places(verdict: Verdict | None) -> int:
+    """How many of the first places of an order a verdict proves: the k best, or an order as far as it is settled.
+
+    >>> proved_places(Verdict("a", "confident", 100, 0.05)), proved_places(Verdict("a", "budget", 100, None))
+    (1, 0)
+    >>> proved_places(Verdict("a", "budget", 100, None, top=("a", "b", "c"), settled=(True, False, True)))
+    1
+    """
+    if verdict is None:
+        return 0
+    if verdict.settled:
+        return [*verdict.settled, False].index(False)
+    proved = verdict.status == "confident" and verdict.error_bound is not None
+    return len(verdict.top or (verdict.arm,)) if proved else 0
 
 
 def first_attempts(log: AttemptLog) -> dict[Label, tuple[int, int]]:

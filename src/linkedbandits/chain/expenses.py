@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linkedbandits.chain.behind import SecondTries
 from linkedbandits.chain.results import Attempt
 from linkedbandits.checks import check_costs
 from linkedbandits.errors import InvalidParameter
@@ -27,7 +28,7 @@ Costs = Mapping[Label, float] | Literal["seconds"] | Measure
 """Known costs by option; or the seconds that attempts take; or a function that says what an attempt has cost."""
 
 SHARE_BETWEEN = 50
-"""The order by measured costs is reckoned anew after this part of all calls."""
+"""Orders by what calls have shown are reckoned anew after this part of all calls."""
 
 
 class Spent(NamedTuple):
@@ -68,13 +69,17 @@ class Ledger:
     """The accounts of all options. One thread at a time may change it.
 
     ``order`` is by success per measured cost, None where costs are not measured or too little is. ``options`` are those
-    that there are now; calls that began before some were removed may still end.
+    that there are now; calls that began before some were removed may still end. ``seconds`` is what options do behind
+    the failure of the first of a call.
     """
 
     accounts: dict[Label, Account]
     costs: Costs | None = None
     options: tuple[Label, ...] = ()
     order: tuple[Label, ...] | None = None
+    seconds: SecondTries = field(default_factory=SecondTries)
+    _behind: dict[tuple[Label, ...], tuple[Label, ...]] = field(default_factory=dict, repr=False)
+    _behind_again_at: int = field(default=ENOUGH, repr=False)
     _calls: int = field(default=0, repr=False)
     _again_at: int = field(default=ENOUGH, repr=False)
 
@@ -96,9 +101,11 @@ class Ledger:
         """From now on there are these options; if ``anew``, all accounts begin with nothing."""
         before, self.options, self.order = self.options, tuple(options), None
         self._again_at = self._calls + ENOUGH
-        for label in self.options:
-            if anew or label not in before:
-                self.accounts[label] = self._new_account(label, timeouts.get(label))
+        new = [label for label in self.options if anew or label not in before]
+        for label in new:
+            self.accounts[label] = self._new_account(label, timeouts.get(label))
+        self.seconds.forget(new)
+        self._behind = {}
 
     def _new_account(self, label: Label, longest: float | None) -> Account:
         known = self.costs.get(label) if isinstance(self.costs, Mapping) else None
@@ -113,10 +120,23 @@ class Ledger:
                 account.behind_hits += worked
                 continue
             account.first.add(worked, seconds, cost)
+        if len(spent) > 1:
+            self.seconds.add(spent[0].option, spent[1].option, spent[1].worked)
         self._calls += 1
+        if self._calls >= self._behind_again_at:
+            self._behind_again_at = self._calls + max(1, self._calls // SHARE_BETWEEN)
+            self._behind = {}
         if self.measures and self._calls >= self._again_at:
             self._again_at = self._calls + max(1, self._calls // SHARE_BETWEEN)
             self.order = self._by_success_per_cost()
+
+    def order_behind(self, usual: tuple[Label, ...]) -> tuple[Label, ...]:
+        """The usual order with the same first option; behind it what does better there goes first. In any thread."""
+        found = self._behind.get(usual)
+        if found is None:
+            costs = self.costs if isinstance(self.costs, Mapping) else None
+            found = self._behind[usual] = (usual[0], *self.seconds.order(usual[0], usual[1:], costs))
+        return found
 
     def cost_of(self, order: tuple[Label, ...]) -> float | None:
         """What a call in this order costs on average, as far as one knows; None if some cost is not known at all."""

@@ -59,6 +59,7 @@ from linkedbandits.errors import (
     NewerSave,
     StoreUnavailable,
     TooManyInFlight,
+    why_not,
 )
 from linkedbandits.file_locks import has_flock, try_lock
 from linkedbandits.live import Experiment, Learning, Play
@@ -369,7 +370,7 @@ class InFile:
             file = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise CannotWrite(
-                f"the lock {self._path}.lock cannot be opened ({error}); is the folder writable?"
+                f"the lock {self._path}.lock cannot be opened: {why_not(error)}; is the folder writable?"
             ) from error
         try:
             deadline = time.monotonic() + LONGEST_WAIT
@@ -392,7 +393,7 @@ class InFile:
             try:
                 file = os.open(self._path_of(self._name), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             except OSError as error:
-                raise CannotWrite(f"{self._path_of(self._name)} cannot be opened: {error}") from error
+                raise CannotWrite(f"{self._path_of(self._name)} cannot be opened: {why_not(error)}") from error
             try_lock(file)
             self._answers = file
 
@@ -477,7 +478,7 @@ class InFile:
             self._version_seen = None
             return True
         except (OSError, UnicodeDecodeError) as error:
-            raise CannotRead(f"{self._path} cannot be read as the state of a chain: {error}") from error
+            raise CannotRead(f"{self._path} cannot be read as the state of a chain: {why_not(error)}") from error
         content = _read_head(self._path, head)
         read = self._reopen(text)
         if self._was_read and not same_options(read.arms, self.arms):
@@ -532,7 +533,7 @@ class InFile:
             finally:
                 os.close(file)
         except OSError as error:
-            raise CannotWrite(f"{path} cannot be written: {error}") from error
+            raise CannotWrite(f"{path} cannot be written: {why_not(error)}") from error
 
     def _apply_answers(self, unwritten: list[bytes], last: bool) -> list[tuple[Path, int]]:
         """Apply what is new in the files of all processes; the files of the dead are returned, open."""
@@ -713,7 +714,7 @@ def _put_in_place(path: Path) -> None:
     try:
         _new(path).replace(path)
     except OSError as error:
-        raise CannotWrite(f"{path} cannot be written: {error}") from error
+        raise CannotWrite(f"{path} cannot be written: {why_not(error)}") from error
 
 
 def _close_all(files: list[tuple[Path, int]]) -> None:

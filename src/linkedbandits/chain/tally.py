@@ -110,6 +110,10 @@ class Tally:
         """The order by success per measured cost, without waiting; None if there is none."""
         return self._counts.ledger.order
 
+    def order_behind(self, usual: tuple[Label, ...]) -> tuple[Label, ...]:
+        """The usual order, but for what this process has seen behind failures of its first option. Never waits."""
+        return self._counts.ledger.order_behind(usual)
+
     def counts(self) -> Counts:
         """All up to now, as a copy."""
         held = self._backlog.hold(seconds=1.0)

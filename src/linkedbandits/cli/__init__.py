@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from linkedbandits.cli.helping import Group, with_help_that_fits
-from linkedbandits.errors import LinkedBanditError
+from linkedbandits.errors import LinkedBanditError, why_not
 from linkedbandits.signals import exit_status, farewell, interruption_behind
 from linkedbandits.version import __version__
 
@@ -97,7 +97,7 @@ def run() -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        typer.echo(f"linkedbandits: the output cannot be written ({error.strerror}); make room for it", err=True)
+        typer.echo(f"linkedbandits: the output cannot be written: {why_not(error)}; make room for it", err=True)
         sys.exit(2)
 
 

@@ -21,6 +21,7 @@ from linkedbandits.bounds import (
     price_of_order,
 )
 from linkedbandits.bounds import paper as paper_bounds
+from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.bounds.joint import MOST_OPTIONS
 from linkedbandits.bounds.proportions import draw_proportions
 from linkedbandits.cli import completing, formatting
@@ -235,6 +236,10 @@ def _print(
         for name, time in times.items()
     ]
     console.table(("what no policy can beat", "characteristic time", "plays, at least"), rows)
+    console.print(
+        "The characteristic time is what a unit of evidence costs in plays on these means, whatever delta is; plays, "
+        f"at least, are {kl_of_error(delta):.3g} times that, the evidence that delta {delta:g} takes."
+    )
     order = price_of_order(instance.means, chosen.k)
     if math.isfinite(order.ratio):
         single = times["single"].value / times["ordered"].value
@@ -250,6 +255,10 @@ def _print(
         standard = _plays(getattr(paper, STANDARD[name])) if name in STANDARD else "-"
         of_paper.append((title, shown, standard, f"{getattr(paper.improvement, name):.3g}"))
     console.table(("bound", "plays", "standard bandit", "improvement"), of_paper)
+    console.print(
+        "The standard bandit plays one arm at a time. Improvement is how many times fewer plays a bound has than its, "
+        "both without their logarithms and lesser terms."
+    )
     _print_proportions(console, instance.means, chosen)
 
 

@@ -10,17 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.assumed import assumed_lines, assumes
+from linkedbandits.cli.assumed import assumed_in, assumed_lines, names_of
 from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
 from linkedbandits.figures.style import ENDINGS, check_figure, save
-from linkedbandits.linkage import Linkage, find_linkage
+from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
 from linkedbandits.policy import AnyPolicy, Goal
@@ -43,6 +43,8 @@ class Result:
     """The share of trials that stopped with their guarantee and are wrong."""
     bound: BoundAsTold
     """What no policy can beat that is told as much."""
+    assumed: tuple[Assumption, ...]
+    """What it took for granted."""
 
     undecidable: str | None = None
     """Why it cannot be expected to come to an answer, and what to ask instead."""
@@ -107,7 +109,9 @@ def compare(
             )
             sure_and_wrong = float((runs.confident & ~runs.correct).mean())
             why = undecidable(instance, made, link)
-            results.append(Result(text, made, runs.summary(), sure_and_wrong, bound_of(made, instance, link), why))
+            assumed = assumed_in(runs, made, link)
+            bound = bound_of(made, instance, link)
+            results.append(Result(text, made, runs.summary(), sure_and_wrong, bound, assumed, why))
     settings = {
         "linkage": given.linkage,
         "delta": delta,
@@ -142,7 +146,7 @@ def _as_data(instance: opt.NamedMeans, results: list[Result], settings: dict[str
                 **bound_data(result.bound, result.summary.plays_mean),
                 "error_bound": result.policy.error_bound,
                 "undecidable": result.undecidable,
-                "assumes": assumes(result.policy, find_linkage(settings["linkage"])),
+                "assumes": names_of(result.assumed),
             }
             for result in results
         ],
@@ -171,23 +175,21 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
         )
         rows.append(row)
     console.table(("policy", "plays", "median", "90 %", over, "wrong", "(95 % interval)"), rows)
-    link = find_linkage(linkage)
-    console.print(_meaning(instance, results, delta, link))
+    console.print(_meaning(instance, results, delta))
     if instance.dependence is None:
         console.print(bound_note([(result.text, result.bound) for result in results]))
     if told is not None:
         console.print(told)
-    shown = [(result.text, result.policy) for result in results]
-    for line in assumed_lines(shown, link, instance.dependence):
+    for line in assumed_lines([(result.text, result.assumed) for result in results], instance.dependence):
         console.print(line)
 
 
-def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
+def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> str:
     """What the table says, in a few sentences."""
     said = [_capitalised(why) for why in dict.fromkeys(result.undecidable for result in results) if why is not None]
     decidable = [result for result in results if result.undecidable is None]
     if decidable:
-        said.append(_soonest(instance, decidable, delta, linkage))
+        said.append(_soonest(instance, decidable, delta))
     text = " ".join(said)
     out_of_plays: dict[str, list[str]] = {}
     for result in results:
@@ -209,7 +211,7 @@ def _capitalised(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, linkage: Linkage) -> str:
+def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float) -> str:
     """Which policy needs the fewest plays of those that are right often enough.
 
     Where options depend on each other, one that takes them to be independent is right by luck: others are named, if
@@ -218,7 +220,7 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float, link
     right = [result for result in results if result.answers and result.summary.error_rate <= delta]
     soonest = "soonest"
     if instance.dependence is not None:
-        valid = [result for result in right if INDEPENDENT_OPTIONS not in result.policy.assumptions(linkage)]
+        valid = [result for result in right if INDEPENDENT_OPTIONS not in result.assumed]
         if valid:
             soonest = "soonest" if len(valid) == len(results) else "without assuming independence"
             right = valid

@@ -17,7 +17,7 @@ from linkedbandits.attempts.concerning import speaks_against
 from linkedbandits.attempts.opening import MAGIC, UTF_16
 from linkedbandits.attempts.report import Report
 from linkedbandits.attempts.wording import set_aside_in_words
-from linkedbandits.errors import CannotRead, InvalidAttempts, InvalidParameter
+from linkedbandits.errors import CannotRead, InvalidAttempts, InvalidParameter, why_not
 
 BLOCK = 1 << 20
 PACKED = (*MAGIC, *UTF_16, b"PAR1")
@@ -63,7 +63,7 @@ class Follower:
             except FileNotFoundError:  # in the middle of being rotated; what writes may still write to the old one
                 return self.lines > before, said
             except OSError as error:
-                raise CannotRead(f"cannot read {self.source}: {error}; give a file of text") from error
+                raise CannotRead(f"cannot read {self.source}: {why_not(error)}; give a file of text") from error
             here = os.fstat(self._file.fileno())
             if (now.st_dev, now.st_ino) != (here.st_dev, here.st_ino):
                 said.append(f"{self.source} was replaced by a new file; what was read of the old one still counts.")
@@ -82,7 +82,7 @@ class Follower:
         try:
             return self.source.open("rb", buffering=0)
         except OSError as error:
-            raise CannotRead(f"cannot read {self.source}: {error}; give a file of text") from error
+            raise CannotRead(f"cannot read {self.source}: {why_not(error)}; give a file of text") from error
 
     def _begin_anew(self, copy: IO[bytes], file: IO[bytes]) -> None:
         if file is not self._file:

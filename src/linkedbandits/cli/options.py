@@ -13,7 +13,7 @@ import typer
 
 from linkedbandits.checks import check_positive
 from linkedbandits.cli import completing
-from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter
+from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter, why_not
 from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
@@ -254,7 +254,7 @@ def check_writable(option: str, path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise CannotWrite(
-            f"{option} {path} cannot be written ({error.strerror}); name a file in an existing folder"
+            f"{option} {path} cannot be written: {why_not(error)}; name a file in an existing folder"
         ) from error
 
 

@@ -71,8 +71,10 @@ def policies(
     report.table(("policy", "for", "assumes", "told"), rows, names=4, prose="for")
     report.print(
         "Parameters go behind a colon, as linked-elimination:k=3,epsilon=0.01; --delta is given to all that have it. "
-        "In brackets: what may be told. Where options can fail together, use one that assumes nothing, or one option a "
-        "play under linkage single, where none assumes independent options."
+        "In brackets: what may be told. gap is how far the best mean is above the second, calibration is proved (the "
+        "default) or plain, which stops sooner and has no proof; the glossary of the documents has the others. Where "
+        "options can fail together, use one that assumes nothing, or one option a play under linkage single, where "
+        "none assumes independent options."
     )
 
 

@@ -13,7 +13,7 @@ import typer
 from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.assumed import assumed_lines, assumes
+from linkedbandits.cli.assumed import assumed_in, assumed_lines, names_of
 from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
@@ -95,7 +95,7 @@ def simulate(
             **bound_data(bound, float(runs.plays.mean())),
             "error_bound": made.error_bound,
             "undecidable": why,
-            "assumes": assumes(made, link),
+            "assumes": names_of(assumed_in(runs, made, link)),
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
@@ -107,7 +107,7 @@ def simulate(
         told = opt.told_by_itself([policy], given.told_gap)
         if told is not None:
             standard_report().print(told)
-        for line in assumed_lines([(policy, made)], link, instance.dependence):
+        for line in assumed_lines([(policy, assumed_in(runs, made, link))], instance.dependence):
             standard_report().print(line)
 
 

@@ -25,7 +25,7 @@ from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
-from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError
+from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError, why_not
 from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
@@ -346,9 +346,7 @@ class _Looking:
             beside.write_text(page_of(look.report, made), encoding="utf-8")
             beside.replace(self.page)
         except OSError as error:
-            raise CannotWrite(
-                f"--report {self.page} cannot be written ({error.strerror}); name another file"
-            ) from error
+            raise CannotWrite(f"--report {self.page} cannot be written: {why_not(error)}; name another file") from error
 
     def tell(self, event: Event) -> None:
         """A line."""

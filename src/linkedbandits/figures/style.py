@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkedbandits.errors import CannotWrite, MissingExtra
+from linkedbandits.errors import CannotWrite, MissingExtra, why_not
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 """Okabe and Ito's palette, told apart with any kind of colour vision; markers tell them apart without colour."""
@@ -121,7 +121,8 @@ def save(figure: Any, path: Path) -> None:
         with _style():  # some of a figure is made only now
             figure.savefig(path, metadata=_UNDATED.get(path.suffix.lower()))
     except (OSError, ValueError) as error:
-        raise CannotWrite(f"the figure {path} cannot be written: {error}; name a .png, .svg or .pdf file") from error
+        why = why_not(error)
+        raise CannotWrite(f"the figure {path} cannot be written: {why}; name a .png, .svg or .pdf file") from error
 
 
 def _style() -> AbstractContextManager[None]:

@@ -255,8 +255,9 @@ class Experiment:
     def order(self) -> tuple[Label, ...]:
         """All arms in the best order known: the verdict's, or what leads before there is one, then the others.
 
-        Behind the first, arms come by the share of their tries that worked, where arms may fail together by that of
-        their tries behind failures (so far as there are whole chains). Only what the verdict names is proved.
+        Behind the first, arms come by the share of their tries that worked. Where arms may fail together that is of
+        their tries behind failures, so far as there are whole chains, with what they do on their own as some tries
+        more. Only what the verdict names is proved.
         """
         with self._lock:
             order = self.run.order()

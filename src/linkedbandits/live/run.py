@@ -466,10 +466,9 @@ class Run:
     def order(self) -> IntArray:
         """All arms in the best order known: the answer or what leads, and behind it what does best there."""
         top = self.recommend().top
-        if self.chains is not None:
-            return self.chains.rank(top)
         samples, successes = self.samples_of_means()
-        return ranked(top, (successes + 1.0) / (samples + 2.0), self.policy.goal.costs)
+        means = (successes + 1.0) / (samples + 2.0)
+        return ranked(top, means, self.policy.goal.costs) if self.chains is None else self.chains.rank(top, means)
 
     def learning(self) -> Learning | None:
         """What whole chains have cost so far; None without them."""

@@ -26,6 +26,8 @@ LEAST_BETWEEN = 16
 """The order of the rest is reckoned anew after at least this many plays told,"""
 SHARE_BETWEEN = 8
 """and after this part of them: few orders, of which each is played many times."""
+MEAN_COUNTS_AS = 10.0
+"""Tries behind failures that an arm's mean stands for, in the best order: such tries are few before the verdict."""
 
 
 def with_rest(arms: IntArray, rest: IntArray) -> IntArray:
@@ -151,9 +153,16 @@ class ChainRecord:
         if self._told >= self._due:
             self._rank()
 
-    def rank(self, first: Sequence[int]) -> IntArray:
-        """All arms: ``first`` those, behind them the others, the likeliest to work (for its cost) first."""
-        return ranked(first, self.rates(), self._costs)
+    def rank(self, first: Sequence[int], means: FloatArray | None = None) -> IntArray:
+        """All arms: ``first`` those, behind them the others, the likeliest to work (for its cost) first.
+
+        With ``means`` what an arm does on its own counts too, as :data:`MEAN_COUNTS_AS` tries behind failures. Where
+        arms are independent that is what they do there; where they are not, such tries outweigh it as they come.
+        """
+        rates = self.rates()
+        if means is not None and not self._independent:
+            rates = (np.array(self._worked) + MEAN_COUNTS_AS * means) / (np.array(self._tries) + MEAN_COUNTS_AS)
+        return ranked(first, rates, self._costs)
 
     def rates(self) -> FloatArray:
         """The share of tries of every arm that worked, where they count; a half before there are any."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnknownName
-from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names_code
+from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names_code, own_form
 from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
 
 if TYPE_CHECKING:
@@ -119,7 +120,15 @@ def policy_class(name: str) -> Any:
             f"{name!r} says where a policy's code is, and none is loaded for a name; whoever runs the program loads "
             f"it, as linkedbandits serve --policy {name} does, and then it goes by its own name"
         )
-    raise UnknownName(f"unknown policy {name!r}; choose one of {', '.join([*POLICIES, *OWN])}")
+    raise UnknownName(f"unknown policy {name!r}; {_known(name)}")
+
+
+def _known(name: object) -> str:
+    """Which policies there are, the one that was meant first."""
+    known = [*POLICIES, *OWN]
+    near = get_close_matches(str(name), known, n=1)
+    meant = f"did you mean {near[0]!r}? If not, choose" if near else "choose"
+    return f"{meant} one of {', '.join(known)}"
 
 
 def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
@@ -160,8 +169,10 @@ def policy_named(text: str) -> tuple[str, str]:
     ('linked-ege', 'median=fresh')
     """
     name, _, parameters = text.partition(":")
-    if name in POLICIES or not names_code(text):
+    if name in POLICIES or name in OWN:
         return name, parameters
+    if not names_code(text):
+        raise UnknownName(f"unknown policy {name!r}; {_known(name)}; one of your own is {own_form(name)}")
     written = in_parts(text)
     return load_own(written, POLICIES).name, written.parameters
 

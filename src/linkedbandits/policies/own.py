@@ -7,6 +7,7 @@ names alone, and those that nobody has loaded here do not exist.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Mapping
@@ -46,6 +47,24 @@ def names_code(text: str) -> bool:
     """
     before, colon, after = text.partition(":")
     return "." in before or bool(colon and before.isidentifier() and after.partition(":")[0].strip().isidentifier())
+
+
+def own_form(name: str) -> str:
+    """How a policy of one's own is written, by the name that was written instead. Nothing is imported for that.
+
+    >>> own_form("every-other")
+    'written module:Class, as mine:EveryOther for a class in mine.py'
+    """
+    file = Path(f"{name}.py")
+    if not name.isidentifier() or not file.is_file():
+        module, kind = (name, "Class") if name.isidentifier() else ("mine", "EveryOther")
+        return f"written module:Class, as {module}:{kind} for a class in {module}.py"
+    try:
+        parts = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        parts = []
+    kinds = [part.name for part in parts if isinstance(part, ast.ClassDef)]
+    return f"written module:Class, and {file} is here: {' or '.join(f'{name}:{kind}' for kind in kinds or ['Class'])}"
 
 
 def in_parts(text: str) -> Written:

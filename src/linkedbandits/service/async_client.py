@@ -16,7 +16,7 @@ from linkedbandits.errors import ExperimentFinished, TooManyInFlight
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
-from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
+from linkedbandits.option_estimates import FirstAttempts, OptionEstimates
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service import calls
 from linkedbandits.service.calls import Call, Listed, Told
@@ -216,7 +216,7 @@ class AsyncRemoteExperiment:
         """Every arm's samples and successes, and whether it can still be the answer."""
         return (await self._client.send(calls.estimates(self.id)))[1]
 
-    async def option_estimates(self, confidence: float = 0.95) -> tuple[OptionEstimate, ...]:
+    async def option_estimates(self, confidence: float = 0.95) -> OptionEstimates:
         """How often every arm works, how long it takes and what it costs, from first attempts of all chains that have
         the experiment here; as :meth:`linkedbandits.Chain.estimates` has it for one process.
         """

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from linkedbandits.errors import CannotRead, CannotWrite, InvalidParameter, NewerSave, StoreUnavailable
+from linkedbandits.errors import CannotRead, CannotWrite, InvalidParameter, NewerSave, StoreUnavailable, why_not
 from linkedbandits.service import postgres_store, sqlite_store
 from linkedbandits.service.audit import Actor, AuditEntry, new_entry
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
@@ -517,7 +517,7 @@ def _make(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise CannotWrite(f"{path.parent} cannot be written to ({error.strerror}); name a file elsewhere") from error
+        raise CannotWrite(f"{path.parent} cannot be written to: {why_not(error)}; name a file elsewhere") from error
 
 
 @contextmanager

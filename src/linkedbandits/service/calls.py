@@ -21,7 +21,7 @@ from linkedbandits.linkage import find_linkage
 from linkedbandits.live import Before, Estimate, FromLog, Learning, Play, Receipt, Upgrade
 from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
-from linkedbandits.option_estimates import FirstAttempts, OptionEstimate
+from linkedbandits.option_estimates import FirstAttempts, OptionEstimate, OptionEstimates
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy
 from linkedbandits.service.problem_types import PREFIX, class_of
@@ -208,7 +208,7 @@ def estimates(experiment: str) -> Call[tuple[int, list[Estimate]]]:
     return Call("GET", f"{_path(experiment)}/estimates", _estimates)
 
 
-def option_estimates(experiment: str, confidence: float) -> Call[tuple[OptionEstimate, ...]]:
+def option_estimates(experiment: str, confidence: float) -> Call[OptionEstimates]:
     """What first attempts of all processes say of each arm."""
     check_probability("confidence", confidence)
     return Call("GET", f"{_path(experiment)}/expenses?confidence={float(confidence)!r}", _option_estimates)
@@ -366,8 +366,8 @@ def _estimates(found: Any) -> tuple[int, list[Estimate]]:
     return found["plays"], [Estimate(**estimate) for estimate in found["estimates"]]
 
 
-def _option_estimates(found: Any) -> tuple[OptionEstimate, ...]:
-    return tuple(
+def _option_estimates(found: Any) -> OptionEstimates:
+    return OptionEstimates(
         OptionEstimate(
             said["option"],
             said["tries"],

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch
+from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch, why_not
 from linkedbandits.file_locks import try_lock
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Study, check_names
@@ -46,7 +46,7 @@ class ChunkFile(NamedTuple):
             content = self.path.read_bytes()
         except OSError as error:
             raise DamagedResults(
-                f"{self.path} cannot be read ({error.strerror}); run the study again, and only this chunk is run anew"
+                f"{self.path} cannot be read: {why_not(error)}; run the study again, and only this chunk is run anew"
             ) from error
         if _digest(content) != self.digest:
             raise DamagedResults(f"{self.path} is damaged; run the study again, and only this chunk is run anew")
@@ -107,7 +107,7 @@ class ResultsFolder:
             lock = (self.path / "lock").open("a")  # it stays empty: all lock its first byte
         except OSError as error:
             raise CannotWrite(
-                f"results cannot be kept in {self.path} ({error.strerror}); choose a folder you may write to with --out"
+                f"results cannot be kept in {self.path}: {why_not(error)}; choose a folder you may write to with --out"
             ) from error
         with lock:
             if not try_lock(lock.fileno()):
@@ -182,7 +182,7 @@ def _clear_message(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CannotWrite(
-            f"{path} cannot be written ({error.strerror}); every finished chunk is kept: make room, and run the study "
+            f"{path} cannot be written: {why_not(error)}; every finished chunk is kept: make room, and run the study "
             "again"
         ) from error
 

@@ -22,6 +22,8 @@ def read_instances(keys: Keys, folder: Path = Path()) -> list[Instance]:
     """All instances of one ``[[instances]]`` table; files are named as they are found from ``folder``."""
     kinds = [kind for kind in (*_READERS, "table") if keys.has(kind)]
     if len(kinds) != 1:
+        if not kinds:
+            keys.check_spelling(*_READERS, "table")
         raise keys.refuse(
             "scenario", f"give one of {', '.join(_READERS)}, table for each [[instances]], not {kinds or 'none'}"
         )

@@ -95,6 +95,13 @@ class Keys:
             raise self._refusal(key, value, f"is no list of tables; write each under its own [[{key}]]")
         return [Keys(row, f"{self.place(key)}[{number}]") for number, row in enumerate(value, start=1)]
 
+    def check_spelling(self, *missing: str) -> None:
+        """Refuse a key that was not read and looks like one of these, which are missing."""
+        for key in self._data:
+            meant = get_close_matches(key, missing, n=1)
+            if key not in self._taken and meant:
+                raise InvalidStudy(f"{self.place(key)} is no key of a study; did you mean {meant[0]!r}?")
+
     def finish(self) -> None:
         """Refuse keys that were not read: a misspelt key would otherwise be a default in disguise."""
         for key in self._data:
@@ -122,6 +129,7 @@ class Keys:
         if key in self._data:
             return self._data[key]
         if default is None:
+            self.check_spelling(key)
             raise InvalidStudy(f"{self.place(key)} is missing; {remedy}")
         return default
 

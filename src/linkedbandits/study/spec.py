@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkedbandits.checks import check_delta, check_max_plays
-from linkedbandits.errors import InvalidStudy
+from linkedbandits.errors import InvalidStudy, why_not
 from linkedbandits.linkage import find_linkage, linkages_for
 from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
 from linkedbandits.study.cells import Cell, Instance, Study
@@ -21,7 +21,7 @@ def load_study(path: Path) -> Study:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidStudy(f"the study file {path} cannot be read ({error}); name a TOML file") from error
+        raise InvalidStudy(f"the study file {path} cannot be read: {why_not(error)}; name a TOML file") from error
     try:
         return read_study(text, name=path.stem, folder=path.parent)
     except InvalidStudy as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ MEANS = (0.15, 0.6, 0.3, 0.3)
 EDGE_CASES = ([0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.2, 0.1], [0.1, 0.2, 0.9, 0.9])
 OUT_AT_ONCE = 5
 """Plays out at once, where a policy is told how many."""
+
+
+MOST_PLAYS, MOST_PLAYS_OF_A_PLAIN_ONE = 20_000, 2_000
 
 
 class PolicyCheckFailed(LinkedBanditError, AssertionError):
@@ -98,7 +102,7 @@ def check_policy(
     *,
     means: Sequence[float] = MEANS,
     seed: int = 0,
-    max_plays: int = 20_000,
+    max_plays: int | None = None,
     report: Report | None = None,
 ) -> PolicyFindings:
     """Hold a policy to the contract, under every linkage that allows what it asks for.
@@ -117,8 +121,12 @@ def check_policy(
     - A :class:`linkedbandits.PlainPolicy` also asks the same when it is played by hand, with ask and tell alone, and
       keeps to that when runs take turns: nothing of a run is kept in the class, or drawn from elsewhere than its seed.
 
+    Runs that do not end by themselves, as with ties, end after ``max_plays``: 20,000 unless given, and 2,000 for a
+    :class:`linkedbandits.PlainPolicy`, whose plays take thousands of times as long.
+
     ``report`` is told, a line each, what has been checked, and at the end what was found. That is also returned.
-    Raises PolicyCheckFailed at the first violation.
+    Without one, what has been checked is written to stderr where that is a terminal, for it may take seconds. Raises
+    PolicyCheckFailed at the first violation.
 
     >>> import linkedbandits as lb
     >>> print(check_policy(lb.LinkedHalving(plays=60)))
@@ -128,14 +136,24 @@ def check_policy(
     It assumes independent options, under ordered, free, suffix.
     Of 420 runs 420 ended by its own rule.
     """
-    say = report or (lambda _: None)
+    progress = report or (_to_the_terminal if sys.stderr.isatty() else _to_nobody)
+    most = max_plays or (MOST_PLAYS_OF_A_PLAIN_ONE if isinstance(policy, PlainPolicy) else MOST_PLAYS)
+    say = report or _to_nobody
     try:
-        found = _examine(policy, means, seed, max_plays, say)
+        found = _examine(policy, means, seed, most, progress)
     except PolicyCheckFailed as error:
         say(f"broken: {error}")
         raise
     say(str(found))
     return found
+
+
+def _to_the_terminal(line: str) -> None:
+    print(f"checked: {line}", file=sys.stderr, flush=True)
+
+
+def _to_nobody(_: str) -> None:
+    pass
 
 
 @dataclass

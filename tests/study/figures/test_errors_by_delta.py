@@ -84,3 +84,16 @@ def test_axes_and_legend_say_what_is_what(table):
         "p",
         "open: unfinished (set side by side)",
     ]
+
+
+def test_a_policy_without_a_delta_is_a_line_and_the_legend_says_why(table, line):
+    rows = [{"delta": 0.1}, {"delta": 0.01}, {"delta": None, "policy": "mine", "error_rate": 0.07}]
+    figure = errors_by_delta(table(*rows))
+    (axes,) = figure.axes
+    assert {y for _, y in line(axes, "mine (has no delta)")} == {0.07}
+    assert "mine (has no delta)" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_policy_without_a_delta_that_is_never_wrong_is_on_the_foot(table, line):
+    (axes,) = errors_by_delta(table({"delta": 0.1}, {"delta": 0.01}, {"delta": None, "policy": "mine"})).axes
+    assert {y for _, y in line(axes, "mine (has no delta)")} == {axes.get_ylim()[0]}

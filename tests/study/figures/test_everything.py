@@ -142,3 +142,12 @@ def test_a_policy_has_one_colour_in_all_figures(tmp_path, monkeypatch):
         samples_by_arm([panel], ["effort", "mine"]),
     ):
         assert colours_of(alone, "mine") == {COLOURS[1]}
+
+
+def test_a_policy_without_a_delta_is_in_the_figures_over_delta(tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(everything, "save", lambda figure, path: drawn.setdefault(path.stem, figure))
+    effort = '[[policies]]\npolicy = "uniform-sampling"\nlabel = "fixed"\nparameters = { samples = 5 }\n'
+    draw_all(results_of(f"{HEAD}deltas = [0.2, 0.05]\n{MEANS}{POLICIES}{effort}", tmp_path / "results"), tmp_path)
+    for name in ("plays-by-delta", "errors-by-delta"):
+        assert any("fixed" in text.get_text() for text in drawn[name].legends[0].get_texts())

@@ -88,3 +88,17 @@ def test_where_a_policy_is_told_something_the_line_says_whose_bound_it_is(table,
     (axes,) = plays_by_delta(table(*rows)).axes
     assert {y for _, y in line(axes, "lower bound for those told as much")} == {1}
     assert {y for _, y in line(axes, "two")} == {50}
+
+
+def test_a_policy_without_a_delta_has_no_bound_and_the_legend_says_so(table, line):
+    rows = [{"delta": 0.1}, {"delta": 0.01}, {"delta": None, "policy": "mine", "bound_as_told": None}]
+    figure = plays_by_delta(table(*rows))
+    said = "mine: has no delta, so no bound to draw it over"
+    assert said in [text.get_text() for text in figure.legends[0].get_texts()]
+    assert line(figure.axes[0], said) == []
+
+
+def test_a_policy_without_a_delta_is_a_line_where_plays_are_drawn(table, line):
+    rows = [{"delta": 0.1}, {"delta": 0.01}, {"delta": None, "policy": "mine", "plays_mean": 70.0}]
+    figure = plays_by_delta(table(*[{**row, "bound_as_told": None} for row in rows]))
+    assert {y for _, y in line(figure.axes[0], "mine (has no delta)")} == {70.0}

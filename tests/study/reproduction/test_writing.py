@@ -41,5 +41,5 @@ def test_everything_is_written_and_says_the_same(results, table, row, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(lb.CannotWrite, match=r"cannot be written into .*file \(.*\); name another folder"):
+    with pytest.raises(lb.CannotWrite, match=r"cannot be written into .*file: .*; name another folder"):
         write_report(results, tmp_path / "file", seed=7)

@@ -11,9 +11,11 @@ from linkedbandits.study.figures.panels import (
     explain_open,
     finished,
     grouped,
+    level,
     logarithmic,
     panel_figure,
     panels_over_delta,
+    without_delta,
 )
 
 if TYPE_CHECKING:
@@ -28,12 +30,14 @@ def errors_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
     """Error rates with their 95 % intervals, and the line where the error is delta.
 
     The axes are logarithmic down to the foot of the panel, which stands for 0. Open marks are cells of which some
-    runs ended with their budget, where delta promises nothing.
+    runs ended with their budget, where delta promises nothing. A policy without a delta is a dotted line: how often
+    all its answers are wrong, be it as it may.
 
     ``among`` are all policies of the study, so that each looks the same in all of its figures.
     """
-    panels = panels_over_delta(table)
-    style_of = series_styles((row["policy"] for panel in panels.values() for row in panel), among)
+    panels, without = panels_over_delta(table), without_delta(table)
+    drawn = [row for key, panel in panels.items() for row in (*panel, *without.get(key, []))]
+    style_of = series_styles((row["policy"] for row in drawn), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             deltas = sorted({row["delta"] for row in panel})
@@ -45,6 +49,8 @@ def errors_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
                 # A little aside, so that all policies can be seen.
                 beside = step ** (number - (len(by_policy) - 1) / 2)
                 _intervals(axes, rows, style_of[policy], policy, beside, foot)
+            for row in without.get((instance, linkage), []):
+                level(axes, max(row["error_rate"], foot), style_of[row["policy"]], row["policy"])
             explain_open(axes, panel)
             axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
             axes.set_ylabel("share of wrong answers")

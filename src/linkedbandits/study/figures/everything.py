@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from linkedbandits.bounds import characteristic_time
-from linkedbandits.errors import CannotWrite
+from linkedbandits.errors import CannotWrite, why_not
 from linkedbandits.figures.style import save
 from linkedbandits.model import FloatArray
 from linkedbandits.study.figures.arms_still_in import TracePanel, arms_still_in
@@ -45,11 +45,11 @@ def draw_all(results: Results, folder: Path) -> list[Path]:
     """
     table = results.table()
     several_arms = _parts(table.filter(table["family"].is_not_null()), ["family", "linkage", "delta"], "arms")
-    several_deltas = _parts(table.filter(table["delta"].is_not_null()), ["instance", "linkage"], "delta")
+    several_deltas = _parts(table, ["instance", "linkage"], "delta")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite(f"the folder {folder} cannot be made ({error.strerror}); name another") from error
+        raise CannotWrite(f"the folder {folder} cannot be made: {why_not(error)}; name another") from error
     # Whichever of them a figure shows, a policy has one colour in all figures, finished or not.
     among = list(dict.fromkeys(cell["label"] for cell in results.cells.values()))
     return [
@@ -82,8 +82,9 @@ def _pages(folder: Path, name: str, panels: Sequence[Panel], draw: Callable[[Seq
 
 
 def _parts(table: pl.DataFrame, panel: list[str], over: str) -> list[pl.DataFrame]:
-    """The rows of each panel that has more than one value of the column to be drawn over."""
-    return [part for part in table.partition_by(panel, maintain_order=True) if part[over].n_unique() > 1]
+    """The rows of each panel that has more than one value of the column to be drawn over, and those that have none."""
+    parts = table.partition_by(panel, maintain_order=True)
+    return [part for part in parts if part[over].drop_nulls().n_unique() > 1]
 
 
 def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

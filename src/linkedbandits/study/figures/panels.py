@@ -85,6 +85,23 @@ def panels_over_delta(table: pl.DataFrame) -> dict[tuple[str, str], list[Row]]:
     return {key: panel for key, panel in panels.items() if len({row["delta"] for row in panel}) > 1}
 
 
+def without_delta(table: pl.DataFrame) -> dict[tuple[str, str], list[Row]]:
+    """The rows of policies that have no delta, by instance and linkage: they are the same at every delta."""
+    return grouped(
+        (row for row in table.to_dicts() if row["delta"] is None), lambda row: (row["instance"], row["linkage"])
+    )
+
+
+def level(axes: Any, height: float, style: SeriesStyle, policy: str) -> None:
+    """What a policy comes to that has no delta: the same at every delta."""
+    axes.axhline(height, color=style.colour, linestyle=":", linewidth=1.6, label=f"{policy} (has no delta)")
+
+
+def explain_absent(axes: Any, policy: str, why: str) -> None:
+    """A legend entry for a policy that cannot be drawn."""
+    axes.plot([], [], " ", label=f"{policy}: {why}")
+
+
 def described(linkage: str, delta: float | None) -> str:
     """The linkage and delta of a panel in words.
 

@@ -13,12 +13,15 @@ from linkedbandits.study.figures.panels import (
     arrows_up,
     band,
     curve,
+    explain_absent,
     explain_open,
     finished,
     grouped,
+    level,
     logarithmic,
     panel_figure,
     panels_over_delta,
+    without_delta,
 )
 
 if TYPE_CHECKING:
@@ -28,18 +31,21 @@ __all__ = ["plays_by_delta"]
 
 LOWER_BOUND = "lower bound"
 AS_TOLD = "lower bound for those told as much"
+NOT_DRAWN = "has no delta, so no bound to draw it over"
 
 
 def plays_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
     """Mean plays over the least that any policy needs which is told as much, with their 95 % band.
 
     Where no such bound is known, as for arms that depend on each other, the plays themselves are drawn. Where runs
-    ended with their budget what is drawn is too low, and an open mark with an arrow says so.
+    ended with their budget what is drawn is too low, and an open mark with an arrow says so. A policy without a delta
+    has no bound; its plays are a dotted line where plays are drawn, and elsewhere the legend says that it is not there.
 
     ``among`` are all policies of the study, so that each looks the same in all of its figures.
     """
-    panels = panels_over_delta(table)
-    style_of = series_styles((row["policy"] for panel in panels.values() for row in panel), among)
+    panels, without = panels_over_delta(table), without_delta(table)
+    drawn = [row for key, panel in panels.items() for row in (*panel, *without.get(key, []))]
+    style_of = series_styles((row["policy"] for row in drawn), among)
     with panel_figure(len(panels)) as (figure, all_axes):
         for axes, ((instance, linkage), panel) in zip(all_axes, panels.items(), strict=True):
             bounded = any(row["bound_as_told"] for row in panel)
@@ -54,6 +60,11 @@ def plays_by_delta(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
                 ]
                 curve(axes, points, style_of[policy], policy)
                 arrows_up(axes, points, style_of[policy])
+            for row in without.get((instance, linkage), []):
+                if bounded:
+                    explain_absent(axes, row["policy"], NOT_DRAWN)
+                else:
+                    level(axes, row["plays_mean"], style_of[row["policy"]], row["policy"])
             explain_open(axes, panel)
             axes.set_title(f"{instance} ({linkage})", loc="left", fontsize="medium")
             axes.set_ylabel("plays / lower bound" if bounded else "plays")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkedbandits.errors import CannotWrite
+from linkedbandits.errors import CannotWrite, why_not
 from linkedbandits.figures.style import save
 from linkedbandits.study.figures import plays_by_arms
 from linkedbandits.study.reproduction.claims import Finding, judge
@@ -45,5 +45,6 @@ def write_report(results: Results, folder: Path, seed: int) -> Written:
         markdown.write_text(to_markdown(blocks), encoding="utf-8")
         page.write_text(to_html(blocks), encoding="utf-8")
     except OSError as error:
-        raise CannotWrite(f"the report cannot be written into {folder} ({error}); name another folder") from error
+        why = why_not(error)
+        raise CannotWrite(f"the report cannot be written into {folder}: {why}; name another folder") from error
     return Written(findings, files)
