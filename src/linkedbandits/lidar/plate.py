@@ -40,7 +40,7 @@ def draw_plate(path: Path, watched: Watched) -> None:
         for axes in (seen, believed):
             axes.tick_params(labelleft=False)
         figure.suptitle(_words(watched), fontsize=10)
-        save(figure, path)
+        save(figure, path, trimmed=True)
 
 
 def _draw_photons(axes: Any, watched: Watched, time: FloatArray) -> None:
