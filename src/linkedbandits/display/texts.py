@@ -36,6 +36,21 @@ def rounded(value: float) -> float:
     return round(value, max(DIGITS - before_the_point, 0))
 
 
+READABLE_DIGITS = 6
+"""Of a number for programs that people read, too: rounding is not seen any more, and no sensor measures better."""
+
+
+def readable(value: float) -> float:
+    """A number without the digits that come of computing: six that say something.
+
+    >>> readable(0.0010000000000000009), readable(541.9215686274509), readable(123456789.0), readable(float("nan"))
+    (0.001, 541.922, 123456789.0, nan)
+    """
+    if not math.isfinite(value) or value == int(value):
+        return value
+    return float(f"{value:.{READABLE_DIGITS}g}") if abs(value) < 10**READABLE_DIGITS else float(round(value))
+
+
 def number(value: float) -> str:
     """A number in a sentence or a table.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,36 @@ class FileContents:
         parts = [f"{name or 'an array'} {array.shape}" for name, array in self.arrays.items()]
         parts += [f"{name} {cell.shape} of cells" for name, cell in self.cells.items()]
         return ", ".join(parts) or "nothing"
+
+
+class Needed(NamedTuple):
+    """Something that photons are nothing without: what it is, and how to give it."""
+
+    what: str
+    remedy: str
+
+
+CYCLES = Needed("how many laser cycles it holds", "cycles=1000 (--cycles 1000)")
+CYCLES_OF_PIXELS = Needed(
+    "how many laser cycles each pixel had, also those without a photon", "cycles=1000 (--cycles 1000)"
+)
+WIDTH = Needed("how wide its bins are", "bin_seconds=55e-12 (--bin-width 55ps)")
+BINS = Needed("how many bins a cycle has", "bins=1000 (--bins 1000)")
+
+
+class NotSaid(CannotRead):
+    """A file that does not say what it has to, and nobody else does."""
+
+
+def check_said(source: str, found: Mapping[Needed, object]) -> None:
+    """Refuse what is not said, all of it at once."""
+    missing = [needed for needed, value in found.items() if value is None]
+    if missing:
+        what, remedies = (
+            f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+            for parts in ([each.what for each in missing], [each.remedy for each in missing])
+        )
+        raise NotSaid(f"{source} does not say {what}; give {remedies}")
 
 
 def plain(name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.errors import CannotWrite
 from linkedbandits.display.texts import percent
+from linkedbandits.errors import CannotWrite
 from linkedbandits.figures.images import image_aspect
 from linkedbandits.figures.style import new_panels, save
 from linkedbandits.lidar.frame import Frame
