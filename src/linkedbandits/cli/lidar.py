@@ -387,8 +387,8 @@ def _words(frame: Frame) -> list[str]:
         "Pixels are rows x columns. Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
         f"with {1e9 * task.sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are the errors of the "
         "depths that were found.",
-        "±1 bin: so near to the true depth. found: has a depth at all. sure: of all pixels; such a depth is off by more "
-        f"than {within} ({off}) with probability at most {delta}. Blank where the method guarantees nothing.",
+        "±1 bin: so near to the true depth. found: has a depth at all. sure: of all pixels; such a depth is off by "
+        f"more than {within} ({off}) with probability at most {delta}. Blank where the method guarantees nothing.",
     ]
     if task.likely is not None:
         lines.append(f"A pixel ended, too, where the model held its depth for right with {task.likely:g}: a guess.")

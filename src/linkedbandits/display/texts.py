@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,23 @@ def _listed(entries: Sequence[Any]) -> str:
 
 def _rest(entries: int) -> str:
     return "" if entries <= MOST_SHOWN else f", ... {entries:,} in all"
+
+
+def told_repr(result: Any) -> str:
+    """The ``__repr__`` of a dataclass with many settings: those that are not as they would be without a word.
+
+    What has to be given by place is always there. A class says so with ``__repr__ = told_repr``.
+    """
+    told = [
+        f"{field.name}={shown(getattr(result, field.name))}"
+        for field in fields(result)
+        if field.repr and ((not field.kw_only and field.default is MISSING) or not _is_default(result, field))
+    ]
+    return f"{type(result).__name__}({', '.join(told)})"
+
+
+def _is_default(result: Any, field: Field[Any]) -> bool:
+    return field.default is not MISSING and bool(getattr(result, field.name) == field.default)
 
 
 def short_repr(result: Any) -> str:

@@ -27,6 +27,7 @@ from math import inf
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive, check_probability, check_whole
+from linkedbandits.display.texts import told_repr
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.estimators import signal_range
 from linkedbandits.lidar.even_gates import EvenGates
@@ -70,6 +71,8 @@ class Task:
     present: bool = False
     borrow: bool = True
     seconds: float | None = None
+
+    __repr__ = told_repr
 
     def __post_init__(self) -> None:
         check_positive("signal", self.signal, most=MOST_SIGNAL)

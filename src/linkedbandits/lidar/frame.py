@@ -58,7 +58,7 @@ class Frame(WithFrames):
         took = f"{texts.plays(one.cycles_mean)} cycles and {_microseconds(one.microseconds_mean)} a pixel"
         sure = "" if isnan(one.confident) else f", {percent(one.confident)} sure"
         of = f"{self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
-        return f"Frame({of}:\n  {right}, root mean square {texts.number(one.rmse_mm)} mm,\n  {took}{sure})"
+        return f"Frame({of}: {right},\n  root mean square {texts.number(one.rmse_mm)} mm, {took}{sure})"
 
     def _repr_html_(self) -> str:
         title = f"Frame of {self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
@@ -183,7 +183,7 @@ class FrameSummary:
 
     def __repr__(self) -> str:
         """The figures people ask first; the others are fields, and :meth:`to_dict` has them all."""
-        sure = "" if isnan(self.confident) else f",\n  {percent(self.confident)} sure of their depth"
+        sure = "" if isnan(self.confident) else f", {percent(self.confident)} sure"
         return (
             f"FrameSummary({self.acquisition} and {self.estimator}, {texts.counted(self.pixels, 'pixel')}:\n"
             f"  {percent(self.found)} found, {percent(self.within_tolerance)} within the tolerance,\n"
