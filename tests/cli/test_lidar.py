@@ -175,7 +175,7 @@ def test_pixels_are_rows_and_columns_and_words_of_the_table_are_explained(tmp_pa
 
 def test_json_has_no_tails_of_rounding(tmp_path):
     printed = run("lidar", *FEW, "--reach", "5.1", "--picture", str(tmp_path / "m.png"), "--json").stdout
-    assert re.search(r"\.0*[1-9]\d{6}", printed) is None
+    assert re.search(r"\.0*[1-9]\d{9}", printed) is None
     assert json.loads(printed)["bin_cm"] == 17
     assert json.loads(printed)["written"] == [str(tmp_path / "m.png")]
 

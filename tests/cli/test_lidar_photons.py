@@ -113,7 +113,7 @@ def test_a_file_that_was_there_is_not_replaced_in_silence(file, tmp_path):
 
 def test_json_has_no_tails_of_rounding(file):
     printed = run("lidar", "--photons", file, *TOLD, "--json").stdout
-    assert re.search(r"\.0*[1-9]\d{6}", printed) is None
+    assert re.search(r"\.0*[1-9]\d{9}", printed) is None
 
 
 @pytest.mark.parametrize(

@@ -339,10 +339,12 @@ def test_a_summary_prints_a_few_figures_and_keeps_all_of_them():
     assert "sure" not in repr(unsure)
 
 
-def test_figures_for_programs_have_six_digits_and_no_tails_of_rounding():
-    one = replace(small_frame().summary(), worse_than_5_cm=0.0010000000000000009, cycles_mean=581.75421, mae_mm=np.nan)
+def test_figures_for_programs_have_nine_digits_and_no_tails_of_rounding():
+    one = replace(
+        small_frame().summary(), worse_than_5_cm=0.0010000000000000009, cycles_mean=581.75421987654, mae_mm=np.nan
+    )
     data = one.to_dict()
-    assert (data["worse_than_5_cm"], data["cycles_mean"], data["mae_mm"]) == (0.001, 581.754, None)
+    assert (data["worse_than_5_cm"], data["cycles_mean"], data["mae_mm"]) == (0.001, 581.75422, None)
     assert data["pixels"] == 4
 
 

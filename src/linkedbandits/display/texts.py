@@ -36,19 +36,38 @@ def rounded(value: float) -> float:
     return round(value, max(DIGITS - before_the_point, 0))
 
 
-READABLE_DIGITS = 6
-"""Of a number for programs that people read, too: rounding is not seen any more, and no sensor measures better."""
+READABLE_DIGITS = 9
+"""Of a measured number for programs that people read, too: a share of ten million pixels keeps the last of them."""
+EXACT_DIGITS = 12
+"""Of a computed number: what is behind them comes of adding up in binary."""
 
 
-def readable(value: float) -> float:
-    """A number without the digits that come of computing: six that say something.
+def readable(value: float, digits: int = READABLE_DIGITS) -> float:
+    """A number without the digits that only come of computing.
 
-    >>> readable(0.0010000000000000009), readable(541.9215686274509), readable(123456789.0), readable(float("nan"))
-    (0.001, 541.922, 123456789.0, nan)
+    >>> readable(0.0010000000000000009), readable(541.9215686274509), readable(123456789012.0), readable(float("nan"))
+    (0.001, 541.921569, 123456789012.0, nan)
     """
     if not math.isfinite(value) or value == int(value):
         return value
-    return float(f"{value:.{READABLE_DIGITS}g}") if abs(value) < 10**READABLE_DIGITS else float(round(value))
+    return float(f"{value:.{digits}g}") if abs(value) < 10**digits else float(round(value))
+
+
+def tidied(data: Any) -> Any:
+    """What is about to become JSON, without the tails that sums of fractions have; nothing that was measured is lost.
+
+    >>> tidied({"error_rate": 0.0010000000000000009, "means": [0.1, 0.30000000000000004], "plays": 7})
+    {'error_rate': 0.001, 'means': [0.1, 0.3], 'plays': 7}
+    """
+    match data:
+        case dict():
+            return {key: tidied(value) for key, value in data.items()}
+        case list() | tuple():
+            return [tidied(value) for value in data]
+        case float():
+            return readable(data, EXACT_DIGITS)
+        case _:
+            return data
 
 
 def number(value: float) -> str:

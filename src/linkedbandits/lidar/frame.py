@@ -208,7 +208,7 @@ class FrameSummary:
         return facts(title, self.in_words())
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for ``json.dumps``, with six digits; None where there is no number."""
+        """The fields by name, ready for ``json.dumps``, with nine digits; None where there is no number."""
         return {name: _of_json(value) for name, value in asdict(self).items()}
 
 
