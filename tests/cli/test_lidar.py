@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.support.command_line import refusal, run, run_json
+from tests.support.command_line import ROOT, refusal, run, run_json
 
 SMALL = ("--scene", "ramp", "--size", "12", "--bins", "60", "--ambient", "1", "--workers", "1")
 
@@ -165,12 +165,22 @@ def test_pixels_are_rows_and_columns_and_words_of_the_table_are_explained(tmp_pa
     said = " ".join(run("lidar", *wide).stdout.split())
     assert "wide, 2 x 5 pixels" in said
     assert run_json("lidar", *wide)["shape"] == [2, 5]
-    for words in ("Pixels are rows x columns", "±1 bin: so near", "found: has a", "sure: of all", "Estimator map: the"):
+    for words in (
+        "Pixels are rows x columns",
+        "±1 bin: so near",
+        "found: has a",
+        "sure: none without",
+        "Estimator map: the",
+    ):
         assert words in said
-    assert "docs/lidar-command.md" in said
+    sure = " ".join(run("lidar", *wide, "--delta", "0.1").stdout.split())
+    assert "is off by more than ±1 bin (12 cm) with probability at most 0.1. Blank" in sure
+    assert 'the page "The command lidar" of the documentation' in said
+    assert (ROOT / "docs" / "lidar-command.md").read_text(encoding="utf-8").startswith("# The command lidar\n")
     other = " ".join(run("lidar", *wide, "--estimator", "coates", "--likely", "0.9").stdout.split())
     assert "Estimator map" not in other
     assert "right with 0.9: a guess" in other
+    assert "sure: none without --delta." in other
 
 
 def test_json_has_no_tails_of_rounding(tmp_path):
@@ -221,6 +231,8 @@ def test_the_help_is_in_groups_and_has_examples_that_run(tmp_path, monkeypatch):
         (("--scene", "ramp", "--afterpulsing", "0.1", "--afterpulse-time", "0"), "--afterpulse-time 20"),
         (("--scene", "ramp", "--bins", "1"), "--bins 1 is not a whole number of at least 2"),
         (("--scene", "ramp", "--fwhm", "0"), "--fwhm 0.0 is not"),
+        (("--scene", "ramp", "--likely", "2"), "--likely 2.0 is not between 0 and 1; try --likely 0.95"),
+        (("--scene", "ramp", "--reach", "0.5"), "beyond the reach of 0.5 m; look farther (--reach)"),
         (("--scene", "ramp", "--delta", "2"), "--delta 2.0 is not between 0 and 1; try --delta 0.05"),
         (("--scene", "ramp", "--strongest", "0.1"), "--strongest 0.1 is below --signal 0.5"),
         (("--scene", "ramp", "--reach", "-1"), "--reach -1.0 is not in"),

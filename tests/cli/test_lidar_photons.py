@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -143,6 +144,10 @@ def test_json_has_no_tails_of_rounding(file):
         (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time=-1"),
         (("--photons", "slope.npy", *TOLD, "--scene", "ramp"), "both --photons slope.npy and --scene were given"),
         (("--photons", "slope.npy", *TOLD, "--ambient", "5"), "both --photons slope.npy and --ambient were given"),
+        (
+            ("--photons", "slope.npy", *TOLD, "--shape", "4,3"),
+            "slope.npy has 3 x 4 pixels, and not 4 x 3; leave --shape",
+        ),
         (("--photons", "slope.npy", *TOLD, "--delta", "0"), "--delta 0.0 is not between 0 and 1; try --delta 0.05"),
         (("--photons", "slope.npy", *TOLD, "--merge", "0"), "--merge 0 is not a whole number of at least 1; give one"),
         (("--photons", "slope.npy", *TOLD, "--opens", "99"), "--opens 99 is no bin from 0 to 19"),
@@ -166,3 +171,16 @@ def test_json_has_no_tails_of_rounding(file):
 )
 def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said, file):
     assert said in refusal("lidar", *arguments)
+
+
+def test_a_file_of_text_is_refused_without_a_warning(file, tmp_path):
+    (tmp_path / "letter.txt").write_text("hello world\n", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "letter.txt has a heading and no rows" in refusal("lidar", "--photons", "letter.txt", *TOLD)
+
+
+def test_in_a_narrow_terminal_nothing_is_cut(file):
+    shown = run("lidar", "--photons", file, *TOLD, COLUMNS="40").stdout
+    assert "\n with a depth\n   12 (100 %)\n" in shown
+    assert max(map(len, shown.splitlines())) <= 40

@@ -15,7 +15,6 @@ from linkedbandits.lidar.file_errors import why_not
         (OSError(5, "Input/output error"), "{path} cannot be read: Input/output error"),
         (ValueError("bad\nmore"), "{path} cannot be read: bad"),
         (EOFError(), "{path} cannot be read: it is cut short, or of another format"),
-        (KeyError("depth"), "{path} cannot be read: it has no array depth"),
         (
             ValueError("allow_pickle=False"),
             "{path} cannot be read: it has Python objects in it, or is of another format",

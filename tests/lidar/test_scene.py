@@ -47,7 +47,7 @@ def test_files_that_are_no_depth_maps_are_refused_by_name(tmp_path):
     for name, reason in [
         ("grey.png", "16 bits"),
         ("broken.npy", "cannot be read"),
-        ("empty.npz", "depth"),
+        ("empty.npz", "it has other, and no array depth; give"),
         ("absent.npy", "there is no file"),
         ("short.npz", "cannot be read"),
         ("nothing.npy", "cannot be read"),

@@ -114,7 +114,8 @@ def lidar(
     """Depth from single photons: simulate a sensor on a scene, or find the depths in photons of a real one.
 
     Images are rows x columns. Without --cycles, --microseconds, --delta and --likely a pixel may have 1,000 cycles, and
-    delta is 0.05. What options mean in full, and what is printed: docs/lidar-command.md. To begin with:
+    delta is 0.05. What options mean in full, and what is printed: the page "The command lidar" of the documentation.
+    To begin with:
 
       linkedbandits lidar --size 24 --picture maps.png
       linkedbandits lidar --photons wall.npy --cycles 500 --bin-width 1ns --fwhm 3
@@ -380,15 +381,19 @@ def _print(frames: list[Frame], asked: list[str], written: list[str]) -> None:
 def _words(frame: Frame) -> list[str]:
     """What the words of the table mean."""
     task = frame.task
-    delta = "delta" if task.delta is None else f"{task.delta:g}"
     within = f"±{task.tolerance:.3g} bin{'s' * (task.tolerance != 1)}"
     off = _centimetres(task.tolerance * task.sensor.bin_depth)
+    sure = (
+        "sure: none without --delta."
+        if task.delta is None
+        else f"sure: of all pixels; such a depth is off by more than {within} ({off}) with probability at most "
+        f"{task.delta:g}. Blank where the method guarantees nothing."
+    )
     lines = [
         "Pixels are rows x columns. Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
         f"with {1e9 * task.sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are the errors of the "
         "depths that were found.",
-        "±1 bin: so near to the true depth. found: has a depth at all. sure: of all pixels; such a depth is off by "
-        f"more than {within} ({off}) with probability at most {delta}. Blank where the method guarantees nothing.",
+        f"±1 bin: so near to the true depth. found: has a depth at all. {sure}",
     ]
     if task.likely is not None:
         lines.append(f"A pixel ended, too, where the model held its depth for right with {task.likely:g}: a guess.")

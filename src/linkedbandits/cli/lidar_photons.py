@@ -40,7 +40,7 @@ OF_PHOTONS = frozenset(
 """Parameters that have none without them."""
 MOST_DEAD_TIME = 1e6
 """Nanoseconds: no detector is blind for longer."""
-MORE = "All words: docs/lidar-command.md."
+MORE = 'More on all of this: the page "The command lidar" of the documentation.'
 """Where the output is explained."""
 _PULSE_MISSING = "say how wide the pulse is at half maximum, in bins: --fwhm 3, or give a measured one: --pulse FILE"
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
@@ -125,7 +125,10 @@ def read_shape(text: str) -> tuple[int, int]:
 def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
     """Read, find the depths, write and show."""
     for name in sorted(given - OF_BOTH - OF_PHOTONS):
-        raise InvalidParameter(f"both --photons {file} and {_written(name)} were given; leave one out")
+        raise InvalidParameter(
+            f"both --photons {file} and {_written(name)} were given, and {_written(name)} is for scenes that are "
+            "simulated; leave one out"
+        )
     find_engine(told["engine"])
     check_pulse(given)
     if "dead_time" in given:

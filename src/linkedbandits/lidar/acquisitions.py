@@ -80,7 +80,7 @@ class Task:
         if self.delta is not None:
             check_delta(self.delta)
         if self.likely is not None:
-            check_probability("likely", self.likely)
+            check_probability("likely", self.likely, example=0.95)
         if self.seconds is not None:
             check_positive("seconds", self.seconds)
             if self.seconds < self.sensor.period:

@@ -24,6 +24,4 @@ def why_not(path: Path, error: Exception) -> str:
         said = error.strerror
     elif "allow_pickle" in said:
         said = "it has Python objects in it, or is of another format"
-    elif isinstance(error, KeyError):
-        said = f"it has no array {error.args[0]}"
     return f"{path} cannot be read: {said or 'it is cut short, or of another format'}"

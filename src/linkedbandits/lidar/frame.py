@@ -264,7 +264,9 @@ def capture(
     made = find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
-        raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
+        raise InvalidParameter(
+            f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; look farther (--reach)"
+        )
     sensor = task.sensor
     light = Light(
         depth=np.where(scene.depth < sensor.reach, scene.depth, np.nan).reshape(-1) / sensor.bin_depth,

@@ -239,6 +239,8 @@ def _read_numpy(path: Path) -> tuple[FloatArray, FloatArray | None]:
         if isinstance(loaded, np.ndarray):
             return _real(loaded), None
         with loaded as arrays:
+            if "depth" not in arrays:
+                raise ValueError(f"it has {', '.join(arrays.files) or 'nothing'}, and no array depth")
             return _real(arrays["depth"]), _real(arrays["reflectivity"]) if "reflectivity" in arrays else None
 
 
