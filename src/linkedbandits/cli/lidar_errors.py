@@ -15,12 +15,12 @@ OPTIONS = {
     "acquisition": "--method",
 }
 """Parameters that are called something else than their option; all others have its name, with a line below."""
-_SAME = (
+SAME = (
     *("cycles", "merge", "opens", "axes", "shape", "bins", "period", "channel", "background_cycles", "mode", "array"),
     *("fwhm", "pulse", "pulse_unit", "pulse_step", "signal", "delta", "tolerance", "engine", "workers", "size", "seed"),
     *("ambient", "dark", "reach", "afterpulsing", "gates", "strongest", "likely", "field_of_view", "estimator"),
 )
-_SCALED = {
+SCALED = {
     "seconds": ("--microseconds", 1e6, ""),
     "dead_time": ("--dead-time", 1e9, ""),
     "rise": ("--rise", 1e9, ""),
@@ -74,10 +74,10 @@ def in_options(said: str) -> str:
     said = re.sub(r" \(--engine \w+\)", "", said)
     for words, others in _PHRASES.items():
         said = said.replace(words, others)
-    for name, (option, scale, unit) in _SCALED.items():
+    for name, (option, scale, unit) in SCALED.items():
         pattern = re.compile(rf"(?<![\w-]){name}={_NUMBER}(?: s\b)?")
         said = pattern.sub(lambda found, o=option, k=scale, u=unit: f"{o} {k * float(found[1]):g}{u}", said)  # type: ignore[misc]
-    for name in (*_SAME, *OPTIONS):
+    for name in (*SAME, *OPTIONS):
         said = re.sub(rf"(?<![\w-]){name}=", f"{OPTIONS.get(name) or '--' + name.replace('_', '-')} ", said)
     return said
 
