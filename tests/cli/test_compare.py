@@ -265,3 +265,9 @@ def test_a_picture_without_matplotlib_says_what_to_install_before_the_work():
     result = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert "pip install 'linkedbandits[plot]'" in result.stderr
+
+
+def test_json_has_twelve_digits_and_no_tails_of_rounding():
+    printed = run("compare", *EASY, "--policy", "linked-elimination", "--json").stdout
+    assert re.search(r"\.0*[1-9]\d{12}", printed) is None
+    assert re.search(r"\.\d{9}", printed)

@@ -141,7 +141,7 @@ def test_json_has_no_tails_of_rounding(file):
         (("--photons", "slope.npy", *TOLD, "--picture", "d.txt"), "'d.txt' cannot be written"),
         (("--photons", "slope.npy", *TOLD, "--mode", "free-running"), "--dead-time"),
         (("--photons", "slope.npy", *TOLD, "--mode", "magic"), "unknown --mode 'magic'"),
-        (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time=-1"),
+        (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time -1.0 is not a number of at least 0"),
         (("--photons", "slope.npy", *TOLD, "--scene", "ramp"), "both --photons slope.npy and --scene were given"),
         (("--photons", "slope.npy", *TOLD, "--ambient", "5"), "both --photons slope.npy and --ambient were given"),
         (

@@ -381,7 +381,7 @@ def _print(frames: list[Frame], asked: list[str], written: list[str]) -> None:
 def _words(frame: Frame) -> list[str]:
     """What the words of the table mean."""
     task = frame.task
-    within = f"±{task.tolerance:.3g} bin{'s' * (task.tolerance != 1)}"
+    within = f"{task.tolerance:.3g} bin{'s' * (task.tolerance != 1)}"
     off = _centimetres(task.tolerance * task.sensor.bin_depth)
     sure = (
         "sure: none without --delta."

@@ -79,7 +79,7 @@ def in_options(said: str) -> str:
         said = pattern.sub(lambda found, o=option, k=scale, u=unit: f"{o} {k * float(found[1]):g}{u}", said)  # type: ignore[misc]
     for name in (*SAME, *OPTIONS):
         said = re.sub(rf"(?<![\w-]){name}=", f"{OPTIONS.get(name) or '--' + name.replace('_', '-')} ", said)
-    return said
+    return re.sub(r"(?<!\S)(--[a-z-]+)=", r"\1 ", said)  # options were checked by their own names
 
 
 @contextmanager
