@@ -84,7 +84,7 @@ serve: $(READY) ## the live service with simulated users, and a page to watch th
 	@$(BIN)/linkedbandits serve --demo
 
 lidar: $(READY) ## a small depth frame, adaptive against not, as a picture
-	@$(BIN)/linkedbandits lidar --size 40
+	@$(BIN)/linkedbandits lidar --size 40 --picture lidar.png
 
 bench: $(VENV)/.bench-ready ## the measured claims, hours in all; SECTION=economy runs a part
 	@REV="$(REV)" ONLY="$(ONLY)" $(BIN)/python -m benchmarks $(SECTION)

@@ -152,6 +152,22 @@ def test_it_shows_neither_addresses_nor_arrays_nor_needless_digits(text):
     assert re.search(r"\d\.\d{8}", text) is None
 
 
+OF_SENSORS = [made for made in EXAMPLES if made.__module__.startswith("linkedbandits.lidar")]
+
+
+@pytest.mark.parametrize("made", OF_SENSORS, ids=lambda made: made.__name__)
+def test_what_depth_sensing_prints_fits_a_few_lines_of_a_terminal(made):
+    lines = repr(EXAMPLES[made]()).splitlines()
+    assert sum(-(-len(line) // 80) for line in lines) <= 4
+
+
+def test_settings_that_were_not_told_are_not_shown():
+    assert repr(lidar.Sensor(bins=60, reach=6.0)) == "Sensor(bins=60)"
+    assert repr(lidar.Sensor(rise=1e-9, gates=lidar.AnySubset())) == "Sensor(rise=1e-09, gates=AnySubset())"
+    assert repr(lidar.Task(lidar.Sensor(), 0.5, 300)) == "Task(sensor=Sensor(), signal=0.5, cycles=300)"
+    assert eval(repr(task()), vars(lidar)) == task()
+
+
 def test_results_of_a_study_too(tmp_path):
     made = results(tmp_path / "kept")
     trials = sum(cell["trials"] for cell in made.cells.values())

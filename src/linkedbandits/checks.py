@@ -16,10 +16,10 @@ MOST_COST_RATIO = 1e9
 """Between the costs of two arms. Beyond that, rounding would be as large as what is to be told apart."""
 
 
-def check_probability(name: str, value: float) -> None:
+def check_probability(name: str, value: float, example: float = 0.05) -> None:
     """Refuse a ``delta`` or the like outside (0, 1)."""
     if not (isinstance(value, int | float) and 0 < value < 1):
-        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}=0.05")
+        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}={example!r}")
 
 
 def check_delta(delta: float) -> None:

@@ -36,7 +36,7 @@ def test_json_has_the_figures_of_the_runs():
     runs = lb.simulate([0.2, 0.6, 0.3], lb.UniformSampling(delta=0.1), trials=50, seed=4)
     assert uniform["plays_mean"] == runs.plays.mean()
     assert uniform["error_rate"] == runs.error_rate()
-    assert uniform["error_interval"] == list(runs.summary().error_interval)
+    assert uniform["error_interval"] == pytest.approx(list(runs.summary().error_interval), rel=1e-11)
     assert uniform["error_bound"] == 0.1
     assert uniform["name"] == uniform["policy"] == "uniform-sampling"
     assert ege["error_bound"] is None
@@ -265,3 +265,9 @@ def test_a_picture_without_matplotlib_says_what_to_install_before_the_work():
     result = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert "pip install 'linkedbandits[plot]'" in result.stderr
+
+
+def test_json_has_twelve_digits_and_no_tails_of_rounding():
+    printed = run("compare", *EASY, "--policy", "linked-elimination", "--json").stdout
+    assert re.search(r"\.0*[1-9]\d{12}", printed) is None
+    assert re.search(r"\.\d{9}", printed)

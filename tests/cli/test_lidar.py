@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 
-from tests.support.command_line import refusal, run, run_json
+from tests.support.command_line import ROOT, refusal, run, run_json
 
 SMALL = ("--scene", "ramp", "--size", "12", "--bins", "60", "--ambient", "1", "--workers", "1")
 
@@ -141,17 +144,79 @@ def test_a_file_of_ones_own(tmp_path):
     assert data["bin_cm"] == pytest.approx(5.0)
 
 
+FEW = ("--scene", "ramp", "--size", "4", "--bins", "30", "--cycles", "20", "--workers", "1", "--method", "synchronous")
+
+
+def test_nothing_is_written_unless_asked_for_and_nothing_replaced_in_silence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    alone = run("lidar", *FEW)
+    assert (alone.returncode, list(tmp_path.iterdir())) == (0, [])
+    assert "Nothing was written; name a file with --picture maps.png, or --out depth.npz." in alone.stdout
+    first = run("lidar", *FEW, "--picture", "maps.png", "--out", "d.npz").stdout
+    assert [line for line in first.splitlines() if "Written" in line] == ["Written: maps.png", "Written: d.npz"]
+    (tmp_path / "d.npz").unlink()
+    again = run("lidar", *FEW, "--picture", "maps.png", "--out", "d.npz").stdout
+    assert "Written: maps.png, in place of the file that was there\nWritten: d.npz\n" in again
+
+
+def test_pixels_are_rows_and_columns_and_words_of_the_table_are_explained(tmp_path):
+    np.save(tmp_path / "wide.npy", np.full((2, 5), 3.0))
+    wide = ("--file", str(tmp_path / "wide.npy"), *FEW[4:])
+    said = " ".join(run("lidar", *wide).stdout.split())
+    assert "wide, 2 x 5 pixels" in said
+    assert run_json("lidar", *wide)["shape"] == [2, 5]
+    for words in (
+        "Pixels are rows x columns",
+        "±1 bin: so near",
+        "found: has a",
+        "sure: none without",
+        "Estimator map: the",
+    ):
+        assert words in said
+    sure = " ".join(run("lidar", *wide, "--delta", "0.1").stdout.split())
+    assert "is off by more than 1 bin (12 cm) with probability at most 0.1. Blank" in sure
+    assert 'the page "The command lidar" of the documentation' in said
+    assert (ROOT / "docs" / "lidar-command.md").read_text(encoding="utf-8").startswith("# The command lidar\n")
+    other = " ".join(run("lidar", *wide, "--estimator", "coates", "--likely", "0.9").stdout.split())
+    assert "Estimator map" not in other
+    assert "right with 0.9: a guess" in other
+    assert "sure: none without --delta." in other
+
+
+def test_json_has_no_tails_of_rounding(tmp_path):
+    printed = run("lidar", *FEW, "--reach", "5.1", "--picture", str(tmp_path / "m.png"), "--json").stdout
+    assert re.search(r"\.0*[1-9]\d{9}", printed) is None
+    assert json.loads(printed)["bin_cm"] == 17
+    assert json.loads(printed)["written"] == [str(tmp_path / "m.png")]
+
+
+def test_the_help_is_in_groups_and_has_examples_that_run(tmp_path, monkeypatch):
+    shown = run("lidar", "--help", COLUMNS="80").stdout
+    assert len(shown.splitlines()) <= 125
+    groups = ("A scene to simulate", "Or photons of a real sensor", "The sensor", "The light of a scene")
+    for group in (*groups, "The way of acquiring", "When a pixel ends", "What is written", "Who computes"):
+        assert f"─ {group} ─" in shown
+        assert f"\n{group}:\n" in run("lidar", "--help", COLUMNS="40").stdout
+    monkeypatch.chdir(tmp_path)
+    np.save("wall.npy", np.random.default_rng(1).poisson(2.0, (2, 2, 40)))
+    commands = re.findall(r"^ +linkedbandits (lidar --.*?) *$", shown, flags=re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        few = ["--size", "4"] if "--size" in command else []
+        assert run(*command.split(), *few).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--file", "absent.npy"), "absent.npy"),
+        (("--file", "absent.npy"), "there is no file absent.npy; give a depth map in"),
         (("--scene", "ramp", "--file", "own.npy"), "leave one out"),
-        (("--scene", "ramp", "--method", "magic"), "unknown acquisition 'magic'"),
+        (("--scene", "ramp", "--method", "magic"), "unknown --method 'magic'"),
         (("--scene", "ramp", "--picture", "/absent/maps.png"), "--picture /absent/maps.png cannot be written"),
         (("--scene", "ramp", "--picture", "maps.txt"), "'maps.txt' cannot be written"),
-        (("--scene", "ramp", "--signal", "0", "--method", "even"), "signal=0.0"),
-        (("--scene", "ramp", "--size", "0"), "size=0"),
-        (("--scene", "ramp", "--gates", "doors"), "gates 'doors' are no gates"),
+        (("--scene", "ramp", "--signal", "0", "--method", "even"), "--signal 0.0 is not in"),
+        (("--scene", "ramp", "--size", "0"), "--size 0 is not a whole number of at least 1; give one"),
+        (("--scene", "ramp", "--gates", "doors"), "--gates 'doors' are no gates"),
         (("--scene", "ramp", "--light", "moon"), "--light moon is unknown"),
         (("--scene", "ramp", "--pixel", "1,1"), "--pixel 1,1 goes with --plate FILE"),
         (("--scene", "ramp", "--plate", "p.png", "--pixel", "99,1"), "there is no pixel 99,1"),
@@ -159,7 +224,30 @@ def test_a_file_of_ones_own(tmp_path):
         (("--scene", "ramp", "--bins", "50", "--bin-width", "1ns"), "both --bin-width 1ns and --bins were given"),
         (("--scene", "ramp", "--told", "--light", "sun"), "--told says that all pixels have the same background"),
         (("--scene", "ramp", "--pulse", "p.csv", "--fwhm", "3"), "both --pulse and --fwhm were given"),
-        (("--scene", "ramp", "--jitter", "80000"), "jitter="),
+        (("--scene", "ramp", "--jitter", "80000"), "--jitter 80000 ps is no shorter than a laser cycle of"),
+        (("--scene", "ramp", "--rise", "80000"), "--rise 80000 ns is no shorter than a laser cycle of"),
+        (("--scene", "ramp", "--microseconds", "0.001"), "--microseconds 0.001 is less than a laser cycle of"),
+        (("--scene", "ramp", "--microseconds", "20", "--method", "halving"), "so --microseconds 20 is nothing to it"),
+        (("--scene", "ramp", "--afterpulsing", "0.1", "--afterpulse-time", "0"), "--afterpulse-time 20"),
+        (("--scene", "ramp", "--bins", "1"), "--bins 1 is not a whole number of at least 2"),
+        (("--scene", "ramp", "--fwhm", "0"), "--fwhm 0.0 is not"),
+        (("--scene", "ramp", "--likely", "2"), "--likely 2.0 is not between 0 and 1; try --likely 0.95"),
+        (("--scene", "ramp", "--reach", "0.5"), "beyond the reach of 0.5 m; look farther (--reach)"),
+        (("--scene", "ramp", "--delta", "2"), "--delta 2.0 is not between 0 and 1; try --delta 0.05"),
+        (("--scene", "ramp", "--strongest", "0.1"), "--strongest 0.1 is below --signal 0.5"),
+        (("--scene", "ramp", "--reach", "-1"), "--reach -1.0 is not in"),
+        (("--scene", "ramp", "--bin-width", "1s"), "--bin-width 1s is no bin width from 1 ps to 1 us"),
+        (("--scene", "ramp", "--bin-width", "1ns", "--reach", "-1"), "--reach -1.0 is not positive"),
+        (("--scene", "ramp", "--workers", "0"), "--workers 0 is not a whole number"),
+        (("--scene", "ramp", "--engine", "quick"), "unknown --engine 'quick'"),
+        (("--scene", "ramp", "--estimator", "guess"), "unknown --estimator 'guess'"),
+        (("--scene", "attic"), "unknown --scene 'attic'"),
+        (("--file", "."), ". is no depth map that can be read"),
+        (("--scene", "ramp", "--gates", "windows:2000"), "give nanoseconds, as --gates windows:2"),
+        (
+            ("--scene", "ramp", "--method", "pulse", "--out", "d.ply", "--field-of-view", "200"),
+            "--field-of-view 200.0 is not between 0 and 180 degrees",
+        ),
         (("--scene", "ramp", "--pulse-step", "50ps"), "--pulse-unit and --pulse-step go with --pulse FILE"),
         (("--scene", "ramp", "--gates", "windows:2", "--method", "even"), "even may open at any bin"),
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -35,7 +38,7 @@ def test_it_prints_what_was_found_and_writes_every_file(file, tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     text = " ".join(result.stdout.split())
     for words in (
-        "slope.npy: 4 x 3 pixels, 20 bins of 1000 ps (15 cm), synchronous",
+        "slope.npy: 3 x 4 pixels, 20 bins of 1000 ps (15 cm), synchronous",
         "pixels 12",
         "with a depth 12 (100 %)",
         "with a sure depth",
@@ -93,12 +96,33 @@ def test_where_nothing_is_found_there_is_no_number(file):
     assert "nan" not in result.stdout
 
 
+def test_all_that_is_missing_is_asked_for_in_one_line_of_options(file):
+    said = refusal("lidar", "--photons", file)
+    for option in ("--cycles 1000", "--bin-width 55ps", "--fwhm 3", "--pulse FILE"):
+        assert option in said
+    assert "=" not in said
+    assert "--dead-time" not in said
+    assert "--dead-time 50" in refusal("lidar", "--photons", file, "--mode", "free-running")
+    assert "--fwhm" not in refusal("lidar", "--photons", file, "--fwhm", "3")
+
+
+def test_a_file_that_was_there_is_not_replaced_in_silence(file, tmp_path):
+    first, again = (run("lidar", "--photons", file, *TOLD, "--out", "d.npz").stdout for _ in range(2))
+    assert first.endswith("Written: d.npz\n")
+    assert again.endswith("Written: d.npz, in place of the file that was there\n")
+
+
+def test_json_has_no_tails_of_rounding(file):
+    printed = run("lidar", "--photons", file, *TOLD, "--json").stdout
+    assert re.search(r"\.0*[1-9]\d{9}", printed) is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--photons", "absent.npy", *TOLD), "there is no file absent.npy"),
         (("--photons", "slope.npy", *TOLD, "--background", "absent.npy"), "there is no file absent.npy"),
-        (("--photons", "slope.npy", *TOLD, "--pulse", "absent.csv"), "--fwhm and --pulse"),
+        (("--photons", "slope.npy", *TOLD, "--pulse", "absent.csv"), "both --pulse and --fwhm were given"),
         (("--photons", "slope.npy", *TOLD[:4], "--pulse", "absent.csv"), "there is no file absent.csv"),
         (("--photons", "slope.npy", *TOLD, "--dead-time", "50"), "goes with --mode free-running"),
         (
@@ -116,10 +140,30 @@ def test_where_nothing_is_found_there_is_no_number(file):
         (("--photons", "slope.npy", *TOLD, "--out", "absent/d.npz"), "--out absent/d.npz cannot be written"),
         (("--photons", "slope.npy", *TOLD, "--picture", "d.txt"), "'d.txt' cannot be written"),
         (("--photons", "slope.npy", *TOLD, "--mode", "free-running"), "--dead-time"),
-        (("--photons", "slope.npy", *TOLD, "--mode", "magic"), "unknown mode 'magic'"),
-        (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time=-1"),
+        (("--photons", "slope.npy", *TOLD, "--mode", "magic"), "unknown --mode 'magic'"),
+        (("--photons", "slope.npy", *TOLD, "--dead-time", "-1"), "--dead-time -1.0 is not a number of at least 0"),
         (("--photons", "slope.npy", *TOLD, "--scene", "ramp"), "both --photons slope.npy and --scene were given"),
         (("--photons", "slope.npy", *TOLD, "--ambient", "5"), "both --photons slope.npy and --ambient were given"),
+        (
+            ("--photons", "slope.npy", *TOLD, "--shape", "4,3"),
+            "slope.npy has 3 x 4 pixels, and not 4 x 3; leave --shape",
+        ),
+        (("--photons", "slope.npy", *TOLD, "--delta", "0"), "--delta 0.0 is not between 0 and 1; try --delta 0.05"),
+        (("--photons", "slope.npy", *TOLD, "--merge", "0"), "--merge 0 is not a whole number of at least 1; give one"),
+        (("--photons", "slope.npy", *TOLD, "--opens", "99"), "--opens 99 is no bin from 0 to 19"),
+        (("--photons", "slope.npy", *TOLD, "--axes", "up,down"), "--axes 'up,down' are no axes of a histogram"),
+        (("--photons", "slope.npy", *TOLD, "--last-bin", "99"), "--first-bin and --last-bin from 0 to 99"),
+        (("--photons", "slope.npy", *TOLD[:4], "--fwhm", "50"), "--fwhm 50.0 is no pulse within the 20 bins"),
+        (("--photons", "slope.npy", *TOLD, "--tolerance", "0"), "--tolerance 0.0 is not positive"),
+        (("--photons", "slope.npy", *TOLD, "--capture", "moon"), "unknown --capture 'moon'"),
+        (("--photons", "slope.npy", *TOLD, "--period", "0ns"), "--period 0ns is no time that passes"),
+        (("--photons", "slope.npy", *TOLD, "--zero", "1e400s"), "--zero 1e400s is no time that a sensor has"),
+        (("--photons", "slope.npy", *TOLD, "--pulse-unit", "ns"), "go with --pulse FILE"),
+        (("--photons", "slope.npy", *TOLD, "--cycles", "0"), "give a whole number of laser cycles"),
+        (
+            ("--photons", "slope.npy", *TOLD, "--mode", "free-running", "--dead-time", "2e6"),
+            "--dead-time 2e+06 ns is more than a millisecond; give nanoseconds",
+        ),
         (("--scene", "ramp", "--out", "d.npz"), "--out goes with one --method"),
         (("--scene", "ramp", "--capture", "wisc"), "--capture goes with --photons FILE"),
         (("--scene", "ramp", "--unit", "mm"), "--unit mm is that of a --file"),
@@ -127,3 +171,16 @@ def test_where_nothing_is_found_there_is_no_number(file):
 )
 def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said, file):
     assert said in refusal("lidar", *arguments)
+
+
+def test_a_file_of_text_is_refused_without_a_warning(file, tmp_path):
+    (tmp_path / "letter.txt").write_text("hello world\n", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "letter.txt has a heading and no rows" in refusal("lidar", "--photons", "letter.txt", *TOLD)
+
+
+def test_in_a_narrow_terminal_nothing_is_cut(file):
+    shown = run("lidar", "--photons", file, *TOLD, COLUMNS="40").stdout
+    assert "\n with a depth\n   12 (100 %)\n" in shown
+    assert max(map(len, shown.splitlines())) <= 40

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import os
 import pty
+import re
 import subprocess
 
 import pytest
@@ -42,8 +43,8 @@ def test_of_many_arms_the_best_are_shown():
 def test_json_has_the_figures_of_the_runs():
     data = run_json("simulate", *EASY, "--seed", "4", "--linkage", "free", "--delta", "0.2")
     runs = lb.simulate([0.2, 0.6, 0.3], lb.LinkedElimination(delta=0.2), linkage="free", trials=50, seed=4)
-    assert data["plays_mean"] == runs.plays.mean()
-    assert data["samples_by_arm"] == runs.samples.mean(axis=0).tolist()
+    assert data["plays_mean"] == pytest.approx(runs.plays.mean(), rel=1e-11)
+    assert data["samples_by_arm"] == pytest.approx(runs.samples.mean(axis=0).tolist(), rel=1e-11)
     assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
     assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
     assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0, "parallel": 1}
@@ -160,8 +161,8 @@ def test_a_table_is_simulated_as_it_is(table):
     runs = lb.simulate(
         law.means, lb.LinkedDuels(0.1), linkage="free", world=law, trials=60, seed=4, max_plays=1_000_000
     )
-    assert data["plays_mean"] == runs.plays.mean()
-    assert data["samples_by_arm"] == runs.samples.mean(axis=0).tolist()
+    assert data["plays_mean"] == pytest.approx(runs.plays.mean(), rel=1e-11)
+    assert data["samples_by_arm"] == pytest.approx(runs.samples.mean(axis=0).tolist(), rel=1e-11)
     assert data["assumes"] == []
     assert data["error_rate"] <= 0.1
     assert run_json("simulate", *given, "--linkage", "ordered")["error_rate"] > 0.5
@@ -233,3 +234,9 @@ def test_plays_are_set_beside_the_bound_for_what_the_policy_was_told():
     assert "There is no bound to compare with: the odds of the best arm are 3.5 times those of the second" in said
     said = " ".join(run(*given, "linked-elimination").stdout.split())
     assert "plays that no policy can beat." in said
+
+
+def test_json_has_twelve_digits_and_no_tails_of_rounding():
+    printed = run("simulate", *EASY[:2], "--trials", "30", "--max-plays", "7", "--json").stdout
+    assert re.search(r"\.0*[1-9]\d{12}", printed) is None
+    assert re.search(r"\.\d{9}", printed)

@@ -59,6 +59,9 @@ def test_a_study_runs_and_is_shown_again(file, tmp_path, monkeypatch):
     assert (folder / "study.json").exists()
     shown = run_json("study", "--show", "mine-results")
     assert shown == ran
+    figures = [value for cell in ran["cells"] for value in cell.values() if isinstance(value, float)]
+    assert figures
+    assert all(value == float(f"{value:.12g}") for value in figures)  # no tails of rounding
     assert all((tmp_path / figure).stat().st_size > 1000 for figure in shown["figures"])
     assert shown["figures"]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from linkedbandits.display.texts import counted, number, percent, plays, rounded, short_repr, shown
+from linkedbandits.display.texts import counted, number, percent, plays, readable, rounded, short_repr, shown, tidied
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,11 @@ class Plays(float):
 
 def test_numbers_with_a_word_of_their_own_keep_it():
     assert shown(Plays(3.0)) == "as it says itself"
+
+
+def test_what_becomes_json_loses_nothing_that_was_measured():
+    all_but_one_in_ten_million = 0.9999999
+    assert readable(all_but_one_in_ten_million) == all_but_one_in_ten_million
+    assert readable(1234567890.5) == 1234567890
+    data = {"a": (0.1 + 0.2, None, True), "b": {"c": float("inf")}, "d": "0.30000000000000004"}
+    assert tidied(data) == {"a": [0.3, None, True], "b": {"c": float("inf")}, "d": "0.30000000000000004"}

@@ -133,7 +133,7 @@ def test_what_is_no_depth_map_is_refused_by_name(tmp_path):
         ("other.npz", "no array interval"),
         ("wrong.npz", "is no depth map: interval of shape"),
         ("broken.npz", "cannot be read"),
-        ("absent.npz", "No such file"),
+        ("absent.npz", "there is no file"),
         ("plain.npy", "one array, without a name"),
     ]:
         with pytest.raises(lb.CannotRead, match=said) as refused:

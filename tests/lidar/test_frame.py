@@ -322,9 +322,30 @@ def test_a_frame_prints_its_figures_and_not_its_images():
     frame = small_frame()
     one = frame.summary()
     assert repr(frame) == (
-        f"Frame(<script>, 2 x 2, pulse and map: 100 % within 10 cm, root mean square {one.rmse_mm:.4g} mm, "
+        f"Frame(<script>, 2 x 2, pulse and map: 100 % within 10 cm,\n  root mean square {one.rmse_mm:.4g} mm, "
         f"{one.cycles_mean:,.0f} cycles and {one.microseconds_mean:.4g} µs a pixel, {100 * one.confident:g} % sure)"
     )
+
+
+def test_a_summary_prints_a_few_figures_and_keeps_all_of_them():
+    one = small_frame().summary()
+    lines = repr(one).splitlines()
+    assert lines[0] == "FrameSummary(pulse and map, 4 pixels:"
+    assert len(lines) <= 5
+    assert max(map(len, lines)) <= 80
+    assert f"{one.cycles_mean:,.0f} cycles" in lines[-1]
+    assert "% sure)" in lines[-1]
+    unsure = capture(wall([[2.0, 3.0]]), Task(SENSOR, 1.0, cycles=50), "free").summary()
+    assert "sure" not in repr(unsure)
+
+
+def test_figures_for_programs_have_nine_digits_and_no_tails_of_rounding():
+    one = replace(
+        small_frame().summary(), worse_than_5_cm=0.0010000000000000009, cycles_mean=581.75421987654, mae_mm=np.nan
+    )
+    data = one.to_dict()
+    assert (data["worse_than_5_cm"], data["cycles_mean"], data["mae_mm"]) == (0.001, 581.75422, None)
+    assert data["pixels"] == 4
 
 
 def test_what_cannot_be_told_of_a_frame_is_left_out_of_its_line():

@@ -71,8 +71,8 @@ def test_every_format_is_refused_by_name_if_it_is_cut_short_empty_or_absent(name
         ((30, 2, 4), "--axes bins,rows,columns$"),
         ((2, 30, 4), "--axes rows,bins,columns$"),
         ((6, 6, 6), "--axes rows,columns,bins$"),
-        ((4, 30), "--axes pixels,bins with --shape 32,32, or --axes columns,bins for one row$"),
-        ((30, 4), "--axes bins,pixels with --shape 32,32, or --axes bins,columns for one row$"),
+        ((4, 30), "--axes pixels,bins with --shape 2,2, or --axes columns,bins for one row$"),
+        ((30, 4), "--axes bins,pixels with --shape 2,2, or --axes bins,columns for one row$"),
         ((2, 2, 2, 9), "no other axis$"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_list_of_pixels_needs_its_shape(tmp_path):
     contents = read_contents(path)
     assert np.array_equal(find_histogram(contents, None, None, (3, 4)), COUNTS)
     assert np.array_equal(find_histogram(contents, None, "pixels,bins", (3, 4)), COUNTS)
-    with pytest.raises(lb.CannotRead, match="12 pixels; say how many rows and columns they are: --shape"):
+    with pytest.raises(lb.CannotRead, match="12 pixels; say how many rows and columns they are: --shape 3,4"):
         find_histogram(contents, None, None, None)
     with pytest.raises(lb.CannotRead, match="not 5 rows of 4"):
         find_histogram(contents, None, None, (5, 4))
@@ -160,7 +160,7 @@ def test_tables_with_pixels_missing_twice_or_without_rows_are_refused(tmp_path):
         ("row,column,a,b\n0,0,1,2\n0,1,1,2\n1,0,1,2\n", "not one for each of the 2 x 2 pixels"),
         ("row,column,a,b\n0,0,1,2\n0,0,1,2\n", "not one for each"),
         ("row,column,a,b\n-1,0,1,2\n", "whole numbers from 0 on"),
-        ("row,column,a,b\n", "a heading and no rows|cannot be read"),
+        ("row,column,a,b\n", "a heading and no rows"),
         ("\n\n", "is empty"),
         ("a,b\n1,two\n", "cannot be read"),
         ("1,2,3\n1,2\n", "cannot be read"),

@@ -176,8 +176,24 @@ def test_what_is_missing_or_wrong_is_said_with_the_remedy(told, said, file):
 
 def test_a_bin_width_without_a_unit_is_not_believed(tmp_path):
     np.savez(tmp_path / "a.npz", counts=COUNTS, bin_width=55)
-    with pytest.raises(lb.CannotRead, match="a bin width of 55 without a unit"):
+    with pytest.raises(lb.CannotRead, match="how wide its bins are, but for a width of 55 without a unit"):
         read_photons(tmp_path / "a.npz", cycles=200)
+
+
+def test_all_that_is_not_said_is_asked_for_at_once(tmp_path):
+    np.save(tmp_path / "a.npy", COUNTS)
+    with pytest.raises(lb.CannotRead) as refused:
+        read_photons(tmp_path / "a.npy")
+    for words in ("how many laser cycles it holds and how wide its bins are", "--cycles 1000", "--bin-width 55ps"):
+        assert words in str(refused.value)
+    np.savez(tmp_path / "list.npz", row=[0, 0], column=[0, 1], cycle=[3, 4], time=[5, 6])
+    with pytest.raises(lb.CannotRead) as refused:
+        read_photons(tmp_path / "list.npz")
+    for option in ("--cycles 1000", "--bin-width 55ps", "--bins 1000"):
+        assert option in str(refused.value)
+    with pytest.raises(lb.CannotRead) as refused:
+        read_photons(tmp_path / "list.npz", period=1e-7)
+    assert "--bins" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

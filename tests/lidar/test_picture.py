@@ -10,7 +10,9 @@ from PIL import Image
 
 import linkedbandits as lb
 from linkedbandits.lidar import Scene, Sensor, Task, capture
-from linkedbandits.lidar.picture import check_picture, draw_frames
+from linkedbandits.lidar.depth_picture import draw_depth
+from linkedbandits.lidar.picture import check_picture, draw_frames, frames_figure
+from tests.support.pictures import margins, overlapping, texts_of
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,50 @@ def test_it_grows_with_the_acquisitions_and_is_not_empty(frames, tmp_path):
     with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "two.png") as two:
         assert two.width > one.width > 500
         assert len(two.convert("RGB").getcolors(2**24)) > 100
+
+
+SHAPES = [(16, 24), (24, 16), (100, 20), (1, 30), (40, 1)]
+
+
+def frame_of(rows, columns, name="synchronous", **sensor):
+    depth = np.tile(np.linspace(1.0, 4.0, columns), (rows, 1))
+    scene = Scene("slope", depth, np.full(depth.shape, 0.5)).sunlit()
+    task = Task(Sensor(**{"bins": 20, "reach": 5.0, **sensor}), signal=1.0, cycles=5, delta=0.05)
+    return capture(scene, task, name)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_nothing_that_is_written_is_cut_or_over_something_else(shape, tmp_path):
+    frame = frame_of(*shape, dark=0.0015)
+    draw_frames(tmp_path / "maps.png", [frame])
+    draw_depth(tmp_path / "map.png", frame.depth_map())
+    assert overlapping(frames_figure([frame])) == overlapping(frame.depth_map().plot()) == []
+    for name in ("maps.png", "map.png"):
+        assert min(margins(tmp_path / name)) >= 10
+        with Image.open(tmp_path / name) as image:
+            assert max(image.size) < 3200
+
+
+def test_a_row_of_pixels_is_no_line(tmp_path):
+    """Nor is the picture of a column as long as a house."""
+    figure = frames_figure([frame_of(1, 30)])
+    truth = figure.axes[0].get_window_extent()
+    assert truth.height > truth.width / 4
+    assert frame_of(1, 30).plot("depth").axes[0].get_aspect() == "auto"
+    assert frame_of(5, 4).plot("depth").axes[0].get_aspect() == 1.0
+
+
+def test_where_there_is_no_number_none_is_written():
+    sky = Scene("sky", np.full((4, 4), np.nan), np.ones((4, 4)))
+    task = Task(Sensor(bins=20, reach=5.0), signal=1.0, cycles=10)
+    said = [text for text, _ in texts_of(frames_figure([capture(sky, task, "free")]))]
+    assert "mean: 10 cycles" in said
+    assert not any("nan" in text for text in said)
+
+
+def test_it_says_what_right_means():
+    assert [text for text, _ in texts_of(frames_figure([frame_of(5, 4)])) if "within 1 bin" in text]
+    assert [text for text, _ in texts_of(frames_figure([frame_of(5, 4, fwhm=8.0)])) if "within 4 bins" in text]
 
 
 def test_a_file_that_cannot_be_written_is_refused(frames, tmp_path):

@@ -19,6 +19,7 @@ from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.display.texts import tidied
 from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
@@ -121,7 +122,7 @@ def compare(
         "max_plays": given.max_plays,
     }
     if as_json:
-        typer.echo(json.dumps(_as_data(instance, results, settings)))
+        typer.echo(json.dumps(tidied(_as_data(instance, results, settings))))
     else:
         _print(instance, results, given.linkage, delta, opt.told_by_itself(texts, given.told_gap))
     if plot is not None:

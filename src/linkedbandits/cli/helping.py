@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
+from inspect import cleandoc
 from typing import Any
 
 import typer
@@ -20,6 +21,7 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, or print it if that is done by panels."""
+        self.help = flowing(self.help or "")
         if _panels_fit(super().format_help, ctx, formatter):
             super().format_help(ctx, formatter)
         else:
@@ -47,6 +49,16 @@ def with_help_that_fits(app: typer.Typer) -> None:
             with_help_that_fits(group.typer_instance)
 
 
+def flowing(text: str) -> str:
+    """Paragraphs without the ends of lines that their source has; those that are set in, such as examples, keep them.
+
+    >>> flowing("One\\ntwo.\\n\\n  linkedbandits lidar\\n  linkedbandits bounds")
+    'One two.\\n\\n  linkedbandits lidar\\n  linkedbandits bounds'
+    """
+    paragraphs = cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part.startswith("  ") else " ".join(part.split()) for part in paragraphs)
+
+
 def _panels_fit(print_panels: Any, ctx: Any, formatter: Any) -> bool:
     """Print them where nobody sees them, and look."""
     with redirect_stdout(io.StringIO()) as shown:
@@ -59,16 +71,19 @@ def _write_upright(command: Any, ctx: Any, formatter: Any) -> None:
     width = terminal_width()
 
     def write(text: str, indent: int = 0) -> None:
-        for paragraph in text.split("\n\n"):
-            for line in wrapped(" ".join(paragraph.split()), width - indent):
+        for paragraph in flowing(text).split("\n\n"):
+            for line in wrapped(paragraph, width - indent):
                 formatter.write(f"{' ' * indent}{line}\n")
             if not indent:
                 formatter.write("\n")
 
     write(f"Usage: {ctx.command_path} {' '.join(command.collect_usage_pieces(ctx))}")
     write(command.help or "")
-    records = [record for param in command.get_params(ctx) if (record := _record(param, ctx)) is not None]
-    parts = {"Arguments and options": records}
+    parts: dict[str, list[tuple[str, str]]] = {}
+    for param in command.get_params(ctx):
+        record = _record(param, ctx)
+        if record is not None:
+            parts.setdefault(getattr(param, "rich_help_panel", None) or "Arguments and options", []).append(record)
     if isinstance(command, TyperGroup):
         listed = [(name, command.get_command(ctx, name)) for name in command.list_commands(ctx)]
         shown = [(name, found) for name, found in listed if found is not None and not found.hidden]

@@ -10,22 +10,23 @@ from collections.abc import Sequence
 from functools import partial
 from math import ceil, isnan
 from pathlib import Path
-from typing import Annotated, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import typer
 
-from linkedbandits.checks import check_not_negative, check_positive
-from linkedbandits.cli import completing, formatting
+from linkedbandits.checks import check_not_negative, check_positive, check_whole
+from linkedbandits.cli import formatting
+from linkedbandits.cli import lidar_options as of
 from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.lidar_errors import said_in_options
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import Report, standard_report
+from linkedbandits.display.texts import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
-    ACQUISITIONS,
-    ESTIMATORS,
-    SCENES,
     Frame,
     Scene,
     Sensor,
@@ -37,199 +38,120 @@ from linkedbandits.lidar import (
     read_scene,
 )
 from linkedbandits.lidar.choosing import faster
-from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, check_depth_file, write_depth
-from linkedbandits.lidar.engines import ENGINES, find_engine
+from linkedbandits.lidar.depth_files import FIELD_OF_VIEW, write_depth
+from linkedbandits.lidar.engines import find_engine
 from linkedbandits.lidar.gates import parse_gates
 from linkedbandits.lidar.picture import check_picture, draw_frames
 from linkedbandits.lidar.plate import draw_plate
 from linkedbandits.lidar.pulse import MeasuredPulse, read_pulse
-from linkedbandits.lidar.scene import UNITS
 from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.lidar.watching import Watched, watch
 
-DEFAULT_METHODS = ("synchronous", "free-running", "pulse")
-LIGHTS = ("sun", "even")
-PICTURE = Path("lidar.png")
 MOST_CYCLES = 20_000
 """Where a pixel ends that was given delta alone: there may be nothing to be seen."""
-
-
-def _of_sensor(help_: str) -> Any:
-    return typer.Option(help=help_, rich_help_panel="The sensor")
+WORKERS = 2
+"""Processes of the engine numpy, unless given."""
 
 
 def lidar(
     context: typer.Context,
-    scene: Annotated[
-        str | None,
-        typer.Option(
-            help=f"A scene: {', '.join(SCENES)}; motorcycle unless a file is given.",
-            autocompletion=completing.one_of(SCENES),
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(help="A depth map of your own: .npy or .npz in metres, .png in 16-bit millimetres.")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help=f"What the depths of --file are in, if not that: {', '.join(UNITS)}.")
-    ] = None,
-    size: Annotated[int, typer.Option(help="Thin the scene to at most this many pixels a side.")] = 64,
-    bins: Annotated[int, typer.Option(help="Time bins of the sensor.")] = 200,
-    fwhm: Annotated[float, typer.Option(help="Width of the laser's pulse, in bins.")] = 3.0,
-    reach: Annotated[
-        float | None, typer.Option(help="Depth in metres that the last bin ends at; the scene's unless given.")
-    ] = None,
-    ambient: Annotated[float, typer.Option(help="Background photons per cycle, on average over pixels.")] = 5.0,
-    light: Annotated[
-        str | None,
-        typer.Option(
-            help="The background of pixels: sun (in proportion to their reflectivity), or even; sun unless --told."
-        ),
-    ] = None,
-    signal: Annotated[float, typer.Option(help="Photons of the pulse that come back, on average over pixels.")] = 0.5,
-    strongest: Annotated[
-        float | None,
-        typer.Option(help="No signal is larger, on your word; helps where pulses make their bins fire always."),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"How to spend cycles: {', '.join(ACQUISITIONS)}, or auto, what is faster of pulse and free-running. "
-            f"Repeat it to compare; without it, {', '.join(DEFAULT_METHODS)}.",
-            autocompletion=completing.one_of([*ACQUISITIONS, "auto"]),
-        ),
-    ] = None,
-    estimator: Annotated[
-        str,
-        typer.Option(help=f"How to find depth: {', '.join(ESTIMATORS)}.", autocompletion=completing.one_of(ESTIMATORS)),
-    ] = "map",
-    cycles: Annotated[int | None, typer.Option(help="Laser cycles that a pixel may have.")] = None,
-    microseconds: Annotated[
-        float | None, typer.Option(help="Time that a pixel may take, the detector's blind times included.")
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop a pixel when its depth (pulse, free-running) or its bin (elimination) is wrong with at most "
-            "this probability."
-        ),
-    ] = None,
-    likely: Annotated[
-        float | None,
-        typer.Option(help="Stop a pixel when its depth is right with this probability by the model: no guarantee."),
-    ] = None,
-    told: Annotated[
-        bool, typer.Option("--told", help="All pixels have just the background of --ambient, and the model knows it.")
-    ] = False,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="Pixels do not begin with what was found around them.")
-    ] = False,
-    gates: Annotated[
-        str,
-        _of_sensor(
-            "What a gate may be: suffix, suffix:20 (positions), windows:2 or windows:2:1 (ns, and of gaps), any."
-        ),
-    ] = "suffix",
-    dead_time: Annotated[float, _of_sensor("Nanoseconds that the detector is blind after a photon.")] = 100.0,
-    dark: Annotated[float, _of_sensor("Photons that the detector makes by itself, per bin and cycle.")] = 0.0,
-    jitter: Annotated[float, _of_sensor("Picoseconds of the detector's error in time, a standard deviation.")] = 0.0,
-    rise: Annotated[float, _of_sensor("Nanoseconds that a gate takes to open.")] = 0.0,
-    afterpulsing: Annotated[float, _of_sensor("Chance that a detection leaves an afterpulse.")] = 0.0,
-    afterpulse_time: Annotated[float, _of_sensor("Nanoseconds until it comes, on average.")] = 20.0,
-    seed: opt.SeedOption = 0,
-    workers: Annotated[int, typer.Option(help="How many processes share the pixels, with --engine numpy.")] = 2,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help=f"Who computes: {', '.join(ENGINES)}. compiled is several times as fast as numpy, on all cores; gpu "
-            "takes NVIDIA's cards."
-        ),
-    ] = "numpy",
-    picture: Annotated[Path, typer.Option(help="Write the maps side by side to this .png, .svg or .pdf.")] = PICTURE,
-    plate: Annotated[
-        Path | None, typer.Option(help="Draw how pulse learns of one pixel, to this .png, .svg or .pdf: see --pixel.")
-    ] = None,
-    pixel: Annotated[str | None, typer.Option(help="Its row and column: 12,30; the middle one unless given.")] = None,
-    as_json: opt.Json = False,
-    photons: photon_options.PhotonFile = None,
-    out: photon_options.Out = None,
-    bin_width: photon_options.BinWidth = None,
-    pulse: photon_options.PulseFile = None,
-    pulse_unit: photon_options.PulseUnit = None,
-    pulse_step: photon_options.PulseStep = None,
-    mode: photon_options.ModeOfSensor = None,
-    background: photon_options.Background = None,
-    background_cycles: photon_options.BackgroundCycles = None,
-    capture_kind: photon_options.Capture = None,
-    array: photon_options.ArrayName = None,
-    axes: photon_options.Axes = None,
-    shape: photon_options.Shape = None,
-    tolerance: photon_options.Tolerance = None,
-    merge: photon_options.Merge = 1,
-    first_bin: photon_options.FirstBin = None,
-    last_bin: photon_options.LastBin = None,
-    period: photon_options.Period = None,
-    opens: photon_options.Opens = 0,
-    zero: photon_options.Zero = None,
-    channel: photon_options.Channel = None,
-    field_of_view: photon_options.FieldOfView = FIELD_OF_VIEW,
+    scene: of.SceneName = None,
+    file: of.File = None,
+    unit: of.Unit = None,
+    size: of.Size = 64,
+    photons: of.PhotonFile = None,
+    mode: of.ModeOfSensor = None,
+    array: of.ArrayName = None,
+    axes: of.Axes = None,
+    shape: of.Shape = None,
+    merge: of.Merge = 1,
+    first_bin: of.FirstBin = None,
+    last_bin: of.LastBin = None,
+    opens: of.Opens = 0,
+    period: of.Period = None,
+    zero: of.Zero = None,
+    background: of.Background = None,
+    background_cycles: of.BackgroundCycles = None,
+    tolerance: of.Tolerance = None,
+    capture_kind: of.Capture = None,
+    channel: of.Channel = None,
+    bins: of.Bins = 200,
+    bin_width: of.BinWidth = None,
+    reach: of.Reach = None,
+    fwhm: of.Fwhm = 3.0,
+    pulse: of.PulseFile = None,
+    pulse_unit: of.PulseUnit = None,
+    pulse_step: of.PulseStep = None,
+    dead_time: of.DeadTime = 100.0,
+    gates: of.Gates = "suffix",
+    dark: of.Dark = 0.0,
+    jitter: of.Jitter = 0.0,
+    rise: of.Rise = 0.0,
+    afterpulsing: of.Afterpulsing = 0.0,
+    afterpulse_time: of.AfterpulseTime = 20.0,
+    ambient: of.Ambient = 5.0,
+    signal: of.Signal = 0.5,
+    light: of.Light = None,
+    strongest: of.Strongest = None,
+    told: of.Told = False,
+    method: of.Method = None,
+    estimator: of.EstimatorName = "map",
+    alone: of.Alone = False,
+    cycles: of.Cycles = None,
+    microseconds: of.Microseconds = None,
+    delta: of.Delta = None,
+    likely: of.Likely = None,
+    out: of.Out = None,
+    picture: of.Picture = None,
+    plate: of.Plate = None,
+    pixel: of.Pixel = None,
+    field_of_view: of.FieldOfView = FIELD_OF_VIEW,
+    as_json: of.Json = False,
+    engine: of.EngineName = "numpy",
+    workers: of.Workers = None,
+    seed: of.Seed = 0,
 ) -> None:
-    """Find the depth of a scene with a single-photon sensor: how well, and in how many laser cycles.
+    """Depth from single photons: simulate a sensor on a scene, or find the depths in photons of a real one.
 
-    Without --cycles, --microseconds, --delta and --likely, a pixel may have 1,000 cycles, and delta is 0.05. Without
-    --delta no depth is called sure.
+    Images are rows x columns. Without --cycles, --microseconds, --delta and --likely a pixel may have 1,000 cycles, and
+    delta is 0.05. What options mean in full, and what is printed: the page "The command lidar" of the documentation.
+    To begin with:
 
-    With --photons it reads what a real sensor has counted. There --cycles is how many laser cycles the file holds,
-    --bins how many bins a cycle of time stamps has, and --delta is 0.05 unless given.
+      linkedbandits lidar --size 24 --picture maps.png
+      linkedbandits lidar --photons wall.npy --cycles 500 --bin-width 1ns --fwhm 3
     """
     given = frozenset(name for name in context.params if _was_given(context, name))
-    if photons is not None:
-        photon_options.run(photons, context.params, given)
-        return
+    with said_in_options():
+        if photons is not None:
+            photon_options.run(photons, context.params, given)
+        else:
+            _simulate(SimpleNamespace(**context.params), given)
+
+
+def _simulate(told: Any, given: frozenset[str]) -> None:
+    """Have every method look at the scene, and show what came of it."""
     photon_options.refuse_without_photons(given)
-    shown = _read_scene(scene, file, unit).shrunk(size)
-    shown = _lit(shown, light, told)
-    if {"pulse", "fwhm"} <= given:
-        raise InvalidParameter("both --pulse and --fwhm were given; leave one out: a measured pulse has its own width")
-    times = {"--dead-time": dead_time, "--jitter": jitter, "--rise": rise, "--afterpulse-time": afterpulse_time}
-    for name, time in times.items():
-        check_not_negative(name, time)
-    far = _default_reach(shown) if reach is None else reach
-    if bin_width is not None:
-        bins, far = _bins_of_width(bin_width, far, given)
-    sensor = Sensor(
-        bins=bins,
-        fwhm=fwhm,
-        ambient=ambient,
-        dark=dark,
-        reach=far,
-        dead_time=1e-9 * dead_time,
-        jitter=1e-12 * jitter,
-        rise=1e-9 * rise,
-        afterpulsing=afterpulsing,
-        afterpulse_time=1e-9 * afterpulse_time,
-        response=_response(pulse, pulse_unit, pulse_step, Sensor(bins=bins, reach=far)),
-        gates=parse_gates(gates),
-    )
-    if microseconds is not None:
-        check_positive("--microseconds", microseconds)
-    seconds = None if microseconds is None else 1e-6 * microseconds
-    if cycles is None and seconds is not None:
-        cycles = ceil(seconds / sensor.period) + 1  # more than fit
-    elif cycles is None:
-        ends = delta is not None or likely is not None
-        cycles, delta = (MOST_CYCLES, delta) if ends else (1000, 0.05)
-    task = Task(sensor, signal, cycles, delta, strongest, likely=likely, told=told, borrow=not alone, seconds=seconds)
-    methods = method or list(DEFAULT_METHODS)
+    shown = _lit(_read_scene(told.scene, told.file, told.unit).shrunk(told.size), told.light, told.told)
+    sensor = _sensor(told, given, shown)
+    task = _task(told, sensor)
+    methods: list[str] = told.method or list(of.DEFAULT_METHODS)
     for name in methods:
         find_acquisition(faster(task) if name == "auto" else name, task)
-    _check_outs(out or [], methods)
-    find_estimator(estimator, sensor, signal)
-    find_engine(engine)
-    _check_pictures({"--picture": picture, "--plate": plate})
-    watched = None if plate is None else watch(shown, task, *_pixel(shown, pixel), seed=seed)
-    if pixel is not None and plate is None:
-        raise InvalidParameter(f"--pixel {pixel} goes with --plate FILE; give one, or leave it out")
+    outs: list[Path] = told.out or []
+    if outs and len(methods) > 1:
+        raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")
+    photon_options.check_outs(outs, told.field_of_view)
+    find_estimator(told.estimator, sensor, told.signal)
+    workers = WORKERS if told.workers is None and told.engine == "numpy" else told.workers
+    if workers is not None:
+        check_whole("--workers", workers)
+    find_engine(told.engine, workers)
+    _check_pictures({"--picture": told.picture, "--plate": told.plate})
+    if told.pixel is not None and told.plate is None:
+        raise InvalidParameter(f"--pixel {told.pixel} goes with --plate FILE; give one, or leave it out")
+    watched = None if told.plate is None else watch(shown, task, *_pixel(shown, told.pixel), seed=told.seed)
+    written = [path for path in (told.picture, told.plate, *outs) if path is not None]
+    replaced = photon_options.files_there(written)
     frames: list[Frame] = []
     try:
         with progress_bar(shown.depth.size * len(methods), "pixels") as advance:
@@ -238,10 +160,10 @@ def lidar(
                     shown,
                     task,
                     name,
-                    estimator,
-                    seed=seed,
+                    told.estimator,
+                    seed=told.seed,
                     workers=workers,
-                    engine=engine,
+                    engine=told.engine,
                     progress=partial(advance, name),
                 )
                 for name in methods
@@ -249,45 +171,104 @@ def lidar(
     finally:
         # Frames that are whole are shown even if workers die over the next; an interruption is to end at once.
         if frames and not isinstance(sys.exception(), KeyboardInterrupt):
-            draw_frames(picture, frames)
-            _write(frames[0], out or [], field_of_view)
-            _draw_plate(plate, watched)
-            written = [picture, *([plate] if plate is not None else []), *(out or [])]
-            _show(frames, methods, seed, written, as_json)
+            if told.picture is not None:
+                draw_frames(told.picture, frames)
+            for out in outs:
+                write_depth(out, frames[0].depth_map(), field_of_view=told.field_of_view)
+            _draw_plate(told.plate, watched)
+            if told.as_json:
+                typer.echo(json.dumps(_as_data(frames, told.seed, written)))
+            else:
+                _print(frames, methods, photon_options.written_lines(written, replaced))
+
+
+def _sensor(told: Any, given: frozenset[str], scene: Scene) -> Sensor:
+    """The sensor that the options describe; times are refused in the units that they were given in."""
+    photon_options.check_pulse(given)
+    times = {"--dead-time": told.dead_time, "--jitter": told.jitter, "--rise": told.rise}
+    for name, time in {**times, "--afterpulse-time": told.afterpulse_time}.items():
+        check_not_negative(name, time)
+    bins, far = told.bins, _default_reach(scene) if told.reach is None else told.reach
+    if told.bin_width is not None:
+        bins, far = _bins_of_width(told.bin_width, far, given)
+    plain = Sensor(bins=bins, reach=far)
+    for name, time, unit, digits in (("--jitter", told.jitter, "ps", 1e-12), ("--rise", told.rise, "ns", 1e-9)):
+        if digits * time >= plain.period:
+            raise InvalidParameter(
+                f"{name} {time:g} {unit} is no shorter than a laser cycle of {plain.period / digits:.3g} {unit}; give "
+                "less"
+            )
+    if told.afterpulsing > 0 and told.afterpulse_time == 0:
+        raise InvalidParameter(
+            f"--afterpulsing {told.afterpulsing:g} needs a time until they come; give nanoseconds: --afterpulse-time 20"
+        )
+    return Sensor(
+        bins=bins,
+        fwhm=told.fwhm,
+        ambient=told.ambient,
+        dark=told.dark,
+        reach=far,
+        dead_time=1e-9 * told.dead_time,
+        jitter=1e-12 * told.jitter,
+        rise=1e-9 * told.rise,
+        afterpulsing=told.afterpulsing,
+        afterpulse_time=1e-9 * told.afterpulse_time,
+        response=_response(told.pulse, told.pulse_unit, told.pulse_step, plain),
+        gates=parse_gates(told.gates),
+    )
+
+
+def _task(told: Any, sensor: Sensor) -> Task:
+    """What a pixel may have."""
+    cycles, delta, seconds = told.cycles, told.delta, None
+    if told.microseconds is not None:
+        check_positive("--microseconds", told.microseconds)
+        seconds = 1e-6 * told.microseconds
+        if seconds < sensor.period:
+            raise InvalidParameter(
+                f"--microseconds {told.microseconds:g} is less than a laser cycle of {1e6 * sensor.period:.3g} "
+                "microseconds; give more"
+            )
+    if cycles is None and seconds is not None:
+        cycles = ceil(seconds / sensor.period) + 1  # more than fit
+    elif cycles is None:
+        ends = delta is not None or told.likely is not None
+        cycles, delta = (MOST_CYCLES, delta) if ends else (1000, 0.05)
+    return Task(
+        sensor,
+        told.signal,
+        cycles,
+        delta,
+        told.strongest,
+        likely=told.likely,
+        told=told.told,
+        borrow=not told.alone,
+        seconds=seconds,
+    )
 
 
 def _bins_of_width(text: str, reach: float, given: frozenset[str]) -> tuple[int, float]:
     """How many bins of that width reach so far, and where the last one ends."""
     if "bins" in given:
         raise InvalidParameter(f"both --bin-width {text} and --bins were given; leave one out")
-    width = SPEED_OF_LIGHT / 2 * photon_options.read_time("--bin-width", text)
-    check_positive("--bin-width", width)
+    width = SPEED_OF_LIGHT / 2 * photon_options.read_bin_width(text)
+    check_positive("--reach", reach)
     bins = ceil(reach / width - 1e-9)
     return bins, bins * width
 
 
 def _response(pulse: Path | None, unit: str | None, step: str | None, sensor: Sensor) -> MeasuredPulse | None:
     if pulse is None:
-        if unit is not None or step is not None:
-            raise InvalidParameter("--pulse-unit and --pulse-step go with --pulse FILE; give one, or leave them out")
         return None
     return read_pulse(pulse, sensor.bin_seconds, unit=unit, step=photon_options.read_pulse_step(step))
 
 
 def _lit(scene: Scene, light: str | None, told: bool) -> Scene:
-    if light is not None and light not in LIGHTS:
-        raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(LIGHTS)}")
+    if light is not None and light not in of.LIGHTS:
+        raise InvalidParameter(f"--light {light} is unknown; choose one of {', '.join(of.LIGHTS)}")
     if told and light == "sun":
         raise InvalidParameter("--told says that all pixels have the same background, and --light sun that they do not")
     return scene if told or light == "even" else scene.sunlit()
-
-
-def _check_outs(outs: list[Path], methods: list[str]) -> None:
-    if outs and len(methods) > 1:
-        raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")
-    for out in outs:
-        check_depth_file(out)
-        opt.check_writable("--out", out)
 
 
 def _check_pictures(pictures: dict[str, Path | None]) -> None:
@@ -308,11 +289,6 @@ def _pixel(scene: Scene, text: str | None) -> tuple[int, int]:
     return nearest // wide, nearest % wide
 
 
-def _write(frame: Frame, outs: list[Path], field_of_view: float) -> None:
-    for out in outs:
-        write_depth(out, frame.depth_map(), field_of_view=field_of_view)
-
-
 def _draw_plate(plate: Path | None, watched: Watched | None) -> None:
     if plate is not None and watched is not None:
         draw_plate(plate, watched)
@@ -321,13 +297,6 @@ def _draw_plate(plate: Path | None, watched: Watched | None) -> None:
 def _was_given(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def _show(frames: list[Frame], asked: list[str], seed: int, written: list[Path], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(_as_data(frames, seed)))
-    else:
-        _print(frames, asked, written)
 
 
 def _read_scene(scene: str | None, file: Path | None, unit: str | None) -> Scene:
@@ -347,19 +316,19 @@ def _default_reach(scene: Scene) -> float:
     return ceil(2.2 * float(np.nanmax(np.where(scene.present, scene.depth, np.nan)))) / 2
 
 
-def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
+def _as_data(frames: list[Frame], seed: int, written: list[Path]) -> dict[str, object]:
     first = frames[0]
     sensor = first.task.sensor
     return {
         "scene": first.scene.name,
         "shape": list(first.depth.shape),
         "bins": sensor.bins,
-        "bin_cm": 100 * sensor.bin_depth,
+        "bin_cm": readable(100 * sensor.bin_depth),
         "fwhm": round(sensor.pulse.fwhm, 6),
         "gates": sensor.gates.words,
         "ambient": sensor.ambient,
         "dark": sensor.dark,
-        "reach": sensor.reach,
+        "reach": readable(sensor.reach),
         "dead_time_ns": round(1e9 * sensor.dead_time, 6),
         "jitter_ps": round(1e12 * sensor.jitter, 6),
         "rise_ns": round(1e9 * sensor.rise, 6),
@@ -377,16 +346,18 @@ def _as_data(frames: list[Frame], seed: int) -> dict[str, object]:
         "neighbours": first.task.neighbours,
         "seed": seed,
         "frames": [frame.summary().to_dict() for frame in frames],
+        "written": [str(path) for path in written],
     }
 
 
-def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
+def _print(frames: list[Frame], asked: list[str], written: list[str]) -> None:
+    """The table, and below it what its words mean."""
     console = standard_report()
     first = frames[0]
     sensor = first.task.sensor
     high, wide = first.depth.shape
     console.print(
-        f"{first.scene.name}, {wide} x {high} pixels; {sensor.bins} bins of {_centimetres(sensor.bin_depth)}, "
+        f"{first.scene.name}, {high} x {wide} pixels; {sensor.bins} bins of {_centimetres(sensor.bin_depth)}, "
         f"ambient {sensor.ambient:g}, signal {first.task.signal:g} photons a cycle{_dark(sensor)}; "
         f"gates: {sensor.gates.words}; estimator {first.estimator}",
         style="bold",
@@ -397,16 +368,42 @@ def _print(frames: list[Frame], asked: list[str], written: list[Path]) -> None:
         console.table(across[0], across[1:])
     else:
         console.table(headings, rows)
-    console.print(
-        "Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
-        f"with {1e9 * sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are over the pixels that were "
-        "found. Shares: depth within 1 bin (or the ± of its column) of the truth, found at all, and (of all pixels) "
-        "sure; blank where nothing guarantees this depth."
-    )
+    for line in _words(first):
+        console.print(line)
     _print_notes(console, frames)
-    console.print(f"Depth, error, time and background of every pixel: {written[0]}")
-    for path in written[1:]:
-        console.print(f"Written: {path}")
+    for line in written:
+        console.print(line)
+    if not written:
+        out = ", or --out depth.npz" if len(frames) == 1 else ""
+        console.print(f"Nothing was written; name a file with --picture maps.png{out}.")
+
+
+def _words(frame: Frame) -> list[str]:
+    """What the words of the table mean."""
+    task = frame.task
+    within = f"{task.tolerance:.3g} bin{'s' * (task.tolerance != 1)}"
+    off = _centimetres(task.tolerance * task.sensor.bin_depth)
+    sure = (
+        "sure: none without --delta."
+        if task.delta is None
+        else f"sure: of all pixels; such a depth is off by more than {within} ({off}) with probability at most "
+        f"{task.delta:g}. Blank where the method guarantees nothing."
+    )
+    lines = [
+        "Pixels are rows x columns. Time and cycles are of a pixel: the mean, and what 90 % of the pixels stay within, "
+        f"with {1e9 * task.sensor.dead_time:g} ns of blindness after a photon. RMSE and MAE are the errors of the "
+        "depths that were found.",
+        f"±1 bin: so near to the true depth. found: has a depth at all. {sure}",
+    ]
+    if task.likely is not None:
+        lines.append(f"A pixel ended, too, where the model held its depth for right with {task.likely:g}: a guess.")
+    if frame.estimator == "map":
+        lines.append(
+            f"Estimator map: the likeliest depth, given all photons (maximum a posteriori). {photon_options.MORE}"
+        )
+    else:
+        lines.append(photon_options.MORE)
+    return lines
 
 
 def _dark(sensor: Sensor) -> str:

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from functools import partial
+from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -17,70 +18,15 @@ from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
+from linkedbandits.display.texts import readable
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar import CAPTURES, PHOTON_MODES, DepthMap, Photons, find_depths, read_photons, write_depth
-from linkedbandits.lidar.depth_files import WRITERS, check_depth_file
+from linkedbandits.lidar import DepthMap, Photons, find_depths, read_photons, write_depth
+from linkedbandits.lidar.depth_files import check_depth_file, rays
 from linkedbandits.lidar.depth_picture import draw_depth
 from linkedbandits.lidar.engines import find_engine
-from linkedbandits.lidar.photon_files import READERS
+from linkedbandits.lidar.photon_files import NotSaid
+from linkedbandits.lidar.photons import LEAST_BIN, MOST_BIN
 from linkedbandits.lidar.picture import check_picture
-from linkedbandits.lidar.pulse import UNITS
-
-_PANEL = "Photons of a real sensor"
-
-
-def _option(help_: str, *names: str) -> Any:
-    return typer.Option(*names, help=help_, rich_help_panel=_PANEL)
-
-
-PhotonFile = Annotated[
-    Path | None,
-    _option(
-        f"A file of photons instead of a scene: {', '.join(READERS)}, .ptu, .out, or the folder of a scan.", "--photons"
-    ),
-]
-Out = Annotated[
-    list[Path] | None, _option(f"Write the depth map to this file: {', '.join(WRITERS)}. Repeat it for several.")
-]
-BinWidth = Annotated[
-    str | None, _option("Width of a time bin, with its unit: 55ps, 0.1ns. For scenes instead of --bins, too.")
-]
-PulseFile = Annotated[
-    Path | None,
-    _option("The pulse as the detector sees it, measured, its jitter included; or give --fwhm. For scenes, too."),
-]
-PulseUnit = Annotated[
-    str | None, _option(f"The unit of the times in --pulse, where the file does not say: {', '.join(UNITS)}.")
-]
-PulseStep = Annotated[
-    str | None, _option("How far the values in --pulse are apart, where it has no times, with its unit: 50ps.")
-]
-ModeOfSensor = Annotated[
-    str | None,
-    _option(f"How the sensor works: {', '.join(PHOTON_MODES)}. Unless given, synchronous, or as the capture says."),
-]
-Background = Annotated[Path | None, _option("A file of the same kind that was taken with the laser off.")]
-BackgroundCycles = Annotated[
-    int | None, _option("How many laser cycles that holds; as many as the other unless given.")
-]
-Capture = Annotated[str | None, _option(f"A public capture: {', '.join(CAPTURES)}. Most are recognised.", "--capture")]
-ArrayName = Annotated[str | None, _option("Which array of the file is the histogram.")]
-Axes = Annotated[str | None, _option("The axes of that array, in its order: rows,columns,bins.")]
-Shape = Annotated[str | None, _option("Rows and columns, where the file has a list of pixels: 32,32.")]
-Tolerance = Annotated[
-    float | None,
-    _option("How many bins a sure depth may be off; 1 unless given, or half of a pulse wider than 5 bins."),
-]
-Merge = Annotated[int, _option("Put this many neighbouring bins together; --fwhm is in bins after that.")]
-FirstBin = Annotated[int | None, _option("Leave out the bins before this one, after merging.")]
-LastBin = Annotated[int | None, _option("Leave out the bins behind this one, after merging.")]
-Period = Annotated[str | None, _option("Time from a laser pulse to the next, with its unit: 100ns.")]
-Opens = Annotated[int, _option("The bin at which the detector's window opens.")]
-Zero = Annotated[
-    str | None, _option("When light from depth 0 comes, after the first bin begins, with its unit: 3.2ns.")
-]
-Channel = Annotated[int | None, _option("Which channel of a .ptu.")]
-FieldOfView = Annotated[float, _option("Degrees from the first column to the last, for .ply.")]
 
 OF_BOTH = frozenset(
     {"photons", "cycles", "fwhm", "bins", "signal", "delta", "dead_time", "picture", "as_json", "context"}
@@ -92,6 +38,11 @@ OF_PHOTONS = frozenset(
     | {"first_bin", "last_bin", "period", "opens", "zero", "channel", "tolerance"}
 )
 """Parameters that have none without them."""
+MOST_DEAD_TIME = 1e6
+"""Nanoseconds: no detector is blind for longer."""
+MORE = 'More on all of this: the page "The command lidar" of the documentation.'
+"""Where the output is explained."""
+_PULSE_MISSING = "say how wide the pulse is at half maximum, in bins: --fwhm 3, or give a measured one: --pulse FILE"
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
 _UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -116,12 +67,39 @@ def read_time(option: str, text: str) -> float:
     unit = None if parts is None else _UNITS.get(parts.group(2).lower())
     if parts is None or unit is None:
         raise InvalidParameter(f"{option} {text!r} is no time with its unit; write {option} 55ps or {option} 0.1ns")
-    return round(float(parts.group(1)) * unit, 18)
+    seconds = float(parts.group(1)) * unit
+    if not isfinite(seconds):
+        raise InvalidParameter(f"{option} {text} is no time that a sensor has; write {option} 55ps or {option} 0.1ns")
+    return round(seconds, 18)
+
+
+def read_duration(option: str, text: str) -> float:
+    """A time that is longer than none."""
+    seconds = read_time(option, text)
+    if seconds <= 0:
+        raise InvalidParameter(f"{option} {text} is no time that passes; give one above 0, as {option} 50ps")
+    return seconds
+
+
+def read_bin_width(text: str) -> float:
+    """The width of a bin in seconds."""
+    seconds = read_time("--bin-width", text)
+    if not LEAST_BIN <= seconds <= MOST_BIN:
+        raise InvalidParameter(f"--bin-width {text} is no bin width from 1 ps to 1 us; give one, as --bin-width 55ps")
+    return seconds
 
 
 def read_pulse_step(text: str | None) -> float | None:
     """Seconds between the values of a measured pulse, where they were given."""
-    return None if text is None else read_time("--pulse-step", text)
+    return None if text is None else read_duration("--pulse-step", text)
+
+
+def check_pulse(given: frozenset[str]) -> None:
+    """Refuse two pulses, or what belongs to a file that was not given."""
+    if {"pulse", "fwhm"} <= given:
+        raise InvalidParameter("both --pulse and --fwhm were given; leave one out: a measured pulse has its own width")
+    if given & {"pulse_unit", "pulse_step"} and "pulse" not in given:
+        raise InvalidParameter("--pulse-unit and --pulse-step go with --pulse FILE; give one, or leave them out")
 
 
 def read_pair(option: str, text: str) -> tuple[int, int]:
@@ -147,42 +125,29 @@ def read_shape(text: str) -> tuple[int, int]:
 def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
     """Read, find the depths, write and show."""
     for name in sorted(given - OF_BOTH - OF_PHOTONS):
-        raise InvalidParameter(f"both --photons {file} and {_written(name)} were given; leave one out")
+        raise InvalidParameter(
+            f"both --photons {file} and {_written(name)} were given, and {_written(name)} is for scenes that are "
+            "simulated; leave one out"
+        )
     find_engine(told["engine"])
+    check_pulse(given)
     if "dead_time" in given:
         check_not_negative("--dead-time", told["dead_time"])
+        if told["dead_time"] > MOST_DEAD_TIME:
+            raise InvalidParameter(
+                f"--dead-time {told['dead_time']:g} ns is more than a millisecond; give nanoseconds, as --dead-time 50"
+            )
     outs: list[Path] = told["out"] or []
-    picture: Path | None = told["picture"] if "picture" in given else None
-    for out in outs:
-        check_depth_file(out)
-        opt.check_writable("--out", out)
+    picture: Path | None = told["picture"]
+    check_outs(outs, told["field_of_view"])
     if picture is not None:
         check_picture(picture)
         opt.check_writable("--picture", picture)
-    times = {
-        name: None if told[name] is None else read_time(_written(name), told[name])
-        for name in ("bin_width", "period", "zero")
-    }
+    replaced = files_there([*outs, *([picture] if picture else [])])
     step = read_pulse_step(told["pulse_step"])
-    photons = read_photons(
-        file,
-        cycles=told["cycles"],
-        bin_seconds=times["bin_width"],
-        mode=told["mode"],
-        dead_time=1e-9 * told["dead_time"] if "dead_time" in given else None,
-        background=told["background"],
-        background_cycles=told["background_cycles"],
-        kind=told["capture_kind"],
-        array=told["array"],
-        axes=told["axes"],
-        shape=None if told["shape"] is None else read_shape(told["shape"]),
-        bins=told["bins"] if "bins" in given else None,
-        period=times["period"],
-        merge=told["merge"],
-        opens=told["opens"],
-        zero_seconds=times["zero"] or 0.0,
-        channel=told["channel"],
-    )
+    photons = _read(file, told, given)
+    if not given & {"fwhm", "pulse"}:
+        raise InvalidParameter(f"{file}: {_PULSE_MISSING}")
     if "dead_time" in given and photons.mode != "free-running":
         raise InvalidParameter(
             f"--dead-time goes with --mode free-running, and {file} is read as {photons.mode}; give that mode, or "
@@ -212,14 +177,64 @@ def run(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> None:
         write_depth(out, found, field_of_view=told["field_of_view"])
     if picture is not None:
         draw_depth(picture, found)
-    written = [str(path) for path in (*outs, *([picture] if picture else []))]
+    written = [*outs, *([picture] if picture else [])]
     if told["as_json"]:
         typer.echo(json.dumps(as_data(photons, found, written)))
     else:
-        _print(photons, found, written)
+        _print(photons, found, written_lines(written, replaced))
 
 
-def as_data(photons: Photons, found: DepthMap, written: list[str]) -> dict[str, object]:
+def check_outs(outs: list[Path], field_of_view: float) -> None:
+    """Refuse before the work what cannot be written after it."""
+    for out in outs:
+        check_depth_file(out)
+        opt.check_writable("--out", out)
+        if out.suffix.lower() == ".ply":
+            rays((1, 1), field_of_view)
+
+
+def files_there(paths: list[Path]) -> frozenset[Path]:
+    """Those of them that are there already, and will be replaced."""
+    return frozenset(path for path in paths if path.exists())
+
+
+def written_lines(paths: list[Path], replaced: frozenset[Path]) -> list[str]:
+    """What is said of files: nobody loses one without being told."""
+    return [f"Written: {path}" + (", in place of the file that was there" * (path in replaced)) for path in paths]
+
+
+def _read(file: Path, told: Mapping[str, Any], given: frozenset[str]) -> Photons:
+    """The photons of the file; what it does not say is asked for together with the pulse, if that is missing too."""
+    try:
+        return read_photons(
+            file,
+            cycles=told["cycles"],
+            bin_seconds=None if told["bin_width"] is None else read_bin_width(told["bin_width"]),
+            mode=told["mode"],
+            dead_time=1e-9 * told["dead_time"] if "dead_time" in given else None,
+            background=told["background"],
+            background_cycles=told["background_cycles"],
+            kind=told["capture_kind"],
+            array=told["array"],
+            axes=told["axes"],
+            shape=None if told["shape"] is None else read_shape(told["shape"]),
+            bins=told["bins"] if "bins" in given else None,
+            period=None if told["period"] is None else read_duration("--period", told["period"]),
+            merge=told["merge"],
+            opens=told["opens"],
+            zero_seconds=0.0 if told["zero"] is None else read_time("--zero", told["zero"]),
+            channel=told["channel"],
+        )
+    except NotSaid as error:
+        missing = [str(error)]
+        if told["mode"] == "free-running" and "dead_time" not in given:
+            missing.append("say how many nanoseconds the detector is blind after a photon: --dead-time 50")
+        if not given & {"fwhm", "pulse"}:
+            missing.append(_PULSE_MISSING)
+        raise NotSaid("; ".join(missing)) from error
+
+
+def as_data(photons: Photons, found: DepthMap, written: list[Path]) -> dict[str, object]:
     """What was found, ready for ``json.dumps``; None where there is no number."""
     depth = found.depth[found.found]
     return {
@@ -233,25 +248,28 @@ def as_data(photons: Photons, found: DepthMap, written: list[str]) -> dict[str, 
         "found": int(found.found.sum()),
         "sure": int(found.confident.sum()),
         "delta": found.delta,
-        "tolerance_m": found.tolerance,
+        "tolerance_m": readable(found.tolerance),
         "depth_m": _range(depth),
         "signal": _range(found.signal[found.found]),
         "background": _range(found.background),
         "notes": list(found.notes),
-        "written": written,
+        "written": [str(path) for path in written],
     }
 
 
 def _range(values: Any) -> list[float] | None:
     finite = values[np.isfinite(values)]
-    return [float(finite.min()), float(np.median(finite)), float(finite.max())] if finite.size else None
+    if not finite.size:
+        return None
+    return [readable(float(value)) for value in (finite.min(), np.median(finite), finite.max())]
 
 
 def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
+    """What was found, in a table, and what its words mean."""
     console = standard_report()
     high, wide = photons.shape
     console.print(
-        f"{photons.source}: {wide} x {high} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
+        f"{photons.source}: {high} x {wide} pixel{'s' * (high * wide > 1)}, {photons.bins} bins of "
         f"{1e12 * photons.bin_seconds:g} ps ({_length(photons.bin_depth)}), {photons.mode}",
         style="bold",
     )
@@ -271,15 +289,17 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
     console.pairs(figures, indent=1)
     console.print()
     console.print(
-        "Ranges are from the least to the largest, with the median between. A sure depth is off by more than "
-        f"{_length(found.tolerance)} with probability at most {found.delta:g}, if the pulse is as given, a pixel has "
-        "one return at most, and its background is the same in all bins. Glass before a target, an edge within a "
-        "pixel and afterpulses are outside of that."
+        "Pixels are rows x columns. Ranges are from the least to the largest, with the median between. With a depth: "
+        "the photons speak for a return. A sure depth is off by more than "
+        f"{_length(found.tolerance)} with probability at most {found.delta:g} (--delta), if the pulse is as given, a "
+        "pixel has one return at most, and its background is the same in all bins. Glass before a target, an edge "
+        "within a pixel and afterpulses are outside of that. The interval is where the depth is, but for that "
+        f"probability. {MORE}"
     )
     for note in found.notes:
         console.print(note)
-    for path in written:
-        console.print(f"Written: {path}")
+    for line in written:
+        console.print(line)
     if not written:
         console.print("Nothing was written; name a file with --out depth.npz, or --picture depth.png.")
 

@@ -18,6 +18,7 @@ from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.display.texts import tidied
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
@@ -99,7 +100,7 @@ def simulate(
             "samples_by_arm": runs.samples.mean(axis=0).tolist(),
             "answers_by_arm": [int((runs.arm == arm).sum()) for arm in range(instance.means.size)],
         }
-        typer.echo(json.dumps(data))
+        typer.echo(json.dumps(tidied(data)))
     else:
         if why is not None:
             standard_report().print(f"On {instance.name} {why}", style="bold")

@@ -12,6 +12,7 @@ from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
+from linkedbandits.display.texts import tidied
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 
@@ -91,7 +92,7 @@ def _report(results: Results, figures: bool, as_json: bool) -> None:
             "figures": [str(path) for path in drawn],
             "cells": table.to_dicts(),
         }
-        typer.echo(json.dumps(data))
+        typer.echo(json.dumps(tidied(data)))
         return
     console = standard_report()
     _print_rows(console, table.to_dicts())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,40 @@ def rounded(value: float) -> float:
         return float(f"{value:.{DIGITS}g}")
     before_the_point = math.floor(math.log10(abs(value))) + 1
     return round(value, max(DIGITS - before_the_point, 0))
+
+
+READABLE_DIGITS = 9
+"""Of a measured number for programs that people read, too: a share of ten million pixels keeps the last of them."""
+EXACT_DIGITS = 12
+"""Of a computed number: what is behind them comes of adding up in binary."""
+
+
+def readable(value: float, digits: int = READABLE_DIGITS) -> float:
+    """A number without the digits that only come of computing.
+
+    >>> readable(0.0010000000000000009), readable(541.9215686274509), readable(123456789012.0), readable(float("nan"))
+    (0.001, 541.921569, 123456789012.0, nan)
+    """
+    if not math.isfinite(value) or value == int(value):
+        return value
+    return float(f"{value:.{digits}g}") if abs(value) < 10**digits else float(round(value))
+
+
+def tidied(data: Any) -> Any:
+    """What is about to become JSON, without the tails that sums of fractions have; nothing that was measured is lost.
+
+    >>> tidied({"error_rate": 0.0010000000000000009, "means": [0.1, 0.30000000000000004], "plays": 7})
+    {'error_rate': 0.001, 'means': [0.1, 0.3], 'plays': 7}
+    """
+    match data:
+        case dict():
+            return {key: tidied(value) for key, value in data.items()}
+        case list() | tuple():
+            return [tidied(value) for value in data]
+        case float():
+            return readable(data, EXACT_DIGITS)
+        case _:
+            return data
 
 
 def number(value: float) -> str:
@@ -147,6 +181,23 @@ def _listed(entries: Sequence[Any]) -> str:
 
 def _rest(entries: int) -> str:
     return "" if entries <= MOST_SHOWN else f", ... {entries:,} in all"
+
+
+def told_repr(result: Any) -> str:
+    """The ``__repr__`` of a dataclass with many settings: those that are not as they would be without a word.
+
+    What has to be given by place is always there. A class says so with ``__repr__ = told_repr``.
+    """
+    told = [
+        f"{field.name}={shown(getattr(result, field.name))}"
+        for field in fields(result)
+        if field.repr and ((not field.kw_only and field.default is MISSING) or not _is_default(result, field))
+    ]
+    return f"{type(result).__name__}({', '.join(told)})"
+
+
+def _is_default(result: Any, field: Field[Any]) -> bool:
+    return field.default is not MISSING and bool(getattr(result, field.name) == field.default)
 
 
 def short_repr(result: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,10 @@ MOST_PIXELS = 256
 SHOWN_WIDTH = 320
 """Of a small picture on the page."""
 _PANEL = 4.0
+_LEAST_PANEL = 2.8
+"""Inches that a title needs, however narrow the image is."""
+_MOST_STRETCH = 5.0
+"""An image that is longer than this fills its panel: a row of pixels would be a line."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,25 @@ def draw_image(axes: Any, image: Image) -> None:
     axes.spines[:].set_visible(False)
     axes.set_facecolor("0.85")
     low, high = limits(image)
-    drawn = axes.imshow(image.values, cmap=image.colours, interpolation="nearest", vmin=low, vmax=high)
+    drawn = axes.imshow(
+        image.values,
+        cmap=image.colours,
+        interpolation="nearest",
+        vmin=low,
+        vmax=high,
+        aspect=image_aspect(image.values.shape),
+    )
     axes.figure.colorbar(drawn, ax=axes, pad=0.01)
+
+
+def image_aspect(shape: tuple[int, ...]) -> Literal["equal", "auto"]:
+    """Pixels are squares, but in an image that is very long: there they are stretched until they can be seen.
+
+    >>> image_aspect((100, 20)), image_aspect((1, 30))
+    ('equal', 'auto')
+    """
+    rows, columns = shape
+    return "equal" if max(rows, columns) <= _MOST_STRETCH * min(rows, columns) else "auto"
 
 
 def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
@@ -59,7 +80,8 @@ def images_figure(images: Sequence[Image], columns: int) -> Any:
     rows = -(-len(images) // columns)
     high, wide = images[0].values.shape
     tall = _PANEL * float(np.clip(high / wide, 0.4, 1.6))
-    with new_panels(rows, columns, (_PANEL + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
+    across = float(np.clip(tall * wide / high, _LEAST_PANEL, _PANEL))
+    with new_panels(rows, columns, (across + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
         for axes, image in zip(panels, images, strict=True):
             draw_image(axes, image)
     return figure

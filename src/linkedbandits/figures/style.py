@@ -115,11 +115,16 @@ def check_figure(path: Path) -> None:
     _style()
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write the figure in the format that the file's ending names."""
+def save(figure: Any, path: Path, *, trimmed: bool = False) -> None:
+    """Write the figure in the format that the file's ending names.
+
+    ``trimmed`` fits the picture to what is drawn. Images that keep their proportions get other places than the layout
+    has reckoned with, and what is written at the border may be outside, or far inside.
+    """
+    room = {"bbox_inches": "tight", "pad_inches": 0.1} if trimmed else {}
     try:
         with _style():  # some of a figure is made only now
-            figure.savefig(path, metadata=_UNDATED.get(path.suffix.lower()))
+            figure.savefig(path, metadata=_UNDATED.get(path.suffix.lower()), **room)
     except (OSError, ValueError) as error:
         why = why_not(error)
         raise CannotWrite(f"the figure {path} cannot be written: {why}; name a .png, .svg or .pdf file") from error

@@ -27,6 +27,7 @@ from math import inf
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive, check_probability, check_whole
+from linkedbandits.display.texts import told_repr
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.estimators import signal_range
 from linkedbandits.lidar.even_gates import EvenGates
@@ -71,13 +72,15 @@ class Task:
     borrow: bool = True
     seconds: float | None = None
 
+    __repr__ = told_repr
+
     def __post_init__(self) -> None:
         check_positive("signal", self.signal, most=MOST_SIGNAL)
         check_whole("cycles", self.cycles)
         if self.delta is not None:
             check_delta(self.delta)
         if self.likely is not None:
-            check_probability("likely", self.likely)
+            check_probability("likely", self.likely, example=0.95)
         if self.seconds is not None:
             check_positive("seconds", self.seconds)
             if self.seconds < self.sensor.period:

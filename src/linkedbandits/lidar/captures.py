@@ -26,7 +26,8 @@ import numpy as np
 
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import CannotRead, InvalidParameter, UnknownName
-from linkedbandits.lidar.photon_files import AnyArray, FileContents
+from linkedbandits.lidar.file_errors import why_not
+from linkedbandits.lidar.photon_files import BINS, CYCLES, WIDTH, AnyArray, FileContents, check_said
 from linkedbandits.lidar.photons import PhotonMode, Photons
 from linkedbandits.lidar.tcspc_files import read_records
 from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
@@ -167,7 +168,7 @@ def _scan_of(folder: Path) -> tuple[list[Path], tuple[int, int], IntArray]:
     try:
         table = np.loadtxt(positions, delimiter=",", ndmin=2)
     except (OSError, ValueError) as error:
-        raise CannotRead(f"{positions} cannot be read ({error}); it says where the pixels are: copy it too") from error
+        raise CannotRead(f"{why_not(positions, error)}; it says where the pixels are: copy it too") from error
     if table.shape[1] < 3 or len(table) != len(files):
         raise CannotRead(
             f"{positions} has {len(table):,} lines for {len(files):,} pixels; copy the whole folder of the scan again"
@@ -200,20 +201,16 @@ def read_cells(contents: FileContents, told: Settings, kind: str | None) -> Phot
     stamps = [_whole(np.ravel(cell), source) for cell in cells.reshape(-1)]
     width = told.bin_seconds or (SHIN_BIN if shin else None)
     bins = told.bins or (SHIN_BINS if shin else None)
-    if width is None:
-        raise CannotRead(f"{source} does not say how wide its bins are; give bin_seconds (--bin-width 8ps)")
-    if bins is None:
-        raise CannotRead(f"{source} does not say how many bins a cycle has; give bins (--bins 1000)")
     cycles = told.cycles
     if shin and cycles is None:
         frames = [_whole(np.ravel(cell), source) for cell in contents.cells["F"].reshape(-1)]
         if [frame.size for frame in frames] != [stamp.size for stamp in stamps]:
             raise CannotRead(f"{source}: D and F have different numbers of photons; export the file again")
         cycles = max(int(frame.max(initial=0)) for frame in frames) + 1
-    if cycles is None:
-        raise CannotRead(
-            f"{source} does not say how many laser cycles it holds; say it with cycles=1000 (--cycles 1000)"
-        )
+    check_said(source, {CYCLES: cycles, WIDTH: width, BINS: bins})
+    assert width is not None
+    assert bins is not None
+    assert cycles is not None
     pixel = np.repeat(np.arange(len(stamps)), [stamp.size for stamp in stamps])
     tick = np.concatenate(stamps) if stamps else np.empty(0, dtype=np.int64)
     check_stamps(np.zeros_like(tick), tick, bins, 1, source)

@@ -16,6 +16,7 @@ import numpy as np
 
 from linkedbandits.errors import CannotRead, CannotWrite, InvalidParameter, LinkedBanditError
 from linkedbandits.lidar.depth_maps import DepthMap
+from linkedbandits.lidar.file_errors import why_not
 from linkedbandits.lidar.photon_files import need
 from linkedbandits.model import FloatArray
 
@@ -75,7 +76,7 @@ def read_depth(path: str | Path) -> DepthMap:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, LinkedBanditError):
             raise
-        raise CannotRead(f"{path} cannot be read ({error}); give an .npz that write_depth has written") from error
+        raise CannotRead(f"{why_not(path, error)}; give an .npz that write_depth has written") from error
 
 
 def _write_npz(file: IO[bytes], path: Path, depth_map: DepthMap, field_of_view: float) -> None:

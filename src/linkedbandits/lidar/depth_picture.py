@@ -10,4 +10,4 @@ from linkedbandits.lidar.depth_maps import DepthMap
 
 def draw_depth(path: Path, depth_map: DepthMap) -> None:
     """Write the picture; pixels without a depth are grey."""
-    save(depth_map.plot(), path)
+    save(depth_map.plot(), path, trimmed=True)

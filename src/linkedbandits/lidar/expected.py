@@ -8,7 +8,6 @@ from math import log
 import numpy as np
 from scipy.special import logsumexp
 
-from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.model import FloatArray, IntArray
@@ -31,7 +30,11 @@ class Expected:
     signal: FloatArray
     background: FloatArray
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        """Without its arrays."""
+        return (
+            f"Expected({' x '.join(map(str, self.log_prior.shape))} weights of pixels and bins, signals, backgrounds)"
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signal", np.maximum(self.signal, LEAST_SIGNAL))

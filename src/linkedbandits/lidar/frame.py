@@ -12,7 +12,7 @@ from linkedbandits.checks import check_whole
 from linkedbandits.display import frames, texts
 from linkedbandits.display.frames import Columns, WithFrames
 from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import percent, short_repr
+from linkedbandits.display.texts import percent
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.images import Image, depth_picture, plot_images
 from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
@@ -58,7 +58,7 @@ class Frame(WithFrames):
         took = f"{texts.plays(one.cycles_mean)} cycles and {_microseconds(one.microseconds_mean)} a pixel"
         sure = "" if isnan(one.confident) else f", {percent(one.confident)} sure"
         of = f"{self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
-        return f"Frame({of}: {right}, root mean square {texts.number(one.rmse_mm)} mm, {took}{sure})"
+        return f"Frame({of}: {right},\n  root mean square {texts.number(one.rmse_mm)} mm, {took}{sure})"
 
     def _repr_html_(self) -> str:
         title = f"Frame of {self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
@@ -181,7 +181,16 @@ class FrameSummary:
     confident: float
     proved: float
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        """The figures people ask first; the others are fields, and :meth:`to_dict` has them all."""
+        sure = "" if isnan(self.confident) else f", {percent(self.confident)} sure"
+        return (
+            f"FrameSummary({self.acquisition} and {self.estimator}, {texts.counted(self.pixels, 'pixel')}:\n"
+            f"  {percent(self.found)} found, {percent(self.within_tolerance)} within the tolerance,\n"
+            f"  root mean square error {texts.number(self.rmse_mm)} mm, mean absolute error "
+            f"{texts.number(self.mae_mm)} mm,\n"
+            f"  {texts.plays(self.cycles_mean)} cycles and {_microseconds(self.microseconds_mean)} a pixel{sure})"
+        )
 
     def in_words(self, tolerance: str = "the tolerance") -> dict[str, str]:
         """The figures as people read them, by what they are."""
@@ -199,9 +208,14 @@ class FrameSummary:
         return facts(title, self.in_words())
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for ``json.dumps``; None where there is no number."""
-        data = asdict(self)
-        return {name: None if isinstance(value, float) and isnan(value) else value for name, value in data.items()}
+        """The fields by name, ready for ``json.dumps``, with nine digits; None where there is no number."""
+        return {name: _of_json(value) for name, value in asdict(self).items()}
+
+
+def _of_json(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return None if isnan(value) else texts.readable(value)
 
 
 def _size(image: FloatArray) -> str:
@@ -224,14 +238,16 @@ def capture(
     estimator: str = "map",
     *,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
     engine: str = "numpy",
     progress: Progress | None = None,
 ) -> Frame:
     """Acquire every pixel and estimate its depth. A pixel is a lane; each has at most ``task.cycles`` cycles.
 
-    ``engine`` says who computes it (:mod:`linkedbandits.lidar.engines`). With one engine the same seed gives the same
-    frame, whatever the number of worker processes, blocks or devices; with different engines, frames of the same law.
+    ``engine`` says who computes it (:mod:`linkedbandits.lidar.engines`), and ``workers`` how many share the pixels:
+    processes with ``"numpy"``, one unless given; threads with ``"compiled"``, one for each core unless given. ``"gpu"``
+    takes all cards of the machine and has no workers: it refuses them. With one engine the same seed gives the same
+    frame, whatever the number of workers, blocks or devices; with different engines, frames of the same law.
     ``progress`` is called with the number of pixels that have just finished.
 
     >>> from linkedbandits.lidar import Sensor, Scene, Task
@@ -241,13 +257,16 @@ def capture(
     array([[2.5, 2.5, 2.5],
            [2.5, 2.5, 2.5]])
     """
-    check_whole("workers", workers)
+    if workers is not None:
+        check_whole("workers", workers)
     chosen = find_engine(engine, workers)
     acquisition = faster(task) if acquisition == "auto" else acquisition_name(acquisition)
     made = find_acquisition(acquisition, task)
     find_estimator(estimator, task.sensor, task.signal)
     if not (scene.depth[scene.present] < task.sensor.reach).any() and scene.present.any():
-        raise InvalidParameter(f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; make it longer")
+        raise InvalidParameter(
+            f"all of {scene.name!r} is beyond the reach of {task.sensor.reach:g} m; look farther (--reach)"
+        )
     sensor = task.sensor
     light = Light(
         depth=np.where(scene.depth < sensor.reach, scene.depth, np.nan).reshape(-1) / sensor.bin_depth,

@@ -9,7 +9,7 @@ from math import inf, log
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import texts
 from linkedbandits.errors import UnknownName
 from linkedbandits.extras import need_numba
 from linkedbandits.lidar.certificate import Certificate
@@ -47,7 +47,10 @@ class Located:
     probable: FloatArray
     """How probable the depth is to within the tolerance, by the model's own reckoning; no guarantee rests on it."""
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        """Without its arrays, which are called ``depth``, ``low``, ``high`` and so on."""
+        found, sure = int(np.isfinite(self.depth).sum()), int(np.sum(self.confident))
+        return f"Located({texts.counted(self.depth.size, 'pixel')}: {found:,} with a depth, {sure:,} of them sure)"
 
 
 _PIXELS_AT_ONCE = 2**12

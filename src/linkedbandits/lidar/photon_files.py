@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +66,36 @@ class FileContents:
         parts = [f"{name or 'an array'} {array.shape}" for name, array in self.arrays.items()]
         parts += [f"{name} {cell.shape} of cells" for name, cell in self.cells.items()]
         return ", ".join(parts) or "nothing"
+
+
+class Needed(NamedTuple):
+    """Something that photons are nothing without: what it is, and how to give it."""
+
+    what: str
+    remedy: str
+
+
+CYCLES = Needed("how many laser cycles it holds", "cycles=1000 (--cycles 1000)")
+CYCLES_OF_PIXELS = Needed(
+    "how many laser cycles each pixel had, also those without a photon", "cycles=1000 (--cycles 1000)"
+)
+WIDTH = Needed("how wide its bins are", "bin_seconds=55e-12 (--bin-width 55ps)")
+BINS = Needed("how many bins a cycle has", "bins=1000 (--bins 1000)")
+
+
+class NotSaid(CannotRead):
+    """A file that does not say what it has to, and nobody else does."""
+
+
+def check_said(source: str, found: Mapping[Needed, object]) -> None:
+    """Refuse what is not said, all of it at once."""
+    missing = [needed for needed, value in found.items() if value is None]
+    if missing:
+        what, remedies = (
+            f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+            for parts in ([each.what for each in missing], [each.remedy for each in missing])
+        )
+        raise NotSaid(f"{source} does not say {what}; give {remedies}")
 
 
 def plain(name: str) -> str:
@@ -224,7 +256,9 @@ def _read_csv(path: Path) -> FileContents:
         headed = not all(_is_number(name) for name in names)
         file.seek(0)
         try:
-            table = np.loadtxt(file, delimiter=separator, skiprows=int(headed), ndmin=2, comments="#")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that there is no data: it is said below, and what to do
+                table = np.loadtxt(file, delimiter=separator, skiprows=int(headed), ndmin=2, comments="#")
         except ValueError as error:
             word = re.search(r"could not convert string '(.+)' to float64 at row \d+, column (\d+)", str(error))
             if word is None:
@@ -348,12 +382,23 @@ def _axes_remedy(shape: tuple[int, ...]) -> str:
         return "say what it is: --axes bins"
     if len(shape) == 2:
         pixels, columns = (",".join([name, "bins"][:: 1 if longest else -1]) for name in ("pixels", "columns"))
-        return f"say what they are, as --axes {pixels} with --shape 32,32, or --axes {columns} for one row"
+        shape_of = likely_shape(shape[1 - longest])
+        return f"say what they are, as --axes {pixels} with --shape {shape_of}, or --axes {columns} for one row"
     if len(shape) == 3:
         others = ["rows", "columns"]
         others.insert(longest, "bins")
         return f"say what they are, as --axes {','.join(others)}"
     return "give an array with rows, columns and bins and no other axis"
+
+
+def likely_shape(pixels: int) -> str:
+    """Rows and columns that so many pixels could be, as an example: as square as can be.
+
+    >>> likely_shape(384), likely_shape(7)
+    ('16,24', '1,7')
+    """
+    rows = next(rows for rows in range(isqrt(pixels), 0, -1) if pixels % rows == 0)
+    return f"{rows},{pixels // rows}"
 
 
 def _in_order(array: AnyArray, axes: tuple[str, ...], shape: tuple[int, int] | None, source: str) -> AnyArray:
@@ -363,7 +408,8 @@ def _in_order(array: AnyArray, axes: tuple[str, ...], shape: tuple[int, int] | N
             shape = (1, 1)
         if shape is None:
             raise CannotRead(
-                f"{source} has {len(array):,} pixels; say how many rows and columns they are: --shape 32,32"
+                f"{source} has {len(array):,} pixels; say how many rows and columns they are: --shape "
+                f"{likely_shape(len(array))}"
             )
         if shape[0] * shape[1] != len(array):
             raise CannotRead(
@@ -374,7 +420,13 @@ def _in_order(array: AnyArray, axes: tuple[str, ...], shape: tuple[int, int] | N
     for place, axis in enumerate(AXES):
         if axis not in axes:
             array, axes = np.expand_dims(array, place), (*axes[:place], axis, *axes[place:])
-    return array.transpose([axes.index(axis) for axis in AXES])
+    image = array.transpose([axes.index(axis) for axis in AXES])
+    if shape is not None and shape != image.shape[:2]:
+        raise CannotRead(
+            f"{source} has {image.shape[0]} x {image.shape[1]} pixels, and not {shape[0]} x {shape[1]}; leave --shape "
+            "out, or say what the axes are with --axes"
+        )
+    return image
 
 
 def width_in(contents: FileContents) -> float | None:

@@ -23,9 +23,16 @@ from linkedbandits.lidar.captures import (
     settings_of_stb,
     settings_of_wisc_histogram,
 )
+from linkedbandits.lidar.file_errors import why_not
 from linkedbandits.lidar.photon_files import (
+    BINS,
+    CYCLES,
+    CYCLES_OF_PIXELS,
+    WIDTH,
     AnyArray,
     FileContents,
+    Needed,
+    check_said,
     cycles_in,
     find_histogram,
     read_contents,
@@ -110,7 +117,7 @@ def read_photons(
     except OSError as error:
         if isinstance(error, LinkedBanditError):
             raise
-        raise CannotRead(f"{path} cannot be read ({error.strerror}); name a file that is there") from error
+        raise CannotRead(f"{why_not(path, error)}; name a file of photons") from error
 
 
 def _read_background(path: Path, told: Settings, kind: str | None, cycles: npt.ArrayLike | None) -> Photons:
@@ -155,7 +162,8 @@ def _has_histogram(contents: FileContents) -> bool:
     return any(array.ndim == 3 for array in contents.arrays.values())
 
 
-def _width(contents: FileContents, told: Settings) -> float:
+def _width(contents: FileContents, told: Settings) -> float | None:
+    """How wide a bin is, if that is said."""
     said = width_in(contents)
     if told.bin_seconds is not None:
         if said is not None and not np.isclose(said, told.bin_seconds, rtol=1e-3, atol=0):
@@ -164,24 +172,17 @@ def _width(contents: FileContents, told: Settings) -> float:
                 "leave --bin-width out, or give the file's"
             )
         return told.bin_seconds
-    if said is not None:
-        return said
+    return said
+
+
+def _needed_width(contents: FileContents) -> Needed:
+    """What to say where that is not said; a file may have a number without its unit."""
     bare = width_without_unit(contents)
-    without = "" if bare is None else f", but for a bin width of {bare:g} without a unit"
-    raise CannotRead(
-        f"{contents.source} does not say how wide its bins are{without}; give bin_seconds=55e-12 (--bin-width 55ps)"
-    )
+    return WIDTH if bare is None else WIDTH._replace(what=f"{WIDTH.what}, but for a width of {bare:g} without a unit")
 
 
 def _cycles(contents: FileContents, told: Settings) -> Any:
-    if told.cycles is not None:
-        return told.cycles
-    said = cycles_in(contents)
-    if said is None:
-        raise CannotRead(
-            f"{contents.source} does not say how many laser cycles it holds; say it with cycles=1000 (--cycles 1000)"
-        )
-    return said
+    return cycles_in(contents) if told.cycles is None else told.cycles
 
 
 def _from_histogram(contents: FileContents, told: Settings, kind: str | None) -> Photons:
@@ -194,6 +195,8 @@ def _from_histogram(contents: FileContents, told: Settings, kind: str | None) ->
     mode: PhotonMode = told.mode or "synchronous"
     width = _width(contents, told)
     cycles = _cycles(contents, told)
+    check_said(contents.source, {CYCLES: cycles, _needed_width(contents): width})
+    assert width is not None
     photons = Photons.from_histogram(
         counts,
         cycles=cycles,
@@ -230,22 +233,19 @@ def _from_list(contents: FileContents, told: Settings) -> Photons:
     """Time stamps: an array each for pixel (or row and column), cycle and time."""
     source = contents.source
     width = _width(contents, told)
+    cycles = _cycles(contents, told)
+    of_period = None if told.period is None else round(told.period / width) if width else told.period
+    bins = told.bins or of_period or _number(contents, "bins", "nbins")
+    check_said(source, {CYCLES_OF_PIXELS: cycles, _needed_width(contents): width, BINS: bins})
+    assert width is not None
+    assert isinstance(bins, int)
     tick = _ticks(contents, width)
     cycle = contents.named(*CYCLE_NAMES)
     if cycle is None or cycle.size != tick.size:
         raise CannotRead(f"{source} has times without the laser cycle of each; give an array named cycle beside time")
     place, shape = _places(contents, told, tick.size)
-    bins = told.bins or (round(told.period / width) if told.period else None) or _number(contents, "bins", "nbins")
-    if bins is None:
-        raise CannotRead(f"{source} does not say how many bins a cycle has; give bins=1000 (--bins 1000)")
     cycle = _whole(cycle, "cycles", source)
-    cycles = cycles_in(contents) if told.cycles is None else np.asarray(told.cycles)
-    if cycles is None:
-        raise CannotRead(
-            f"{source} does not say how many laser cycles each pixel had, also those without a photon; say it with "
-            "cycles=1000 (--cycles 1000)"
-        )
-    per_pixel = cycles_of(cycles, shape, source).reshape(-1)
+    per_pixel = cycles_of(np.asarray(cycles), shape, source).reshape(-1)
     check_stamps(cycle, tick, bins, per_pixel[place], source)
     schedule = Schedule.one_after_another(per_pixel)
     stamps = TimeStamps(

@@ -375,7 +375,7 @@ def check_dead_time(dead_time: float | None, source: str) -> float:
     if dead_time is None:
         raise InvalidParameter(
             f"{source}: a free-running sensor is blind after each photon; say how long: dead_time=50e-9 "
-            "(--dead-time 50)"
+            "(--dead-time 50, in nanoseconds)"
         )
     check_not_negative("dead_time", dead_time)
     if dead_time > 1e-3:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linkedbandits.display.texts import percent
 from linkedbandits.errors import CannotWrite
+from linkedbandits.figures.images import image_aspect
 from linkedbandits.figures.style import new_panels, save
 from linkedbandits.lidar.frame import Frame
 from linkedbandits.model import BoolArray
@@ -18,6 +21,12 @@ _LEAST_BINS = 20
 """Depth's colours span at least this many bins."""
 _MOST_ERROR = 10.0
 """Errors beyond this many centimetres have one colour."""
+_PANEL = 2.3
+"""Inches from side to side of a panel: what is written above it has room."""
+_HEIGHTS = (1.3, 3.4)
+"""Inches of a panel: the task has room in the lowest, and a picture with the highest is no longer than a page."""
+_SMALL = 9
+"""Points of what is written, but for the names of columns."""
 
 
 def check_picture(path: Path) -> None:
@@ -28,12 +37,17 @@ def check_picture(path: Path) -> None:
 
 def draw_frames(path: Path, frames: list[Frame]) -> None:
     """Write the picture: the true scene in the first column, then a column for every frame."""
+    save(frames_figure(frames), path, trimmed=True)
+
+
+def frames_figure(frames: list[Frame]) -> Any:
+    """The figure of that picture."""
     first = frames[0]
     high, wide = first.truth.shape
     columns = len(frames) + 1
-    width = 2.3 * columns + 1.0
-    with new_panels(len(ROWS), columns, width, 2.3 * len(ROWS) * max(high / wide, 0.5) + 1.4) as (figure, panels):
-        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # or titles and labels at the border are cut
+    tall = float(np.clip(_PANEL * high / wide, *_HEIGHTS))
+    with new_panels(len(ROWS), columns, _PANEL * columns + 1.0, (tall + 0.35) * len(ROWS)) as (figure, panels):
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
         grid = np.array(panels, dtype=object).reshape(len(ROWS), columns)
         for axes in grid.flat:
             axes.set(xticks=[], yticks=[])
@@ -52,35 +66,45 @@ def draw_frames(path: Path, frames: list[Frame]) -> None:
             {"cmap": "magma", "vmin": 0.0, "vmax": most},
             {"cmap": "cividis", "vmin": 0.0, "vmax": max(float(light.max()), 1e-9)},
         ]
-        drawn: list[Any] = [grid[0, 0].imshow(first.truth, **images[0], interpolation="nearest")]
+        drawn: list[Any] = [_show(grid[0, 0], first.truth, images[0])]
         grid[0, 0].set_title("true depth")
-        grid[1, 0].imshow(first.scene.reflectivity, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
-        grid[1, 0].set_title("reflectivity")
+        _show(grid[1, 0], first.scene.reflectivity, {"cmap": "gray", "vmin": 0.0, "vmax": 1.0})
+        grid[1, 0].set_title("reflectivity, white is 1", fontsize=_SMALL)
         _describe(grid[2, 0], first)
-        grid[3, 0].imshow(light, **images[3], interpolation="nearest")
-        grid[3, 0].set_title("true background", fontsize=9)
+        _show(grid[3, 0], light, images[3])
+        grid[3, 0].set_title("true background", fontsize=_SMALL)
         for column, frame in enumerate(frames, start=1):
             shown = (frame.depth, 100 * frame.error, 1e6 * frame.seconds, frame.background)
-            drawn = [
-                grid[row, column].imshow(image, **images[row], interpolation="nearest")
-                for row, image in enumerate(shown)
-            ]
+            drawn = [_show(grid[row, column], image, images[row]) for row, image in enumerate(shown)]
             for row in (0, 1):
                 _mark(grid[row, column], np.isfinite(frame.truth) & ~np.isfinite(frame.depth))
             summary = frame.summary()
             grid[0, column].set_title(frame.acquisition)
-            grid[1, column].set_title(f"{100 * summary.within_tolerance:.1f} % right", fontsize=9)
-            grid[2, column].set_title(
-                f"{summary.microseconds_mean:,.0f} µs, {summary.cycles_mean:,.0f} cycles on average", fontsize=9
-            )
+            grid[1, column].set_title(_right(summary.within_tolerance, first.task.tolerance), fontsize=_SMALL)
+            grid[2, column].set_title(_took(summary.microseconds_mean, summary.cycles_mean), fontsize=_SMALL)
         for row, title in enumerate(ROWS):
             figure.colorbar(drawn[row], ax=grid[row].tolist(), label=title, pad=0.01)
-        save(figure, path)
+    return figure
+
+
+def _show(axes: Any, image: Any, colours: dict[str, Any]) -> Any:
+    return axes.imshow(image, **colours, interpolation="nearest", aspect=image_aspect(image.shape[:2]))
+
+
+def _right(share: float, tolerance: float) -> str:
+    """What is said of the errors; nothing where no pixel has a true depth."""
+    return "" if isnan(share) else f"{percent(share)} within {tolerance:.3g} bin{'s' * (tolerance != 1)}"
+
+
+def _took(microseconds: float, cycles: float) -> str:
+    """What a pixel took; ``free`` is no sensor, and takes no time."""
+    time = "" if isnan(microseconds) else f"{microseconds:,.0f} µs, "
+    return f"mean: {time}{cycles:,.0f} cycles"
 
 
 def _mark(axes: Any, missed: BoolArray) -> None:
     """Paint black the pixels that have a depth which was not found."""
-    axes.imshow(np.where(missed[..., np.newaxis], [0.0, 0.0, 0.0, 1.0], 0.0), interpolation="nearest")
+    _show(axes, np.where(missed[..., np.newaxis], [0.0, 0.0, 0.0, 1.0], 0.0), {})
 
 
 def _describe(axes: Any, frame: Frame) -> None:
@@ -88,13 +112,13 @@ def _describe(axes: Any, frame: Frame) -> None:
     axes.set_axis_off()
     task = frame.task
     lines = (
-        f"{task.sensor.bins} bins of {100 * task.sensor.bin_depth:.1f} cm",
-        f"pulse {task.sensor.fwhm:g} bins wide",
-        f"ambient {task.sensor.ambient:g}, signal {task.signal:g}",
-        "photons a cycle" + (f", {task.sensor.dark:g} dark a bin" if task.sensor.dark else ""),
+        f"{task.sensor.bins} bins of {100 * task.sensor.bin_depth:.3g} cm",
+        f"pulse {task.sensor.pulse.fwhm:.3g} bins wide",
+        f"ambient {task.sensor.ambient:.3g}, signal {task.signal:.3g}",
+        "photons a cycle" + (f", {task.sensor.dark:.2g} dark a bin" if task.sensor.dark else ""),
         f"estimator: {frame.estimator}",
         f"at most {task.cycles:,} cycles" + ("" if task.delta is None else f", delta {task.delta:g}"),
         "grey: no true depth",
         "black: not found",
     )
-    axes.text(0.0, 0.95, "\n".join(lines), va="top", fontsize=9, transform=axes.transAxes)
+    axes.text(0.0, 0.95, "\n".join(lines), va="top", fontsize=_SMALL, transform=axes.transAxes)

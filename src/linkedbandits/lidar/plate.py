@@ -40,7 +40,7 @@ def draw_plate(path: Path, watched: Watched) -> None:
         for axes in (seen, believed):
             axes.tick_params(labelleft=False)
         figure.suptitle(_words(watched), fontsize=10)
-        save(figure, path)
+        save(figure, path, trimmed=True)
 
 
 def _draw_photons(axes: Any, watched: Watched, time: FloatArray) -> None:
@@ -56,7 +56,7 @@ def _draw_photons(axes: Any, watched: Watched, time: FloatArray) -> None:
 def _words(watched: Watched) -> str:
     sensor = watched.task.sensor
     truth = "no return" if np.isnan(watched.depth) else f"true depth {watched.depth * sensor.bin_depth:.2f} m (dashed)"
-    ended = "certain" if watched.certain else "found"
+    ended = "sure" if watched.certain else "found"
     return (
         f"{truth}; {ended} after {watched.cycles[-1]:,} cycles and {1e6 * watched.seconds[-1]:,.0f} µs: "
         f"{watched.found * sensor.bin_depth:.2f} m. Gates: {sensor.gates.words}"

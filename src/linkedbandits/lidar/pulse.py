@@ -23,6 +23,7 @@ from scipy.special import ndtr
 
 from linkedbandits.checks import check_not_negative, check_positive, check_share
 from linkedbandits.errors import CannotRead, InvalidParameter
+from linkedbandits.lidar.file_errors import why_not
 from linkedbandits.model import FloatArray
 
 CUT = 4.0
@@ -408,7 +409,7 @@ def read_pulse(
     except FileNotFoundError as error:
         raise CannotRead(f"there is no file {path}; name one in which the pulse was measured") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise CannotRead(f"the pulse {path} cannot be read: {error}") from error
+        raise CannotRead(f"the pulse {why_not(path, error)}") from error
     if not (pulse.fwhm >= _NARROWEST and pulse.half <= _WIDEST):
         raise CannotRead(
             f"the pulse {path} is {pulse.fwhm:.3g} bins wide at half maximum and goes from {pulse.times[0]:.3g} to "

@@ -20,6 +20,7 @@ from linkedbandits.display.tables import paragraph
 from linkedbandits.display.texts import counted, number
 from linkedbandits.errors import CannotRead, InvalidParameter, LinkedBanditError, MissingExtra, UnknownName
 from linkedbandits.figures.images import Image, depth_picture
+from linkedbandits.lidar.file_errors import why_not
 from linkedbandits.lidar.sensor import MOST_REACH
 from linkedbandits.model import FloatArray
 
@@ -220,7 +221,7 @@ def read_scene(path: Path, unit: str | None = None) -> Scene:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, LinkedBanditError):
             raise
-        raise CannotRead(f"the depth map {path} cannot be read: {error}; give .npy, .npz or 16-bit .png") from error
+        raise CannotRead(f"{why_not(path, error)}; give a depth map in .npy, .npz or 16-bit .png") from error
     depth = depth * UNITS[unit or ("mm" if ending == ".png" else "m")]
     far = depth[np.isfinite(depth)] > _FAR
     if unit is None and far.sum() > far.size / 2:
@@ -238,6 +239,8 @@ def _read_numpy(path: Path) -> tuple[FloatArray, FloatArray | None]:
         if isinstance(loaded, np.ndarray):
             return _real(loaded), None
         with loaded as arrays:
+            if "depth" not in arrays:
+                raise ValueError(f"it has {', '.join(arrays.files) or 'nothing'}, and no array depth")
             return _real(arrays["depth"]), _real(arrays["reflectivity"]) if "reflectivity" in arrays else None
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_positive, check_share, check_whole
+from linkedbandits.display.texts import told_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.gates import Gates, Suffixes
 from linkedbandits.lidar.pulse import MeasuredPulse, Pulse
@@ -76,6 +77,8 @@ class Sensor:
     response: MeasuredPulse | None = field(default=None, kw_only=True)
     modes: tuple[Mode, ...] = field(default=MODES, kw_only=True)
     gates: Gates = field(default=Suffixes(), kw_only=True)
+
+    __repr__ = told_repr
 
     def __post_init__(self) -> None:
         check_whole("bins", self.bins, least=2)

@@ -4,14 +4,15 @@
 name     what it is
 ======== ==============================================================================================================
 numpy    arrays of pixels, on as many processes as there are workers
-compiled one pixel after the other on all cores, in machine code (numba: ``pip install linkedbandits[compiled]``)
+compiled one pixel after the other in machine code, on all cores, or on as many threads as there are workers (numba:
+         ``pip install linkedbandits[compiled]``)
 gpu      a block of threads a pixel, on one or more graphics cards (CuPy: ``pip install linkedbandits[gpu]``)
 ======== ==============================================================================================================
 """
 
 from __future__ import annotations
 
-from linkedbandits.errors import UnknownName
+from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.extras import need_numba
 from linkedbandits.lidar.engines.engine import Engine, Found, Light, Pixels
 from linkedbandits.lidar.engines.reference import NumpyEngine
@@ -21,16 +22,20 @@ __all__ = ["ENGINES", "Engine", "Found", "Light", "Pixels", "find_engine"]
 ENGINES = ("numpy", "compiled", "gpu")
 
 
-def find_engine(name: str, workers: int = 1) -> Engine:
-    """The engine of that name, with so many worker processes where it has any."""
+def find_engine(name: str, workers: int | None = None) -> Engine:
+    """The engine of that name, with so many workers: processes of ``numpy``, threads of ``compiled``."""
     if name == "numpy":
-        return NumpyEngine(workers)
+        return NumpyEngine(1 if workers is None else workers)
     if name == "compiled":
         need_numba()
         from linkedbandits.lidar.engines.compiled.engine import CompiledEngine
 
-        return CompiledEngine()
+        return CompiledEngine(workers)
     if name == "gpu":
+        if workers is not None:
+            raise InvalidParameter(
+                f'workers={workers!r}: engine="gpu" takes all cards of the machine and has none; leave them out'
+            )
         from linkedbandits.lidar.engines.gpu.engine import GpuEngine
 
         return GpuEngine()

@@ -1,5 +1,6 @@
 """Frames of machine code: the law of the reference's, whatever the threads and blocks."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,22 @@ def test_depths_are_as_often_right():
     errors = [np.nan_to_num(np.abs(each.depth - these.light.depth)[real], nan=99.0) for each in (mine, its)]
     assert same_law(*errors) > ALARM
     assert abs(mine.confident.mean() - its.confident.mean()) < 0.1
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(None, 5), (3, 3)])
+def test_workers_are_threads_and_unless_given_there_is_one_for_each_core(workers, threads, monkeypatch):
+    begun = []
+
+    class Noted(ThreadPoolExecutor):
+        def __init__(self, count: int) -> None:
+            begun.append(count)
+            super().__init__(count)
+
+    monkeypatch.setattr(compiled, "ThreadPoolExecutor", Noted)
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 5)
+    wall = Scene("wall", np.full((2, 2), 2.0), np.ones((2, 2)))
+    capture(wall, Task(SENSOR, 0.4, 20, borrow=False), engine="compiled", workers=workers)
+    assert begun == [threads]
 
 
 def test_frames_depend_neither_on_threads_nor_on_blocks(monkeypatch):

@@ -42,14 +42,17 @@ AT_ONCE = 64
 
 
 class CompiledEngine:
-    """Machine code, on as many threads as ``numba.get_num_threads`` says."""
+    """Machine code on so many threads; unless given, on as many as ``numba.get_num_threads`` says."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
 
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""
         job = Job(pixels)
         whole = Found.nothing(pixels.numbers.size)
         job.prepare()
-        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+        with ThreadPoolExecutor(self._workers or numba.get_num_threads()) as threads:
             for some, found in threads.map(job.measure, blocks(pixels.numbers.size)):
                 whole.put(some, found)
                 progress(some.stop - some.start)
