@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import log
 
 import numpy as np
 
@@ -108,8 +109,12 @@ class Examples:
         away = np.abs(self.target[:, np.newaxis] - self.depth)
         sure = self.sure[:, np.newaxis]
         as_same, as_other = (
-            (np.exp(-np.abs(self.brighter) / apart) / (2 * apart)) ** (1 - sure) for apart in (same, other)
+            np.exp((1 - sure) * (-np.abs(self.brighter) / apart - log(2 * apart))) for apart in (same, other)
         )
+        falls = [np.exp(-away / WIDTHS[-1])]  # the widest first: each is twice as wide as the next
+        for _ in WIDTHS[1:]:
+            falls.append(falls[-1] ** 2)
+        near = [sure * bins * fall / (2 * width) + 1 - sure for fall, width in zip(falls[::-1], WIDTHS, strict=True)]
         parts = []
         for kind in (SINGLE, BETWEEN):
             # Where no two face each other, single neighbours take what would be trusted in what lies between.
@@ -120,9 +125,8 @@ class Examples:
                 elsewhere = sure[:, 0] * bins * self.of_all(bins) + 1 - sure[:, 0]
                 parts.append((weight * as_other).sum(axis=1) * elsewhere)
             doubted = (weight * (1 - self.reliable) * as_other).sum(axis=1)
-            for width in WIDTHS:
-                fit = sure * bins * np.exp(-away / width) / (2 * width) + 1 - sure
-                parts.append((weight * self.reliable * as_same * fit).sum(axis=1) + doubted)
+            trusted = weight * self.reliable * as_same
+            parts.extend(np.einsum("ij,ij->i", trusted, fit) + doubted for fit in near)
         return np.stack(parts, axis=1)
 
     def of_all(self, bins: int) -> FloatArray:
@@ -163,8 +167,9 @@ def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
     start = np.concatenate([[usual.anywhere], usual.shares.reshape(-1)])
     fits = examples.fits(bins, USUAL_APART, USUAL_APART)
     share = _settled(start, fits, examples.sure, start)
-    _, belongs = _shared(share, fits, examples.sure, start)
-    fits = examples.fits(bins, *examples.apart(1 - belongs[:, 0]))
+    weight = np.maximum(share, _LEAST_SHARE)
+    anywhere = weight[0] * fits[:, 0] / (fits @ weight)
+    fits = examples.fits(bins, *examples.apart(1 - anywhere))
     counts = np.maximum(1 - examples.sure, LEAST_NEED)
     counts *= counts.size / max(counts.sum(), _TINY)
     found = []
@@ -178,17 +183,11 @@ def learn(examples: Examples, bins: int, groups: IntArray) -> list[Trust]:
 def _settled(share: FloatArray, fits: FloatArray, counts: FloatArray, usual: FloatArray) -> FloatArray:
     for _ in range(_ROUNDS):
         before = share
-        share, _ = _shared(share, fits, counts, usual)
+        # What belongs to each part by these shares, and the shares by what belongs to each part. A part that begins
+        # with nothing would end with it.
+        weight = np.maximum(share, _LEAST_SHARE)
+        share = weight * ((counts / (fits @ weight)) @ fits) + USUAL_COUNTS * usual
+        share /= share.sum()
         if np.abs(share - before).max() < _SETTLED:
             break
     return share
-
-
-def _shared(
-    share: FloatArray, fits: FloatArray, counts: FloatArray, usual: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """One round: what belongs to each part by these shares, and the shares by what belongs to each part."""
-    belongs = np.maximum(share, _LEAST_SHARE) * fits  # a part that begins with nothing would end with it
-    belongs /= belongs.sum(axis=1, keepdims=True)
-    share = counts @ belongs + USUAL_COUNTS * usual
-    return share / share.sum(), belongs

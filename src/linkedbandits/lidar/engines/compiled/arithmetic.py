@@ -78,7 +78,7 @@ _ONE_32, _TWO_32 = np.float32(1.0), np.float32(2.0)
 
 @machine_code
 def in_order(x: Any) -> Any:
-    """A whole number for one in single precision, with the same order: the largest of those is found several at once."""
+    """A whole number for one in single precision, in the same order: the largest is found several at a time."""
     bits = _bits_single(x)
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
@@ -119,7 +119,7 @@ def exp2_single(x: Any) -> Any:
 
 @machine_code
 def _exp_less_one(x: float) -> float:
-    """exp(x) - 1 for x between -0.35 and 0.35: Taylor's series, in pairs of pairs, which need not wait for each other."""
+    """exp(x) - 1 for x between -0.35 and 0.35: Taylor's series, in pieces that need not wait for each other."""
     square = x * x
     fourth = square * square
     first = (1 / 2.0 + x * (1 / 6.0)) + square * (1 / 24.0 + x * (1 / 120.0))

@@ -109,9 +109,7 @@ def _mean_at(counted: Any, elsewhere: Any, share: Any, values: Any, weights: Any
         return _log_add((values[1, 0] + values[1, 1]) / 2 + weights[0], (values[1, 1] + values[1, 2]) / 2 + weights[1])
     _put_box_weights(others, background, wide_background, logarithm(counted.expected_background))
     for j in range(3):
-        put_values(
-            counted, elsewhere, share, signal, wide_signal, background + (j - 1.0) * wide_background, values[j]
-        )
+        put_values(counted, elsewhere, share, signal, wide_signal, background + (j - 1.0) * wide_background, values[j])
     total = -inf
     for i in range(2):
         for j in range(2):

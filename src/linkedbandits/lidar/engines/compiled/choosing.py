@@ -51,7 +51,7 @@ def weigh_depths(model: Any, memory: Any, samples: Any, successes: Any) -> Any:
 
 @in_place
 def likeliest_bin(of_bin: Any, top: Any) -> int:
-    """The first that has the largest. All are looked at, several at a time, which is faster than one after the other."""
+    """The first that has the largest. All are looked at: several at a time, that is faster than one by one."""
     found = np.int32(of_bin.size)
     for i in range(np.uint64(of_bin.size)):
         found = min(found, np.int32(i) if of_bin[i] == top else np.int32(of_bin.size))

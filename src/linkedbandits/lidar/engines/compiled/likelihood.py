@@ -4,9 +4,9 @@ A sample without a photon takes ``signal * share`` from it. That is one sum over
 signals only scale. A photon adds a column of a table that goes with the level of the background. There are far fewer
 bins with photons than bins, so these columns are added one by one, and all anew where the level has changed.
 
-Arrays with a row for each pair of signal and phase are flat, with ``stride`` numbers a row: a margin before the
-first bin, so that nothing has to be asked at the ends of the range, and room for as many bins as are done together. Positions are unsigned: then nothing is asked about
-negative ones, and loops are done several bins at a time.
+Arrays with a row for each pair of signal and phase are flat, with ``stride`` numbers a row: a margin before the first
+bin, so that nothing has to be asked at the ends of the range, and room for as many bins as are done together. Positions
+are unsigned: then nothing is asked about negative ones, and loops are done several bins at a time.
 """
 
 from __future__ import annotations

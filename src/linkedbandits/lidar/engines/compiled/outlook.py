@@ -28,7 +28,7 @@ _STEP, _TEMPER = np.float32(STEP), np.float32(TEMPER)
 _LEAST_STEP = np.float32(1e-6)
 _LOG2E = np.float32(1 / log(2))
 _FAINT = np.float32(-80.0)
-"""With a smaller power of 2, products would be too small for numbers of full precision, which take processors very long."""
+"""With a smaller power of 2, products would be too small for numbers of full precision, and take processors long."""
 _VERY_LOW = np.float32(-3e38)
 
 
@@ -50,7 +50,7 @@ def find_best(model: Any, fire: Any, stride: int, missed: Any, best: Any, of_bin
                 here = missed[phase, i]
                 low = max(fire[first + i] - faint * here, fire[second + i] - dim * here)
                 high = max(fire[third + i] - bright * here, fire[fourth + i] - glaring * here)
-                best[phase, i] = max(best[phase, i], max(low, high))
+                best[phase, i] = max(best[phase, i], low, high)
     for i in range(bins):
         of_bin[i] = best[0, i]
     for phase in range(1, phases):
