@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.engines.gpu import locating
 from linkedbandits.lidar.engines.gpu.locating import NUMBERS, locate_counts
@@ -59,6 +60,13 @@ def test_it_locates_what_the_reference_locates(card_on_cpu, monkeypatch):
     told = []
     check(*located(make_pixels(SENSOR.pulse, bins=BINS, count=20), told.append))
     assert told == [9, 9, 2]
+
+
+def test_counts_that_a_card_cannot_hold_are_refused():
+    pixels = make_pixels(SENSOR.pulse, bins=BINS, count=14)
+    pixels.samples[3, 7] = 2**31
+    with pytest.raises(InvalidParameter, match=r"2,147,483,648 looks .* use engine=\"compiled\""):
+        located(pixels)
 
 
 @pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))

@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, on_host, program
 from linkedbandits.lidar.engines.gpu.tables import make_tables
 from linkedbandits.lidar.expected import Expected
@@ -16,6 +17,8 @@ from linkedbandits.model import FloatArray, IntArray
 
 NUMBERS = 7
 """What is found of a pixel: depth, low, high, signal, background, how probable, the gain of two returns."""
+MOST_COUNTS = 2**31 - 1
+"""A card counts in 32 bits."""
 _THREADS = 128
 _PIXELS_AT_ONCE = 2**14
 
@@ -33,6 +36,10 @@ def locate_counts(
     progress: Callable[[int], None] | None = None,
 ) -> FloatArray:
     """What counts say of every pixel: (7, pixels). The first card that can be used does it."""
+    if samples.size and samples.max() > MOST_COUNTS:
+        raise InvalidParameter(
+            f'{samples.max():,} looks at a bin are more than the {MOST_COUNTS:,} of engine="gpu"; use engine="compiled"'
+        )
     cupy = import_cupy()
     pixels, bins = samples.shape
     found = np.full((NUMBERS, pixels), np.nan)
