@@ -11,6 +11,7 @@ from linkedbandits.errors import InvalidParameter, LinkedBanditError
 from linkedbandits.lidar import capture
 from linkedbandits.lidar.engines.gpu import device
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from tests.support.kernel_pixels import MEASURED
 from tests.support.same_law import LEVEL, SENSOR, TASK, cells, compare, frames
 
 
@@ -42,12 +43,17 @@ SETTINGS = {
     "any subset": (replace(TASK, sensor=replace(SENSOR, gates=AnySubset(), dead_time=0.0)), "pulse"),
     "narrow pulse": (replace(TASK, sensor=replace(SENSOR, fwhm=1.0)), "pulse"),
     "wide pulse": (replace(TASK, sensor=replace(SENSOR, fwhm=9.0)), "pulse"),
+    "measured pulse": (replace(TASK, sensor=replace(SENSOR, response=MEASURED)), "pulse"),
+    "a return for certain": (replace(TASK, present=True, signal=0.3), "pulse"),
     "many cycles": (replace(TASK, cycles=2500), "pulse"),
     "bright, many cycles": (replace(TASK, signal=20.0, cycles=2500, delta=0.05), "pulse"),
     "likely or proof": (replace(TASK, delta=0.05, likely=0.9, cycles=600), "pulse"),
     "free-running": (replace(TASK, sensor=SLOW_LIGHT), "free-running"),
     "free-running, proof": (replace(TASK, delta=0.1, cycles=300, sensor=SLOW_LIGHT), "free-running"),
     "free-running, seconds": (replace(TASK, seconds=8e-6, cycles=10**5), "free-running"),
+    "free-running, neighbours": (replace(TASK, borrow=True, sensor=SLOW_LIGHT), "free-running"),
+    "thompson, seconds": (replace(TASK, seconds=4e-6, cycles=10**5), "thompson"),
+    "thompson, neighbours": (replace(TASK, borrow=True, cycles=60), "thompson"),
     "thompson": (replace(TASK, cycles=60), "thompson"),
     "synchronous": (TASK, "synchronous"),
     "synchronous, seconds": (replace(TASK, seconds=8e-6, cycles=10**5), "synchronous"),
