@@ -524,7 +524,7 @@ def read_costs(text: str | None, options: tuple[Any, ...]) -> GivenCosts:
 
 
 def _as_data(look: _Look) -> dict[str, Any]:
-    from linkedbandits.attempts.concerning import speaks_against
+    from linkedbandits.attempts.alarms import speaks_against
 
     report = look.report
     data = report.to_json()
