@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.attempts.concerning import NO_MATTER, objections, speaks_against, standing
+from linkedbandits.attempts.alarms import NO_MATTER, speaks_against
+from linkedbandits.attempts.concerning import objections, standing
 from linkedbandits.attempts.courses import KINDS
 from tests.support.logs import log_of
 

@@ -151,7 +151,7 @@ def test_an_alarm_has_its_picture_and_its_remedy():
 
 def test_what_does_not_speak_against_the_verdict_is_set_apart():
     page = page_of(log_of([0.9, 0.7, 0.5], 3000, difficulty=0.3).verdict(), MADE)
-    assert "Seen, but no matter for a verdict from first attempts" in words_of(page)
+    assert "What follows does not touch a verdict from first attempts" in words_of(page)
     assert {each.attrib["class"] for each in tree_of(page).iter("article")} == {"alarm no-matter"}
     assert tree_of(page).find("head/title").text == "attempts.csv: decided"
 

@@ -173,7 +173,40 @@ def test_where_dependence_is_found_it_is_said_how_far_off_all_attempts_are():
     assert [alarm.kind for alarm in report.alarms] == ["dependence", "dependence"]
     assert [each.option for each in report.offsets] == ["a", "b"]
     assert all(each.difference < -0.05 for each in report.offsets)
-    assert sum("From all attempts and from first ones" in note for note in report.notes) == 2
+    assert sum(" first ones: -0." in note for note in report.notes) == 2
+
+
+def test_alarms_that_are_no_matter_for_the_verdict_are_not_shown_as_alarms():
+    rng = np.random.default_rng(3)
+    made = []
+    for _ in range(3000):
+        hard = rng.random() < 0.4
+        order = ("a", "b") if rng.random() < 0.5 else ("b", "a")
+        works = {option: not hard and rng.random() < 0.9 for option in order}
+        made.append((order, next((option for option in order if works[option]), None)))
+    log = Attempts.from_plays(made, options="ab")
+    first, every = log.verdict(), log.verdict(attempts="all", independent=True)
+    assert "no alarms" in repr(first)
+    assert "2 alarms (dependence)" in repr(every)
+    for shown in (str, lambda report: report._repr_html_()):
+        assert "Alarm: " not in shown(first)
+        assert "does not touch a verdict from first attempts" in shown(first)
+        assert first.alarms[0].sentence.split("'")[-1] in shown(first)
+        assert shown(every).count("Alarm: ") == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "looked_for"),
+    [
+        (lb.LinkedElimination(0.05, k=2), "which 2 options work most often"),
+        (lb.LinkedElimination(0.05, epsilon=0.01), "on an option within 0.01 of what works most often"),
+        (lb.LinkedElimination(0.05, neighbours=1), "on an option within 1 place of what works most often"),
+        (lb.LinkedElimination(0.05), "which option works most often"),
+    ],
+)
+def test_where_it_is_not_yet_time_it_is_said_what_is_looked_for(policy, looked_for):
+    report = shuffled([0.5] * 6, 40, seed=1).verdict(policy)
+    assert report.sentence.startswith(f"Not yet: the log does not decide {looked_for}. ")
 
 
 def test_where_costs_are_on_record_the_order_goes_by_success_per_cost():
@@ -254,9 +287,9 @@ def test_a_report_prints_its_answer_and_not_its_log():
     report = shuffled([0.3, 0.8], 1500, seed=1).verdict(delta=0.05)
     assert repr(report) == f"Report(1,500 requests, 2 options, no alarms, 0 notes: {report.sentence})"
     drifted = Attempts.from_plays([(("a", "b"), "a")] * 300 + [(("a", "b"), "b")] * 300).verdict()
-    kinds = ", ".join(dict.fromkeys(alarm.kind for alarm in drifted.alarms))
-    assert f"{len(drifted.alarms)} alarms ({kinds})" in repr(drifted)
-    assert "drift" in kinds
+    against = [alarm.kind for alarm in drifted.alarms if alarm.kind in ("drift", "memory")]
+    assert f"{len(against)} alarms ({', '.join(dict.fromkeys(against))})" in repr(drifted)
+    assert "drift" in against
 
 
 def test_in_a_notebook_a_report_is_a_table_with_what_speaks_against_it():
@@ -266,7 +299,7 @@ def test_in_a_notebook_a_report_is_a_table_with_what_speaks_against_it():
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert f">{report.estimates[0].low:.3g} - {report.estimates[0].high:.3g}<" in html
-    assert html.count("Alarm: ") == len(report.alarms) > 0
+    assert html.count("Alarm: ") == sum(alarm.kind in ("drift", "memory") for alarm in report.alarms) > 0
     assert "Never tried first: b." in html
 
 

@@ -39,6 +39,8 @@ def asked(*words: str, shell: str = "bash") -> list[str]:
         (("simulate", "--policy", ""), set(POLICIES)),
         (("compare", "--scenario", "in"), {"increasing"}),
         (("bounds", "--linkage", "s"), {"single", "suffix"}),
+        (("verdict", "--attempts", ""), {"first", "duels", "all"}),
+        (("study", "--engine", "d"), {"dask"}),
         (("lidar", "--method", "fr"), {"free", "free-running"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -38,6 +38,16 @@ def test_no_option_is_lost_and_nothing_is_cut(words, columns):
         assert name in said
 
 
+@pytest.mark.parametrize("columns", [40, 200])
+@pytest.mark.parametrize("words", [("compare",), ("serve",), ()], ids=" ".join)
+def test_flags_take_no_value_and_what_may_be_repeated_takes_one_at_a_time(words, columns):
+    shown = run(*words, "--help", COLUMNS=str(columns)).stdout
+    assert "<bool>" not in shown
+    assert "list[" not in shown
+    if words:
+        assert "<str>..." in shown
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_short_option_shows_the_same_help(words):
     assert isinstance(COMMANDS[words], Group if hasattr(COMMANDS[words], "commands") else Command)

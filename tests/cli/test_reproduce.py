@@ -16,7 +16,7 @@ def test_it_runs_says_where_things_are_and_goes_on_from_there(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     data = run_json("reproduce", "--quick", "--workers", "1")
     assert data["folder"] == "reproduction-quick"
-    for file in ("report.md", "report.html", "figure.png", "figure.svg", "table.parquet", "table.csv"):
+    for file in ("report.md", "report.html", "figure.png", "figure.svg", "figure.pdf", "table.parquet", "table.csv"):
         assert f"reproduction-quick/{file}" in data["files"]
         assert (tmp_path / "reproduction-quick" / file).stat().st_size > 1000
     similar = data["claims"][0]

@@ -72,7 +72,7 @@ def test_options_that_fail_together_are_no_matter_unless_all_attempts_are_read(l
     path = log([0.9, 0.7, 0.5], 3000, difficulty=0.3)
     first, every = run("verdict", path), run("verdict", path, "--attempts", "all")
     assert (first.returncode, every.returncode) == (0, 4)
-    assert "Seen, but no matter for a verdict from first attempts" in words(first)
+    assert "What follows does not touch a verdict from first attempts" in words(first)
     assert "Read first attempts only" not in words(first)
     assert "Read first attempts only" in words(every)
 

@@ -24,7 +24,7 @@ def test_the_motorcycle_has_the_depths_of_its_calibration():
 def test_npy_and_npz_are_read_in_metres(tmp_path):
     np.save(tmp_path / "own.npy", DEPTH)
     np.savez(tmp_path / "own.npz", depth=DEPTH, reflectivity=DEPTH / 10)
-    plain, both = read_scene(tmp_path / "own.npy"), read_scene(tmp_path / "own.npz")
+    plain, both = read_scene(tmp_path / "own.npy"), read_scene(str(tmp_path / "own.npz"))
     assert np.array_equal(plain.depth, DEPTH, equal_nan=True)
     assert (plain.reflectivity == 1).all()
     assert np.array_equal(both.reflectivity, DEPTH / 10, equal_nan=True)

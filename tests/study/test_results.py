@@ -10,7 +10,8 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.assumptions import ToldDifference
 from linkedbandits.bounds import BoundAsTold
-from linkedbandits.study import Cell, Instance, Study, open_results, read_study, run_study
+from linkedbandits.study import Cell, Instance, Study, load_study, open_results, read_study, run_study
+from linkedbandits.study import results as results_module
 from linkedbandits.study.results import bound_as_told, lower_bound
 from tests.support.small_study import in_this_process, small_study
 
@@ -157,3 +158,44 @@ def test_a_policy_of_ones_own_is_measured_by_the_bound_for_those_who_are_told_no
     assert bound_as_told(lead) == BoundAsTold(lb.bounds.lower([0.3, 0.6], 0.1, "free", gap=0.2), told)
     dependent = {**lead, "requests": {"correlation": 0.5}}
     assert bound_as_told(dependent) == BoundAsTold(None, told, "it is for independent options")
+
+
+def test_paths_may_be_text(results, tmp_path):
+    assert open_results(str(results.path)).table().equals(results.table())
+    file = tmp_path / "mine.toml"
+    file.write_text('trials = 2\n[[instances]]\nmeans = [0.2, 0.9]\n[[policies]]\npolicy = "linked-elimination"\n')
+    ran = run_study(load_study(str(file)), str(tmp_path / "ran"), engine=in_this_process)
+    assert ran.path == tmp_path / "ran"
+    assert ran.table()["trials"].to_list() == [2]
+
+
+def test_results_are_a_frame_and_a_picture_with_a_row_for_each_cell(results, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    table = results.table()
+    assert results.to_polars()["plays_mean"].to_list() == table["plays_mean"].to_list()
+    figure = results.plot()
+    left, right = figure.axes
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert len(set(names)) == table.height == len(right.get_yticklabels())
+    colour_of = {}
+    for row, marked in zip(table.to_dicts(), left.get_lines()[3::4], strict=False):
+        assert list(marked.get_xdata()) == [row["plays_mean"]]
+        assert colour_of.setdefault(row["policy"], marked.get_color()) == marked.get_color()
+    assert len(set(colour_of.values())) == len(colour_of) > 1
+    assert results.plot(ax=left) is left
+    figure.savefig(tmp_path / "cells.pdf")
+    assert (tmp_path / "cells.pdf").stat().st_size > 1000
+
+
+def test_a_picture_of_many_cells_says_how_many_are_drawn(results, monkeypatch):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    monkeypatch.setattr(results_module, "MOST_DRAWN", 2)
+    figure = results.plot()
+    assert len(figure.axes[0].get_yticklabels()) == 2
+    assert figure._supxlabel.get_text().startswith("the first 2 of ")
+
+
+def test_in_a_notebook_names_are_listed_as_people_do(results, monkeypatch):
+    assert "[&#x27;" not in results._repr_html_()
+    monkeypatch.setattr(results_module, "MOST_SHOWN", 1)
+    assert ", and " in results._repr_html_()

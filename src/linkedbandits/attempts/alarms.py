@@ -34,7 +34,7 @@ from linkedbandits.attempts.courses import (
     one_option,
     position_groups,
 )
-from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_probability
 from linkedbandits.display.texts import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
@@ -42,14 +42,34 @@ from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 REMEDIES: dict[Kind, str] = {
     "drift": "Use the part of the log behind the request at which it was noticed, or a window that "
     "is short enough for means to stay; a verdict from all of it is about no time in particular.",
-    "dependence": "Read first attempts only, or duels, which hold whatever depends on what; "
-    "all attempts together are no samples of a mean here.",
+    "dependence": "Read first attempts only, or duels: both are fair where options fail together. All attempts "
+    "together are not, because later options see the hard requests alone.",
     "position": "Look for what changes with the place in a chain: time-outs that shrink, retries, warm caches, "
     "rate limits. Until it is gone, read first attempts only.",
     "memory": "Look for outages and for requests that come in batches. Space out the attempts of an option, or count "
     "a batch once: outcomes in a row say less than as many apart.",
 }
 """What to do about an alarm."""
+
+NO_MATTER: dict[Which, frozenset[Kind]] = {
+    "first": frozenset({"dependence", "position"}),
+    "duels": frozenset({"dependence"}),
+    "all": frozenset(),
+}
+"""The kinds of alarms that a verdict from these attempts does not mind.
+
+What options do to each other does not concern a verdict from first attempts: those are samples of a mean whatever
+depends on what. Duels hold under dependence, too, but not where an option does otherwise because of its place. Drift
+and memory concern every verdict.
+"""
+
+NO_MATTER_SAID: dict[Which, str] = {
+    "first": "What follows does not touch a verdict from first attempts: they are fair even where options fail "
+    "together.",
+    "duels": "What follows does not touch a verdict from duels: they are fair even where options fail together.",
+    "all": "What follows does not touch the verdict.",
+}
+"""What stands before alarms that do not speak against a verdict."""
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
 """Times before that are no dates, but count from something else."""
@@ -103,6 +123,15 @@ class Alarm:
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}"
+
+
+def speaks_against(alarm: Alarm, attempts: Which) -> bool:
+    """Does a verdict from these attempts need what the alarm denies?
+
+    >>> [kind for kind in ("drift", "dependence", "position", "memory") if kind not in NO_MATTER["first"]]
+    ['drift', 'memory']
+    """
+    return alarm.kind not in NO_MATTER[attempts]
 
 
 def watch(log: AttemptLog, alpha: float = 0.01) -> tuple[Alarm, ...]:
@@ -428,8 +457,9 @@ class Offset:
 
     def __str__(self) -> str:
         return (
-            f"{self.option!r}: {self.every.mean:.3f} of all {self.every.attempts:,} attempts, {self.first.mean:.3f} of "
-            f"the first {self.first.attempts:,}: {self.difference:+.3f} ± {self.standard_error:.3f}"
+            f"{self.option!r} works in {self.every.mean:.3f} of all its {self.every.attempts:,} attempts, and in "
+            f"{self.first.mean:.3f} of its {self.first.attempts:,} first ones: {self.difference:+.3f} ± "
+            f"{self.standard_error:.3f}"
         )
 
 

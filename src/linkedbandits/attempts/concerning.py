@@ -1,34 +1,11 @@
-"""How a report stands: which alarms speak against its verdict, and which are no matter for it.
-
-What options do to each other does not concern a verdict from first attempts: those are samples of a mean whatever
-depends on what. Duels hold under dependence, too, but not where an option does otherwise because of its place. Drift
-and memory concern every verdict.
-"""
+"""How a report stands: is there a verdict, and does an alarm speak against it?"""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from linkedbandits.attempts.alarms import Alarm
-from linkedbandits.attempts.courses import Kind
-from linkedbandits.attempts.log import Which
+from linkedbandits.attempts.alarms import Alarm, speaks_against
 from linkedbandits.attempts.report import Report
-
-NO_MATTER: dict[Which, frozenset[Kind]] = {
-    "first": frozenset({"dependence", "position"}),
-    "duels": frozenset({"dependence"}),
-    "all": frozenset(),
-}
-"""The kinds of alarms that a verdict from these attempts does not mind."""
-
-
-def speaks_against(alarm: Alarm, attempts: Which) -> bool:
-    """Does a verdict from these attempts need what the alarm denies?
-
-    >>> [kind for kind in ("drift", "dependence", "position", "memory") if kind not in NO_MATTER["first"]]
-    ['drift', 'memory']
-    """
-    return alarm.kind not in NO_MATTER[attempts]
 
 
 def objections(report: Report) -> tuple[Alarm, ...]:

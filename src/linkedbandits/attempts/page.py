@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from linkedbandits.attempts.alarms import Alarm
-from linkedbandits.attempts.concerning import objections, speaks_against, standing
+from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, speaks_against
+from linkedbandits.attempts.concerning import objections, standing
 from linkedbandits.attempts.log import seconds_in_words
 from linkedbandits.attempts.pictures import (
     MOST_OPTIONS,
@@ -21,7 +21,6 @@ from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.svg import Markup, join, tag, text
 from linkedbandits.attempts.wording import (
     ALWAYS_NEEDED,
-    NO_MATTER_SAID,
     READ,
     evidence_in_words,
     first_shares_in_words,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
-from linkedbandits.attempts.alarms import Alarm, Offset, offsets, unchecked, watch
+from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, Offset, offsets, speaks_against, unchecked, watch
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
 from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
 from linkedbandits.attempts.orders import GivenCosts, Order, best_order, costs_of
@@ -118,7 +118,9 @@ class Report(WithFrames):
             elif self.goal.tolerance:
                 found = f"{self.verdict.arm} is within {self.goal.tolerance:g} of what works most often"
             elif self.goal.neighbours:
-                found = f"{self.verdict.arm} is within {self.goal.neighbours} places of what works most often"
+                found = (
+                    f"{self.verdict.arm} is within {counted(self.goal.neighbours, 'place')} of what works most often"
+                )
             else:
                 found = f"{self.verdict.arm} {what}"
             wrong = self.verdict.error_bound
@@ -136,7 +138,17 @@ class Report(WithFrames):
         if len(ahead) > 1:
             few = ", ".join(str(each.option) for each in ahead[:-1]) + f" and {ahead[-1].option}"
             lead = f" {few if len(ahead) <= MOST_NAMED else f'{len(ahead):,} options'} lead together."
-        return f"Not yet: the log does not decide which option {what}.{lead}{self._how_long()}"
+        return f"Not yet: the log does not decide {self._looked_for(what)}.{lead}{self._how_long()}"
+
+    def _looked_for(self, what: str) -> str:
+        """What a verdict would name."""
+        if self.goal.k > 1:
+            return f"which {self.goal.k} options work most often"
+        if self.goal.tolerance:
+            return f"on an option within {self.goal.tolerance:g} of what works most often"
+        if self.goal.neighbours:
+            return f"on an option within {counted(self.goal.neighbours, 'place')} of what works most often"
+        return f"which option {what}"
 
     def _how_long(self) -> str:
         if not self.missing:
@@ -181,8 +193,9 @@ class Report(WithFrames):
     def __repr__(self) -> str:
         """The answer, and what else there is to read."""
         holds = f"{counted(self.log.requests, 'request')}, {counted(len(self.estimates), 'option')}"
-        kinds = ", ".join(dict.fromkeys(alarm.kind for alarm in self.alarms))
-        alarms = f"{counted(len(self.alarms), 'alarm')} ({kinds})" if self.alarms else "no alarms"
+        against, _ = self._alarms_in_two()
+        kinds = ", ".join(dict.fromkeys(alarm.kind for alarm in against))
+        alarms = f"{counted(len(against), 'alarm')} ({kinds})" if against else "no alarms"
         return f"Report({holds}, {alarms}, {counted(len(self.notes), 'note')}: {self.sentence})"
 
     def _repr_html_(self) -> str:
@@ -198,8 +211,7 @@ class Report(WithFrames):
             for each in self.estimates
         ]
         headings = ("option", "works", "95 % limits", "samples", "attempts", "still in")
-        said = [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in self.alarms] + list(self.notes)
-        return table(self.sentence, headings, rows, *map(paragraph, said))
+        return table(self.sentence, headings, rows, *map(paragraph, self._said_besides()))
 
     def plot(self, ax: Any = None) -> Any:
         """How often each option works, between its limits of 95 %, and below it the evidence as the log is read.
@@ -236,9 +248,20 @@ class Report(WithFrames):
         return columns
 
     def __str__(self) -> str:
-        lines = [self.sentence]
-        lines += [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in self.alarms]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([self.sentence, *self._said_besides()])
+
+    def _alarms_in_two(self) -> tuple[list[Alarm], list[Alarm]]:
+        """Those that speak against the verdict, and those that are no matter for it."""
+        against = [alarm for alarm in self.alarms if speaks_against(alarm, self.attempts)]
+        return against, [alarm for alarm in self.alarms if alarm not in against]
+
+    def _said_besides(self) -> list[str]:
+        """What a reader of the answer should know, too."""
+        against, others = self._alarms_in_two()
+        said = [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in against]
+        if others:
+            said.append(" ".join([NO_MATTER_SAID[self.attempts], *(alarm.sentence for alarm in others)]))
+        return [*said, *self.notes]
 
 
 def _estimate_as_data(estimate: LogEstimate) -> dict[str, Any]:
@@ -408,7 +431,7 @@ def _settled_first(verdict: Verdict | None, goal: Goal, costs: FloatArray) -> La
 
 
 def _offset_in_words(offset: Offset) -> str:
-    return f"From all attempts and from first ones, {offset}."
+    return f"{offset}."
 
 
 def _estimates(

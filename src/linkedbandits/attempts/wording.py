@@ -24,13 +24,6 @@ READ: dict[Which, str] = {
 }
 """What a verdict is from."""
 
-NO_MATTER_SAID: dict[Which, str] = {
-    "first": "Seen, but no matter for a verdict from first attempts: they hold whatever depends on what.",
-    "duels": "Seen, but no matter for a verdict from duels: they hold whatever depends on what.",
-    "all": "Seen, but no matter here.",
-}
-"""What stands before alarms that do not speak against a verdict."""
-
 UNITS: dict[Unit, str] = {"attempts": "attempts", "cost": "of cost", "seconds": "seconds"}
 """What a request takes, behind a number."""
 MEASURED: dict[Unit, str] = {"attempts": "attempts", "cost": "costs", "seconds": "seconds"}

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from linkedbandits.attempts.alarms import Alarm, watch
-from linkedbandits.attempts.concerning import speaks_against
+from linkedbandits.attempts.alarms import Alarm, speaks_against, watch
 from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
 from linkedbandits.chain.behind import OthersSecond

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from linkedbandits.attempts.concerning import speaks_against
+from linkedbandits.attempts.alarms import speaks_against
 from linkedbandits.attempts.opening import MAGIC, UTF_16
 from linkedbandits.attempts.report import Report
 from linkedbandits.attempts.wording import set_aside_in_words
@@ -171,7 +171,7 @@ def news(before: Report | None, now: Report) -> Iterator[Event]:
             if speaks_against(alarm, now.attempts):
                 yield Event("alarm", requests, f"Alarm, {after}: {alarm}")
             else:
-                yield Event("no-matter", requests, f"Seen, but no matter for this verdict: {alarm.sentence}")
+                yield Event("no-matter", requests, f"This does not touch the verdict: {alarm.sentence}")
     yield from _of_the_verdict(before, now, after)
 
 

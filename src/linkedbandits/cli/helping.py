@@ -22,6 +22,7 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, or print it if that is done by panels."""
         self.help = flowing(self.help or "")
+        _say_what_to_type(self.get_params(ctx))
         if _panels_fit(super().format_help, ctx, formatter):
             super().format_help(ctx, formatter)
         else:
@@ -33,6 +34,7 @@ class Group(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, or print it if that is done by panels."""
+        _say_what_to_type(self.get_params(ctx))
         if _panels_fit(super().format_help, ctx, formatter):
             super().format_help(ctx, formatter)
         else:
@@ -57,6 +59,18 @@ def flowing(text: str) -> str:
     """
     paragraphs = cleandoc(text).split("\n\n")
     return "\n\n".join(part if part.startswith("  ") else " ".join(part.split()) for part in paragraphs)
+
+
+def _say_what_to_type(params: list[Any]) -> None:
+    """A flag takes no value, and of an option that may be repeated one is given at a time.
+
+    Typer would write the types that the code has: ``--json <bool>``, and ``--policy <list[str]>``.
+    """
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+        elif getattr(param, "multiple", False) and param.metavar is None:
+            param.metavar = "<str>..."
 
 
 def _panels_fit(print_panels: Any, ctx: Any, formatter: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkedbandits.cli import formatting
+from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
@@ -35,7 +35,13 @@ def study(
     show: Annotated[
         Path | None, typer.Option(help="Print the table of a folder of results and draw its figures; run nothing.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where to run: processes (this machine) or dask.",
+            autocompletion=completing.one_of(("processes", "dask")),
+        ),
+    ] = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="How many processes; all cores unless given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")

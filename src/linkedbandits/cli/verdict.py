@@ -71,8 +71,9 @@ def verdict(
         str,
         typer.Option(
             help="What may be read: first, the first attempt of each request; duels, the first two options as they "
-            "were offered; or all, every attempt, if options are independent. The first two hold whatever depends on "
-            "what."
+            "were offered; or all, every attempt, if options are independent. The first two are fair even where "
+            "options fail together.",
+            autocompletion=completing.one_of(WHICH),
         ),
     ] = "first",
     delta: opt.Delta = 0.05,
@@ -88,7 +89,8 @@ def verdict(
         str | None,
         typer.Option(
             help="The policy that reads the log, with parameters after a colon: linked-lead:lift=0.1 if the best "
-            "option is ahead by that. Unless given, the one best option is looked for with all that the log has.",
+            "option is ahead by that, or package.module:Class for one of your own. Unless given, "
+            "the one best option is looked for with all that the log has.",
             show_default=False,
             autocompletion=completing.policies,
         ),
@@ -524,7 +526,7 @@ def read_costs(text: str | None, options: tuple[Any, ...]) -> GivenCosts:
 
 
 def _as_data(look: _Look) -> dict[str, Any]:
-    from linkedbandits.attempts.concerning import speaks_against
+    from linkedbandits.attempts.alarms import speaks_against
 
     report = look.report
     data = report.to_json()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from linkedbandits.attempts.alarms import Alarm, numbered
-from linkedbandits.attempts.concerning import objections, speaks_against
+from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, numbered, speaks_against
+from linkedbandits.attempts.concerning import objections
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.wording import (
-    NO_MATTER_SAID,
     evidence_in_words,
     first_shares_in_words,
     missing_in_words,

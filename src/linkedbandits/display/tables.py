@@ -35,7 +35,8 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]],
     body = "".join(
         '<tr style="background:none">'
         + "".join(
-            f'<td style="{_CELL}text-align:{_side(at)}">{escape(str(value))}</td>' for at, value in enumerate(row)
+            f'<td style="{_CELL}{"white-space:nowrap;" if at else ""}text-align:{_side(at)}">{escape(str(value))}</td>'
+            for at, value in enumerate(row)
         )
         + "</tr>"
         for row in everything[:MOST_ROWS]

@@ -202,7 +202,7 @@ def find_scene(name: str) -> Scene:
     return make()
 
 
-def read_scene(path: Path, unit: str | None = None) -> Scene:
+def read_scene(path: str | Path, unit: str | None = None) -> Scene:
     """Read a depth map of your own.
 
     ``.npy`` has depths; ``.npz`` has them as ``depth`` and may have ``reflectivity``; ``.png`` has 16 bits a pixel, and
@@ -210,6 +210,7 @@ def read_scene(path: Path, unit: str | None = None) -> Scene:
     metres. Where most of such a map is farther than 100 it is refused, as it is hardly in metres; say that it is with
     ``unit="m"``.
     """
+    path = Path(path)
     readers = {".npy": _read_numpy, ".npz": _read_numpy, ".png": _read_png}
     ending = path.suffix.lower()
     if ending not in readers:

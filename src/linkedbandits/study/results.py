@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
+from linkedbandits.display.frames import Columns, WithFrames
 from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import counted, shown
+from linkedbandits.display.texts import MOST_SHOWN, counted
 from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
 from linkedbandits.extras import need_polars
+from linkedbandits.figures.policies import Needed, Share, draw_needed, draw_shares
+from linkedbandits.figures.style import beside_axes, new_panels, series_styles
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import FloatArray
 from linkedbandits.policies import make_policy
@@ -23,16 +27,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 _TWO_SIDED_95 = 1.959964
+MOST_DRAWN = 40
+"""Cells in one picture."""
 
 
-def open_results(path: Path) -> Results:
+def open_results(path: str | Path) -> Results:
     """The results in a folder, finished or not."""
     need_polars("a study")
-    return Results(ResultsFolder(path))
+    return Results(ResultsFolder(Path(path)))
 
 
-class Results:
-    """A study's finished trials."""
+class Results(WithFrames):
+    """A study's finished trials; as a frame and a picture they have a row for each cell."""
 
     def __init__(self, folder: ResultsFolder) -> None:
         self._folder = folder
@@ -45,7 +51,7 @@ class Results:
     def _repr_html_(self) -> str:
         policies = dict.fromkeys(cell["label"] for cell in self._cells.values())
         instances = dict.fromkeys(cell["instance"] for cell in self._cells.values())
-        entries = {"folder": self.path, "policies": shown(list(policies)), "instances": shown(list(instances))}
+        entries = {"folder": self.path, "policies": _listed(policies), "instances": _listed(instances)}
         return facts(f"Study {self.name}: {self._finished()}", entries)
 
     def _finished(self) -> str:
@@ -101,6 +107,51 @@ class Results:
         kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
         rows = [self._row(key) for key in self._cells if self._ranges(key)]
         return pl.DataFrame(rows, schema={name: kinds[kind] for name, kind in _TABLE.items()}, orient="row")
+
+    def _columns(self) -> Columns:
+        return self.table().to_dict(as_series=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Mean plays of every cell, and beside them how often it is wrong; a policy has one colour in all cells.
+
+        Returns the matplotlib figure, on white ground: ``savefig`` writes it, a notebook shows it. With ``ax`` the
+        plays alone are drawn there, and ``ax`` is returned. ``linkedbandits study --show FOLDER`` draws more.
+        """
+        table = self.table()
+        if table.is_empty():
+            raise InvalidParameter("there is no trial to draw; run the study first")
+        telling = [column for column in ("instance", "linkage", "delta") if table[column].n_unique() > 1]
+        policy_of, needed, labels = {}, {}, []
+        for row in table.head(MOST_DRAWN).to_dicts():
+            setting = ", ".join(
+                f"delta {row[column]:g}" if column == "delta" else row[column]
+                for column in telling
+                if row[column] is not None
+            )
+            name = row["cell"]
+            labels.append("\n".join(beside_axes(line) for line in (row["policy"], setting) if line))
+            error = (row["plays_high"] - row["plays_mean"]) / _TWO_SIDED_95
+            wrong = Share(row["error_rate"], row["error_low"], row["error_high"])
+            needed[name] = Needed(row["plays_mean"], error, row["plays_90"], wrong)
+            policy_of[name] = row["policy"]
+        by_policy = series_styles(policy_of.values(), among=(cell["label"] for cell in self._cells.values()))
+        style_of = {name: by_policy[policy] for name, policy in policy_of.items()}
+
+        def draw_plays(axes: Any) -> None:
+            draw_needed(axes, needed, style_of)
+            axes.set_yticks(range(len(labels)), labels, fontsize="small")
+
+        if ax is not None:
+            draw_plays(ax)
+            return ax
+        deltas = table["delta"].drop_nulls().unique().to_list()
+        with new_panels(1, 2, 9.0, 1.4 + 0.42 * max(len(needed), 3)) as (figure, (left, right)):
+            draw_plays(left)
+            shares = {name: one.wrong for name, one in needed.items()}
+            draw_shares(right, shares, style_of, deltas[0] if len(deltas) == 1 else None, named=False)
+            if table.height > MOST_DRAWN:
+                figure.supxlabel(f"the first {MOST_DRAWN} of {table.height} cells are drawn", fontsize="small")
+        return figure
 
     def _row(self, key: str) -> tuple[Any, ...]:
         cell = self._cells[key]
@@ -208,3 +259,10 @@ _TABLE: dict[str, type] = {
     **dict.fromkeys(["confident", "lower_bound", "bound_as_told"], float),
     "told": str,
 }
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    every = list(names)
+    more = [f"and {len(every) - MOST_SHOWN:,} more"] if len(every) > MOST_SHOWN else []
+    return ", ".join([*every[:MOST_SHOWN], *more])

@@ -24,7 +24,7 @@ Kept = Callable[[Chunk], None]
 
 def run_study(
     study: Study,
-    path: Path,
+    path: str | Path,
     *,
     engine: Engine | None = None,
     merge: bool = False,
@@ -40,7 +40,7 @@ def run_study(
     A folder that belongs to a study with other cells is refused, unless ``merge`` says to keep both in it.
     """
     need_polars("a study")
-    folder = ResultsFolder(path)
+    folder = ResultsFolder(Path(path))
     with folder.held():
         folder.adopt(study, merge=merge)
         missing, damaged = _missing(study, folder, chunk_blocks)

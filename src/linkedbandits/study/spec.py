@@ -16,8 +16,9 @@ from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
 
 
-def load_study(path: Path) -> Study:
+def load_study(path: str | Path) -> Study:
     """The study that a file describes."""
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -28,7 +29,7 @@ def load_study(path: Path) -> Study:
         raise InvalidStudy(f"{path}: {error}") from error
 
 
-def read_study(text: str, name: str = "study", folder: Path = Path()) -> Study:
+def read_study(text: str, name: str = "study", folder: str | Path = "") -> Study:
     """The study that a TOML text describes; the files of tables are named as they are found from ``folder``.
 
     >>> study = read_study('''
@@ -59,7 +60,7 @@ def read_study(text: str, name: str = "study", folder: Path = Path()) -> Study:
     max_plays = keys.whole("max_plays") if keys.has("max_plays") else None
     with keys.meaning("max_plays"):
         check_max_plays(max_plays)
-    instances = [instance for row in keys.tables("instances") for instance in read_instances(row, folder)]
+    instances = [instance for row in keys.tables("instances") for instance in read_instances(row, Path(folder))]
     lines = [_read_line(row, deltas, linkages) for row in keys.tables("policies")]
     keys.finish()
     cells = tuple(cell for instance in instances for line in lines for cell in line.cells(instance, trials, max_plays))

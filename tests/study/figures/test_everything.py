@@ -37,7 +37,7 @@ def without_files(monkeypatch):
 
 
 def kinds(files):
-    assert {path.suffix for path in files} == {".png", ".svg"}
+    assert {path.suffix for path in files} == {".png", ".svg", ".pdf"}
     return {path.stem for path in files}
 
 
@@ -79,7 +79,7 @@ def test_many_panels_go_on_pages_and_what_is_left_out_is_said(tmp_path, monkeypa
 
     stale = tmp_path / "x-2.png"
     files = everything._pages(tmp_path, "x", panels, Page)
-    assert [path.name for path in files] == ["x.png", "x.svg", "x-2.png", "x-2.svg"]
+    assert [path.name for path in files] == ["x.png", "x.svg", "x.pdf", "x-2.png", "x-2.svg", "x-2.pdf"]
     assert {note for _, note in drawn} == {"the first 2 of 3 panels are drawn"}
     stale.touch()
     everything._pages(tmp_path, "x", panels[:1], Page)
@@ -89,7 +89,7 @@ def test_many_panels_go_on_pages_and_what_is_left_out_is_said(tmp_path, monkeypa
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     results = results_of(f"{HEAD}{MEANS}{POLICIES}", tmp_path / "results")
     (tmp_path / "file").touch()
-    with pytest.raises(lb.CannotWrite, match=r"the folder .*file/figures cannot be made .*; name another"):
+    with pytest.raises(lb.CannotWrite, match=r"the folder .*file/figures cannot be made: .*; name another"):
         draw_all(results, tmp_path / "file" / "figures")
 
 

@@ -15,6 +15,7 @@ pl = pytest.importorskip("polars", reason="polars is missing; pip install 'linke
 def test_everything_is_written_and_says_the_same(results, table, row, tmp_path):
     written = write_report(results, tmp_path / "out", seed=7)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "figure.pdf",
         "figure.png",
         "figure.svg",
         "report.html",

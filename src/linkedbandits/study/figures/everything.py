@@ -30,7 +30,7 @@ __all__ = ["draw_all"]
 
 PANELS_A_PAGE = 6
 MOST_PAGES = 4
-ENDINGS = ("png", "svg")
+ENDINGS = ("png", "svg", "pdf")
 
 Panel = TypeVar("Panel")
 CellData = dict[str, Any]
@@ -38,7 +38,7 @@ CellData = dict[str, Any]
 
 
 def draw_all(results: Results, folder: Path) -> list[Path]:
-    """Draw into the folder, as PNG and SVG, and return the files.
+    """Draw into the folder, as PNG, SVG and PDF, and return the files.
 
     Plays over arms need a family with several numbers of arms; plays and errors over delta an instance with several
     deltas. A kind of figure with very many panels shows the first of them and says so.

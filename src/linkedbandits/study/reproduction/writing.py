@@ -32,8 +32,8 @@ def write_report(results: Results, folder: Path, seed: int) -> Written:
     """Write table, figure and report into the folder."""
     table = measured_table(results)
     findings = judge(table)
-    names = ("report.md", "report.html", "figure.png", "figure.svg", "table.parquet", "table.csv")
-    markdown, page, png, svg, parquet, csv = files = [folder / name for name in names]
+    names = ("report.md", "report.html", "figure.png", "figure.svg", "figure.pdf", "table.parquet", "table.csv")
+    markdown, page, png, svg, pdf, parquet, csv = files = [folder / name for name in names]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table.write_parquet(parquet)
@@ -41,6 +41,7 @@ def write_report(results: Results, folder: Path, seed: int) -> Written:
         figure = plays_by_arms(table)
         save(figure, png)
         save(figure, svg)
+        save(figure, pdf)
         blocks = report_on(table, findings, svg, seed)
         markdown.write_text(to_markdown(blocks), encoding="utf-8")
         page.write_text(to_html(blocks), encoding="utf-8")
