@@ -172,7 +172,7 @@ def logarithm(x: float) -> float:
 
 @machine_code
 def log_of_more(x: Any) -> Any:
-    """The natural logarithm of 1 + x, for x in single precision above -1 + 1e-7: to the last digits of x, however small.
+    """The natural logarithm of 1 + x, for x in single precision from -0.9999999 on, however small x is.
 
     1 + x would round what is small to about 1e-7. So where 1 + x is near 1, x itself goes into the series.
     """
