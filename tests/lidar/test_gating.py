@@ -67,3 +67,16 @@ def test_what_a_lane_is_worth_does_not_depend_on_its_neighbours():
         alone = outlook(model, likelihood[one], likelihood[one].max(axis=1), level[one])
         assert np.array_equal(alone[0][0], worth[i])
         assert np.array_equal(alone[1][0], chance[i])
+
+
+def test_no_chance_is_above_one_where_a_return_makes_its_bins_fire_always():
+    """By rounding it would be, and gates are compared by powers of what is left to one."""
+    bins = 67
+    model = return_model(Pulse(1.5), 0.07, 1e3, 1e5)
+    samples = np.full((20, bins), 5)
+    depth = np.linspace(5, 60, 20)
+    fired = np.random.default_rng(1).binomial(samples, -np.expm1(-(1e4 * Pulse(1.5).shares(depth, bins) + 0.07)))
+    level = model.level_of(np.full(20, 0.07))
+    likelihood = model.log_likelihood(samples, fired, level, rough=True)
+    _, chance = outlook(model, likelihood, likelihood.max(axis=1), level)
+    assert chance.max() == 1.0

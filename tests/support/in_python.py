@@ -23,7 +23,7 @@ _ARITHMETIC = {
     arithmetic.out_of_order: lambda x: x,
     arithmetic.bits_of: lambda x: x,
     arithmetic.logarithm: math.log,
-    arithmetic.log_single: lambda x: np.log(np.float32(x)),
+    arithmetic.log_of_more: lambda x: np.log1p(np.float32(x)),
 }
 """Bits of numbers are nothing for Python; these are held against NumPy in a test of their own."""
 

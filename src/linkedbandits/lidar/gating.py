@@ -44,6 +44,6 @@ def outlook(model: ReturnModel, log_likelihood: Floats, best: Floats, level: Int
         sums[:, :, place : place + bins] += parts[:, :, place]
     total = weight.sum(axis=(1, 2), dtype=np.float64)[:, np.newaxis]
     more_chance, known_entropy = sums[:, 0, half : half + bins] / total, sums[:, 1, half : half + bins] / total
-    chance = alone + more_chance
+    chance = np.minimum(alone + more_chance, 1.0)  # but for rounding it never is more
     worth = binary_entropy(chance) - binary_entropy(alone) - known_entropy
     return np.maximum(worth, LEAST_WORTH), chance

@@ -42,9 +42,12 @@ def test_single_precision():
     np.testing.assert_allclose(of_each(arithmetic.exp_single, numbers), np.exp(numbers.astype(np.float64)), rtol=1e-6)
     numbers = np.random.default_rng(3).uniform(-80, 80, 20_000).astype(np.float32)
     np.testing.assert_allclose(of_each(arithmetic.exp2_single, numbers), np.exp2(numbers.astype(np.float64)), rtol=4e-6)
-    numbers = np.exp2(numbers)
-    found, right = of_each(arithmetic.log_single, numbers), np.log(numbers.astype(np.float64))
-    np.testing.assert_allclose(found, right, rtol=3e-7)
-    numbers = (1 + np.random.default_rng(4).uniform(-0.3, 0.4, 20_000)).astype(np.float32)
-    found, right = of_each(arithmetic.log_single, numbers), np.log(numbers.astype(np.float64))
-    np.testing.assert_allclose(found, right, rtol=3e-7)
+
+
+def test_logarithms_of_one_and_more_keep_the_digits_of_what_is_small():
+    generator = np.random.default_rng(4)
+    large, small = np.exp2(generator.uniform(-80, 80, 20_000)), np.exp2(generator.uniform(-80, -2, 20_000))
+    numbers = np.concatenate([large, -small, generator.uniform(-0.999, 1.0, 20_000), [0.0]]).astype(np.float32)
+    found, right = of_each(arithmetic.log_of_more, numbers), np.log1p(numbers.astype(np.float64))
+    np.testing.assert_allclose(found, right, rtol=4e-7)
+    assert of_each(arithmetic.log_of_more, np.float32([-0.9999999]))[0] == pytest.approx(-15.9, abs=0.1)

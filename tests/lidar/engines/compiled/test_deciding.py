@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba")
 
 from linkedbandits.lidar import Sensor
-from linkedbandits.lidar.engines.compiled.choosing import likeliest_bin, weigh_depths
+from linkedbandits.lidar.engines.compiled.choosing import find_level, likeliest_bin, weigh_depths
 from linkedbandits.lidar.engines.compiled.deciding import _promises, decide
 from linkedbandits.lidar.engines.compiled.memory import ARM, CERTAIN, FRESH, LEVEL, NEXT_TRY, STOPPED
 from linkedbandits.lidar.engines.compiled.tables import cell_tables, model_tables, rules
@@ -71,3 +71,47 @@ def test_a_proof_is_tried_where_no_other_depth_comes_near():
     assert not after(0, 15, enough + 0.1)
     assert not after(1, 9, enough + 0.1)  # half a phase farther away than the tolerance
     assert after(1, 8, -0.1)  # and this is within it
+
+
+def test_the_first_of_equal_depths_is_that_of_the_first_phase_as_in_the_reference():
+    best = np.full((4, 20), -100.0, dtype=np.float32)
+    best[3, 8] = best[0, 9] = 0.0
+    best[0, 8] = -0.1  # within the tolerance of the one in bin 8, and not of the one in bin 9
+    promises = in_python(_promises)
+    assert not promises(best, best.max(axis=0), 8, np.float32(0.0), 0.9, 3.0)
+    best[3, 8] = -0.2
+    best[0, 8], best[1, 9] = -100.0, -0.1
+    assert promises(best, best.max(axis=0), 9, np.float32(0.0), 0.9, 3.0)
+
+
+def test_with_another_background_the_depth_is_looked_for_everywhere():
+    """Photons that were thought to be of the background stand out once that is known to be dark."""
+    bins = 60
+    sensor = Sensor(bins=bins, ambient=0.05 * bins)
+    policy = PulseGating(fwhm=sensor.fwhm, background=sensor.background, delta=0.1, sensor=sensor, strongest=50.0)
+    samples, successes = np.full((1, bins), 6000), np.full((1, bins), 3)
+    samples[0, 10:15], successes[0, 10:15] = 8, 8
+    successes[0, 40:45] = [100, 200, 300, 200, 100]
+    state = policy.start(1, bins, np.zeros(1, dtype=np.uint64))
+    state.samples, state.successes, state.cycles = samples, successes, np.array([6000])
+    log_prior, level = state.log_prior[0], int(state.level[0])
+    likelihood = policy.model.log_likelihood(samples, successes, state.level, rough=True)
+    best = (likelihood + log_prior.astype(np.float32)).max(axis=1)
+    state.arm = best.max(axis=1).argmax(axis=1)
+    before = int(state.arm[0])
+    policy.find_level(state)
+    policy._decide(state, best, log(10))
+    assert abs(int(state.arm[0]) - before) > 5
+    model, cells = model_tables(policy.model, bins), cell_tables(sensor.pulse)
+    rule = rules(growth=0.1, tolerance=1.0, told=False, model=policy.model, bins=bins, delta=0.1)
+    memory = memory_of(model)
+    memory.state[:] = 0
+    memory.state[LEVEL], memory.state[FRESH] = level, 1
+    memory.log_prior[:bins] = log_prior
+    top = in_python(weigh_depths)(model, memory, samples[0], successes[0])
+    memory.state[ARM] = in_python(likeliest_bin)(memory.of_bin, top)
+    expected = float(state.expected_signal[0]), float(state.expected_background[0])
+    in_python(find_level)(model, memory, samples[0], successes[0], expected[1])
+    in_python(decide)(model, cells, rule, memory, samples[0], successes[0], 6000, log_prior, *expected, top)
+    assert memory.state[ARM] == state.arm[0]
+    assert memory.state[NEXT_TRY] == state.next_try[0]

@@ -73,7 +73,7 @@ _EXP_32 = tuple(np.float32(1 / number) for number in (720, 120, 24, 6, 2))
 _EXP2_32 = tuple(np.float32(log(2) ** power / factorial(power)) for power in (5, 4, 3, 2, 1))
 _LOG_32 = tuple(np.float32(2 / number) for number in (9, 7, 5, 3))
 _LN2_32, _ROOT_HALF_32 = np.float32(log(2)), np.float32(0.7071067811865476)
-_ONE_32, _TWO_32 = np.float32(1.0), np.float32(2.0)
+_ZERO_32, _ONE_32, _TWO_32 = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 
 
 @machine_code
@@ -171,15 +171,20 @@ def logarithm(x: float) -> float:
 
 
 @machine_code
-def log_single(x: Any) -> Any:
-    """The natural logarithm of a number in single precision that is normal and above 0."""
-    bits = _bits_single(x)
+def log_of_more(x: Any) -> Any:
+    """The natural logarithm of 1 + x, for x in single precision from -0.9999999 on, however small x is.
+
+    1 + x would round what is small to about 1e-7. So where 1 + x is near 1, x itself goes into the series.
+    """
+    bits = _bits_single(_ONE_32 + x)
     mantissa = _single((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000))  # from a half to one
     exponent = np.float32((bits >> np.int32(23)) - np.int32(126))
     small = mantissa < _ROOT_HALF_32
     mantissa = mantissa + mantissa if small else mantissa
     exponent = exponent - _ONE_32 if small else exponent
-    part = (mantissa - _ONE_32) / (mantissa + _ONE_32)
+    near = exponent == _ZERO_32
+    above, below = (x if near else mantissa - _ONE_32), (_TWO_32 + x if near else mantissa + _ONE_32)
+    part = above / below
     square = part * part
     series = _LOG_32[0]
     series = series * square + _LOG_32[1]

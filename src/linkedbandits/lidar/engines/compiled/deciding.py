@@ -12,7 +12,7 @@ from linkedbandits.lidar.engines.compiled.compiling import in_place, machine_cod
 from linkedbandits.lidar.engines.compiled.doubting import gain_of_two
 from linkedbandits.lidar.engines.compiled.estimating import estimate, reach_of_estimates
 from linkedbandits.lidar.engines.compiled.likelihood import in_double_precision
-from linkedbandits.lidar.engines.compiled.memory import ARM, CERTAIN, LEVEL, NEXT_TRY, STOPPED
+from linkedbandits.lidar.engines.compiled.memory import ARM, CERTAIN, FRESH, LEVEL, NEXT_TRY, STOPPED
 from linkedbandits.lidar.engines.compiled.outlook import largest
 from linkedbandits.lidar.pulse_gating import LATEST, PRICE, SOONEST
 from linkedbandits.lidar.two_returns import MORE
@@ -37,7 +37,7 @@ def _promises(best: Any, of_bin: Any, place: int, top: Any, tolerance: float, ne
         return False
     found = 0.0
     for phase in range(phases - 1, -1, -1):
-        for i in range(place, -1, -1):  # the first of equals, as phases come first
+        for i in range(min(place + around, bins - 1), place - 1, -1):  # the first of equals, as phases come first
             if best[phase, i] == top:
                 found = i + (phase + 0.5) / phases
     step = 1.0 / phases
@@ -60,7 +60,9 @@ def decide(
     if cycles < state[NEXT_TRY] or not _promises(memory.best, memory.of_bin, place, top, rules.tolerance, rules.needed):
         return
     bins, around = samples.size, bins_around(rules.tolerance)
-    first, last = max(place - around, 0), min(place + around + 1, bins)  # elsewhere no depth comes near
+    first, last = max(place - around, 0), min(place + around + 1, bins)  # elsewhere no depth comes near,
+    if state[FRESH]:  # unless the background is another than the one that was gone by
+        first, last = 0, bins
     more = reach_of_estimates(model)
     from_bin, to_bin = max(first - more, 0), min(last + more, bins)
     in_double_precision(model, memory, samples, successes, state[LEVEL], log_prior, from_bin, to_bin)

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.lidar.engines.compiled.arithmetic import exp, exp2_single, firing, in_order, log_single, out_of_order
+from linkedbandits.lidar.engines.compiled.arithmetic import (
+    exp,
+    exp2_single,
+    firing,
+    in_order,
+    log_of_more,
+    out_of_order,
+)
 from linkedbandits.lidar.engines.compiled.compiling import in_place, rough
 from linkedbandits.lidar.engines.compiled.tables import BLOCK, FOUR
 from linkedbandits.lidar.gating import STEP, TEMPER
@@ -21,7 +28,9 @@ from linkedbandits.lidar.gating import STEP, TEMPER
 LEAST_WORTH = 1e-12
 _MOST_BACKGROUND = 60.0
 """With more, a bin has fired as good as always, and its chance not to is no number of single precision any more."""
-_LEAST_WORTH, _LEAST_CHANCE = np.float32(LEAST_WORTH), np.float32(1e-30)
+_LEAST_WORTH = np.float32(LEAST_WORTH)
+_ALWAYS = np.float32(-0.9999999)
+"""By which share the chance not to fire falls at most, as far as logarithms are concerned."""
 _NEGLIGIBLE = -16.0
 """The logarithm of a weight that is left out, where the largest weight is 1."""
 _STEP, _TEMPER = np.float32(STEP), np.float32(TEMPER)
@@ -140,11 +149,11 @@ def _judge(
     background = min(background, _MOST_BACKGROUND)
     alone, never = np.float32(firing(background)), np.float32(exp(-background))
     per_alone, per_never = np.float32(1.0 / firing(background)), np.float32(exp(background))
-    one = np.float32(1.0)
+    one, nothing = np.float32(1.0), np.float32(0.0)
     for i in range(np.uint64(at), np.uint64(end)):
         shift = more[i] * per_total
-        fires, not_fires = alone + shift, max(never - shift, _LEAST_CHANCE)
-        apart = fires * log_single(one + shift * per_alone) + not_fires * log_single(not_fires * per_never)
+        fires, not_fires = min(alone + shift, one), max(never - shift, nothing)  # but for rounding
+        apart = fires * log_of_more(shift * per_alone) + not_fires * log_of_more(max(-shift * per_never, _ALWAYS))
         chance[i] = fires
         worth[i] = max(gained[i] * per_total - apart, _LEAST_WORTH)
 
