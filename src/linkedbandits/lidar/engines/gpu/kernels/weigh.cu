@@ -203,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) weigh(
         for (int half = 0; half < 2; half++) {
             int bin = 64 * (warp + turn * WARPS) + 32 * half + lane;
             if (bin >= BINS) continue;
-            float likely_to_fire = alone + sums[turn][2 * half] * share;
+            float likely_to_fire = fminf(alone + sums[turn][2 * half] * share, 1.0f);  // but for rounding
             float known = sums[turn][2 * half + 1] * share;
             chance[row + bin] = likely_to_fire;
             worth[row + bin] = fmaxf(binary_entropy(likely_to_fire) - entropy_alone - known, least_worth);
