@@ -15,7 +15,7 @@ deltas = [0.2, 0.1, 0.05, 0.01, 1e-3, 1e-4]
 policies = {
     "uniform sampling (the paper)": lambda delta: lb.UniformSampling(delta=delta),
     "LinkedEGE (the paper, told the gap)": lambda delta: lb.LinkedEGE(delta, gap=0.05),
-    "LinkedElimination (the default)": lb.LinkedElimination,
+    "LinkedElimination (this library)": lb.LinkedElimination,
     "LinkedLead (told the odds ratio)": lambda delta: lb.LinkedLead(delta, odds_ratio=2.1),
 }
 
