@@ -30,7 +30,7 @@ TITLES = {
 HEAD = """# Gallery
 
 Short scripts that run as they stand, with the picture that each makes: `python examples/gallery/NAME.py picture.png`.
-They need `pip install 'linkedbandits[plot]'`, the log also `study`. `python -m tools.gallery` writes this page.
+They need `pip install 'linkedbandits[plot]'`, the one with a log also `study`.
 """
 
 
@@ -53,10 +53,17 @@ def run(name: str, picture: Path) -> str:
     return done.stdout
 
 
+def heading(document: str) -> str:
+    """What a document is called."""
+    return (ROOT / "docs" / document).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
 def section(name: str, printed: str) -> str:
     """What the page has of a script."""
     code = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
-    words = re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", ast.get_docstring(ast.parse(code)) or "")
+    words = ast.get_docstring(ast.parse(code)) or ""
+    words = re.sub(r"docs/([\w-]+\.md)", lambda found: f"[{heading(found.group(1))}]({found.group(1)})", words)
+    words = words.replace("benchmarks/data/README.md", "[benchmarks/data](../benchmarks/data/README.md)")
     return f"""
 ## {TITLES[name]}
 

@@ -41,10 +41,10 @@ print(
     f"{chain.order[0]} goes first after {verdict_at} calls; {failed[-1]} failed attempts, {a_call * 1000:.0f} in order"
 )
 
-figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 axes.plot([0, 1000], [0, 1000 * a_call], color="#666666", linestyle="--", label="a loop in the order given")
 axes.plot(failed, color="#0072b2", label="the chain")
 axes.axvline(verdict_at, color="#d55e00", linestyle=":", label="it is sure which is best")
 axes.set(xlabel="calls served", ylabel="failed attempts in all")
-axes.legend(frameon=False)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "chain-learns.png", dpi=150)
+axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "chain-learns.png", dpi=200)

@@ -1,6 +1,7 @@
 """Which face-recognition service works most often? Read from a log of what was tried, without an experiment.
 
-The log is made from real outcomes on 6,358 pictures (benchmarks/data/README.md). Needs the extra `study`, for polars.
+The log is made from real outcomes on 6,358 pictures (their sources: benchmarks/data/README.md). Needs the extra
+`study`, for polars.
 """
 
 import subprocess
@@ -21,11 +22,11 @@ with tempfile.TemporaryDirectory() as folder:
 
 print(report.sentence)
 
-figure, axes = plt.subplots(figsize=(8, 2.4), layout="constrained")
+figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 for row, each in enumerate(sorted(report.estimates, key=lambda estimate: estimate.mean)):
     colour = "#009e73" if each.option == report.verdict.arm else "#666666"
     axes.plot([each.low, each.high], [row, row], color=colour, linewidth=3)
     axes.plot(each.mean, row, "o", color=colour, markersize=9)
     axes.annotate(f"{each.option}  {each.mean:.1%}", (each.mean, row), (0, 9), textcoords="offset points", ha="center")
-axes.set(yticks=[], ylim=(-0.5, 3.7), xlabel="share of pictures on which it works as the first, with 95 % limits")
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "from-a-log.png", dpi=150)
+axes.set(yticks=[], ylim=(-0.5, 3.7), xlabel="share of pictures on which it works, tried first, with 95 % limits")
+figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "from-a-log.png", dpi=200)

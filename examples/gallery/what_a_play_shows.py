@@ -1,8 +1,8 @@
 """One try shows several options, and hides those behind the first that works.
 
-Each column is a play: four options are tried from top to bottom until one works. The rest of the column stays unseen.
-The experiment below stops by itself when it is sure which option is best. (LinkedElimination takes the options to be
-independent of each other; if yours fail together, use LinkedDuels: docs/which-policy.md.)
+Each column is a play: some of the four options are tried from top to bottom until one works. Those below it stay
+unseen, and so do those that the policy leaves out. The experiment stops by itself when it is sure which option is best.
+(LinkedElimination assumes independent options; if yours fail together, use LinkedDuels: docs/which-policy.md.)
 """
 
 import random
@@ -32,7 +32,7 @@ print(f"{verdict.arm} is best, after {verdict.plays} plays; wrong with probabili
 
 shown = columns[:60]
 colours = {"not seen": "#e8e8e8", "failed": "#d55e00", "worked": "#009e73"}
-figure, axes = plt.subplots(figsize=(8, 2.2), layout="constrained")
+figure, axes = plt.subplots(figsize=(6, 2.2), layout="constrained")
 axes.pcolormesh(
     list(zip(*shown, strict=True)), cmap=ListedColormap(list(colours.values())), vmin=0, vmax=2, edgecolor="white"
 )
@@ -41,4 +41,4 @@ axes.invert_yaxis()
 axes.legend(
     handles=[Patch(color=c, label=w) for w, c in colours.items()], ncols=3, loc="lower left", bbox_to_anchor=(0, 1)
 )
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "what-a-play-shows.png", dpi=150)
+figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "what-a-play-shows.png", dpi=200)

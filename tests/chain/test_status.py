@@ -50,6 +50,12 @@ def test_all_that_is_worth_a_look_is_shown():
     assert max(map(len, lines)) == WIDEST + 4 == 80
 
 
+def test_one_play_is_no_plays_and_less_than_nothing_is_said_in_words():
+    status = replace(lb.Chain({"a": int, "b": int}).status(), calls=1, plays=1, attempts_above_best=-0.25)
+    assert "1 call over: 1 play\n" in repr(status)
+    assert "learning and watching took 0.25 attempts below the best order" in repr(status)
+
+
 def test_several_places_may_be_proved():
     verdict = lb.Verdict("b", "confident", 200, None, top=("b", "a"))
     status = replace(lb.Chain({"a": int, "b": int}).status(), order=("b", "a"), proved=2, verdict=verdict)

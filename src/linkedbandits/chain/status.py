@@ -65,7 +65,12 @@ class ChainStatus:
         return "\n    ".join(["ChainStatus(", *lines]) + "\n)"
 
     def _lines(self) -> Iterator[str]:
-        kinds = {"plays": self.plays, "plain": self.plain, "served": self.served, "watched": self.watched}
+        kinds = {
+            "play" if self.plays == 1 else "plays": self.plays,
+            "plain": self.plain,
+            "served": self.served,
+            "watched": self.watched,
+        }
         yield _listed(f"{counted(self.calls, 'call')} over", kinds)
         endings = {"failed": self.failed, "lost": self.lost, "in flight": self.in_flight}
         if any(endings.values()):
@@ -76,7 +81,8 @@ class ChainStatus:
         if self.reopened:
             yield f"reopened {counted(self.reopened, 'time')}"
         if self.attempts_above_best:
-            yield f"learning and watching took {shown(self.attempts_above_best)} attempts above the best order"
+            than = "above" if self.attempts_above_best > 0 else "below"
+            yield f"learning and watching took {shown(abs(self.attempts_above_best))} attempts {than} the best order"
         if self.spent is not None:
             above = "" if self.cost_above_best is None else f", {shown(self.cost_above_best)} above the best order"
             yield f"cost {shown(self.spent)}{above}"

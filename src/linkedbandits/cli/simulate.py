@@ -128,16 +128,26 @@ def _print(instance: opt.NamedMeans, text: str, policy: AnyPolicy, runs: Runs, b
     console = standard_report()
     summary = runs.summary()
     low, high = summary.error_interval
-    console.print(
-        f"{text} on {instance.name}: {formatting.count(summary.plays_mean)} plays on average "
-        f"(standard error {formatting.count(summary.plays_standard_error)}, "
-        f"median {formatting.count(summary.plays_median)}, "
-        f"90 % within {formatting.count(summary.plays_90)}); "
-        f"wrong in {formatting.percent(summary.error_rate)} of {summary.trials:,} trials "
-        f"(95 % interval {formatting.percent(low)} to {formatting.percent(high)}). "
-        f"{bound_sentence(bound, summary.plays_mean)}"
-    )
-    if policy.status_at_stop == "confident" and summary.confident < 1:
+    promises = policy.status_at_stop == "confident"
+    if promises and summary.confident == 0:
+        after = formatting.count(summary.plays_mean).replace("> ", "more than ")
+        console.print(
+            f"{text} on {instance.name}: none of {summary.trials:,} trials came to a verdict before its plays ran out, "
+            f"after {after}. What led by then was wrong in {formatting.percent(summary.error_rate)} of them (95 % "
+            f"interval {formatting.percent(low)} to {formatting.percent(high)}). "
+            f"{bound_sentence(bound, summary.plays_mean)}"
+        )
+    else:
+        console.print(
+            f"{text} on {instance.name}: {formatting.count(summary.plays_mean)} plays on average "
+            f"(standard error {formatting.count(summary.plays_standard_error)}, "
+            f"median {formatting.count(summary.plays_median)}, "
+            f"90 % within {formatting.count(summary.plays_90)}); "
+            f"wrong in {formatting.percent(summary.error_rate)} of {summary.trials:,} trials "
+            f"(95 % interval {formatting.percent(low)} to {formatting.percent(high)}). "
+            f"{bound_sentence(bound, summary.plays_mean)}"
+        )
+    if promises and 0 < summary.confident < 1:
         console.print(f"{formatting.percent(1 - summary.confident)} of the trials ended with their budget, undecided.")
     costs = policy.goal.costs
     if costs:
