@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.conftest import LONGEST
+
 ROOT = Path(__file__).parents[1]
 KEPT_APART = {"tests": {"benchmarks"}, "benchmarks": {"tests"}, "tools": {"tests", "benchmarks"}}
 """The packages that the modules of a folder may not import."""
@@ -145,3 +147,7 @@ def test_a_module_without_tests_is_found(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert unmirrored(source, tests) == ["a/b/empty", "a/untested"]
+
+
+def test_the_files_whose_tests_begin_first_are_there():
+    assert [name for name in LONGEST if not (ROOT / name).is_file()] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from linkedbandits.service.store import open_store
 from tests.support.command_line import ROOT, run
 from tests.support.photon_files import histogram
 from tests.support.service_parts import ManualClock, create
-from tests.support.terminals import WIDTHS, in_a_pipe, in_a_terminal
+from tests.support.terminals import WIDTHS, ReadyCommands, in_a_pipe, in_a_terminal
 from tools.waiting import SECONDS
 
 pytestmark = pytest.mark.slow
@@ -111,6 +112,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def ready() -> Iterator[ReadyCommands]:
+    """Commands that begin at once, for those that are run at many widths."""
+    with ReadyCommands() as ready:
+        yield ready
+
+
 def words(text: str, until: str | None) -> Counter[str]:
     """What stands there, but for rules, and marks of where a line ends or goes on."""
     said = text if until is None else text[: text.index(until)]
@@ -118,14 +126,14 @@ def words(text: str, until: str | None) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_is_cut_or_broken_or_missing_at_any_width(name, folder):
+def test_nothing_is_cut_or_broken_or_missing_at_any_width(name, folder, ready):
     case = CASES[name]
     arguments = case.arguments.split()
     piped = in_a_pipe(*arguments, folder=folder, status=case.status)
     wanted = words(piped, case.until)
     assert wanted
     for columns in WIDTHS:
-        shown = in_a_terminal(columns, *arguments, folder=folder, status=case.status)
+        shown = ready.in_a_terminal(columns, *arguments, folder=folder, status=case.status)
         assert "…" not in shown
         for line in shown.splitlines():
             alone = " " not in line.strip().removeprefix("- ")  # a word that is longer than the line stays whole
@@ -156,9 +164,9 @@ def test_in_a_pipe_a_policy_has_one_line_with_all_its_figures(folder):
 
 
 @pytest.mark.parametrize("columns", [40, 60])
-def test_upright_every_figure_of_the_json_stands_beside_its_name(folder, columns):
+def test_upright_every_figure_of_the_json_stands_beside_its_name(folder, ready, columns):
     arguments = CASES["compare"].arguments.split()
-    shown = in_a_terminal(columns, *arguments, folder=folder)
+    shown = ready.in_a_terminal(columns, *arguments, folder=folder)
     data = json.loads(in_a_pipe(*arguments, "--json", folder=folder))
     for policy in data["policies"]:
         block = shown.split(f"\n{policy['name']}\n")[1].split("\n\n")[0].splitlines()
@@ -176,8 +184,8 @@ def test_a_terminal_that_is_called_dumb_is_as_wide_as_it_is():
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_help_in_a_terminal_loses_no_option(columns):
-    shown = in_a_terminal(columns, "serve", "-h")
+def test_help_in_a_terminal_loses_no_option(folder, ready, columns):
+    shown = ready.in_a_terminal(columns, "serve", "-h", folder=folder)
     assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= columns
     for option in ("--requests-per-second", "--no-require-tokens", "--webhooks-to-private", "--policy", "--help"):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import hashlib
+import os
 import re
 import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +22,10 @@ from linkedbandits.lidar.engines.gpu.device import source_text
 from tools.waiting import SECONDS
 
 HERE = Path(__file__).parent
+KEPT = HERE / "__pycache__" if os.access(HERE, os.W_OK) else Path(tempfile.mkdtemp(prefix="kernels-"))
+"""Where libraries are kept from one run of the tests to the next, and from one worker to the others."""
 CANARY = -1234.5
+_SECONDS_UNUSED = 30 * 86_400
 _ONE_AT_A_TIME = threading.Lock()
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 
@@ -33,19 +40,40 @@ def compiled(source: str, macros: tuple[str, ...]) -> ctypes.CDLL:
 @functools.lru_cache(maxsize=64)
 def compiled_text(text: str, macros: tuple[str, ...]) -> ctypes.CDLL:
     """The kernels of a text that is a whole source."""
-    folder = Path(tempfile.mkdtemp(prefix="kernels-"))
     launchers = "".join(f"\nKERNEL_ON_CPU({name})" for name in _KERNEL.findall(text))
-    (folder / "kernel.cc").write_text(f'#include "kernels_on_cpu.h"\n{text}{launchers}\n')
-    try:
-        # Switching between stacks by longjmp is what a fortified one refuses; kernels read words of two halves.
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-U_FORTIFY_SOURCE"]
-        command += ["-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wno-unused-function", *macros]
-        command += [f"-I{HERE}", str(folder / "kernel.cc"), "-o", str(folder / "kernel.so")]
+    whole = f'#include "kernels_on_cpu.h"\n{text}{launchers}\n'
+    # Switching between stacks by longjmp is what a fortified one refuses; kernels read words of two halves.
+    command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-U_FORTIFY_SOURCE"]
+    command += ["-fno-strict-aliasing", "-Wno-unknown-pragmas", "-Wno-unused-function", *macros, f"-I{HERE}"]
+    made_from = hashlib.sha256("\0".join([_compiler_and_headers(), *command, whole]).encode())
+    kept = KEPT / f"kernels-{made_from.hexdigest()}.so"
+    if not kept.exists():
+        _compile(whole, command, kept)
+    os.utime(kept)
+    return ctypes.CDLL(str(kept))
+
+
+def _compile(whole: str, command: list[str], kept: Path) -> None:
+    """Other processes may do the same at this time: the library comes to its place all at once."""
+    KEPT.mkdir(exist_ok=True)
+    for old in KEPT.glob("kernels-*.so"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - old.stat().st_mtime > _SECONDS_UNUSED:
+                old.unlink()
+    with tempfile.TemporaryDirectory(prefix="kernels-", dir=KEPT) as folder:
+        source, library = Path(folder) / "kernel.cc", Path(folder) / "kernel.so"
+        source.write_text(whole)
+        command = [*command, str(source), "-o", str(library)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr
-        return ctypes.CDLL(str(folder / "kernel.so"))  # stays loaded without its file
-    finally:
-        shutil.rmtree(folder)
+        library.replace(kept)
+
+
+@functools.cache
+def _compiler_and_headers() -> str:
+    """What a library is made from besides its source."""
+    said = subprocess.run(["g++", "--version"], capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+    return "\0".join([said, *(path.read_text() for path in sorted(HERE.glob("*.h")))])
 
 
 def number(library: ctypes.CDLL, name: str) -> int:
@@ -63,7 +91,8 @@ def run(
     """
     signature = getattr(library, f"signature_of_{kernel}")
     signature.restype = ctypes.c_char_p
-    types = signature().decode().split()
+    with _ONE_AT_A_TIME:  # it is written into the same place by every thread
+        types = signature().decode().split()
     assert len(types) == len(arguments), f"{kernel} takes {len(types)} arguments, and got {len(arguments)}"
     passed = [_passed(argument, type_) for argument, type_ in zip(arguments, types, strict=True)]
     pointers = (ctypes.c_void_p * len(passed))(*(each.ctypes.data for each in passed))

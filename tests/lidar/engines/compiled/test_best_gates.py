@@ -5,19 +5,18 @@ import pytest
 
 pytest.importorskip("numba")
 
-import numba
-
 from linkedbandits.lidar.engines.compiled.best_suffix import best_suffix, suffix_rates
 from linkedbandits.lidar.engines.compiled.searching import search, worth_per_time
 from linkedbandits.lidar.engines.compiled.tables import SUFFIX, timing_of
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
 from linkedbandits.lidar.gates import worth_per_time as worth_by_numpy
 from linkedbandits.lidar.sensor import Sensor
+from tests.support.kept_machine_code import kept
 
 BINS = 60
 
 
-@numba.njit(error_model="numpy")
+@kept
 def best_of_each(timing, worth, chance):
     gates, reached = np.zeros(worth.shape, np.bool_), np.zeros(len(worth))
     bins = worth.shape[1]

@@ -7,8 +7,6 @@ import pytest
 
 pytest.importorskip("numba")
 
-import numba
-
 from linkedbandits.lidar.certificate import Certificate, _Counts
 from linkedbandits.lidar.engines.compiled import tables
 from linkedbandits.lidar.engines.compiled.certifying import attempt, count_up, fit_at, interval
@@ -16,6 +14,7 @@ from linkedbandits.lidar.engines.compiled.doubting import gain_of_two
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import MeasuredPulse, Pulse
 from linkedbandits.lidar.two_returns import gain_of_two as gain_by_numpy
+from tests.support.kept_machine_code import kept
 
 BINS = 60
 PULSES = {
@@ -26,7 +25,7 @@ PULSES = {
 }
 
 
-@numba.njit(error_model="numpy")
+@kept
 def certify(cells, samples, successes, prior, centre, needed, tolerance, strongest, told, within, signal, background):
     out = np.empty((8, len(centre)))
     for i in range(len(centre)):

@@ -7,8 +7,6 @@ import pytest
 
 pytest.importorskip("numba")
 
-import numba
-
 from linkedbandits.lidar.acquisitions import Task, find_acquisition
 from linkedbandits.lidar.engines.compiled.choosing import choose
 from linkedbandits.lidar.engines.compiled.engine import Job
@@ -18,11 +16,12 @@ from linkedbandits.lidar.exposure import Exposure
 from linkedbandits.lidar.gates import Suffixes, worth_per_time
 from linkedbandits.lidar.gating import outlook
 from linkedbandits.lidar.sensor import Sensor
+from tests.support.kept_machine_code import kept
 
 BINS = 70
 
 
-@numba.njit(error_model="numpy")
+@kept
 def choose_each(model, cells, timing, rules, samples, successes, cycles, level, prior, signal, background):
     out, gates = np.zeros((len(samples), 5), np.int64), np.zeros(samples.shape, np.bool_)
     memory = make_memory(model)

@@ -5,13 +5,12 @@ import pytest
 
 pytest.importorskip("numba")
 
-import numba
-
 from linkedbandits.lidar.engines.compiled.counting import exponential, uniform
 from linkedbandits.lidar.engines.counter import exponentials, key_of, uniforms
+from tests.support.kept_machine_code import kept
 
 
-@numba.njit
+@kept
 def in_a_row(key, pixel, first, count):
     four, out = np.zeros(4, np.uint64), np.empty((2, count))
     for i in range(count):
