@@ -44,6 +44,15 @@ def test_weights_that_a_guarantee_cannot_rest_on_are_refused(log_prior, signal, 
         Expected(log_prior, signal, np.ones(2)).check()
 
 
+@pytest.mark.parametrize("weight", [-np.inf, np.nan])
+def test_every_bin_has_some_weight(weight):
+    """What has none could not be found, whatever comes back from there."""
+    expected = Expected.alike(2, 8, 1.0, 0.1)
+    expected.log_prior[1, 3] = weight
+    with pytest.raises(lb.InvalidParameter, match="give every bin a little"):
+        expected.check()
+
+
 def test_nothing_is_expected_to_be_quite_dark():
     """Logarithms are taken of both, and one stray photon must not be impossible."""
     expected = Expected.alike(2, 8, 0.0, 0.0)

@@ -48,6 +48,11 @@ class Expected:
                 f"weights of shape {self.log_prior.shape}, signals of {self.signal.shape} and backgrounds of "
                 f"{self.background.shape}; give a row of weights, a signal and a background for every pixel"
             )
+        if not np.isfinite(self.log_prior).all():
+            raise InvalidParameter(
+                "a bin has no weight at all, or one that is no number; give every bin a little, such as 1e-9, as a return "
+                "where none was expected could not be found otherwise"
+            )
         if not (logsumexp(self.log_prior, axis=1) < _ROUNDING).all():  # less than one would only cost photons
             raise InvalidParameter("the weights of bins add up to more than one; normalise them")
         if not (np.isfinite(self.signal).all() and np.isfinite(self.background).all()):
