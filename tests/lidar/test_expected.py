@@ -33,7 +33,7 @@ def test_some_pixels_of_it_keep_what_is_theirs():
     ("log_prior", "signal", "said"),
     [
         (np.zeros((2, 3)), np.ones(2), "add up to more than one"),
-        (np.full((2, 3), np.nan), np.ones(2), "add up to more than one"),
+        (np.full((2, 3), np.nan), np.ones(2), "is no number"),
         (np.full((2, 3), -2.0), np.ones(3), "for every pixel"),
         (np.full(3, -2.0), np.ones(3), "for every pixel"),
         (np.full((2, 3), -2.0), np.array([1.0, np.nan]), "is no number"),

@@ -50,8 +50,8 @@ class Expected:
             )
         if not np.isfinite(self.log_prior).all():
             raise InvalidParameter(
-                "a bin has no weight at all, or one that is no number; give every bin a little, such as 1e-9, as a return "
-                "where none was expected could not be found otherwise"
+                "a bin has no weight at all, or one that is no number; give every bin a little, such as 1e-9, or "
+                "a return from there could not be found"
             )
         if not (logsumexp(self.log_prior, axis=1) < _ROUNDING).all():  # less than one would only cost photons
             raise InvalidParameter("the weights of bins add up to more than one; normalise them")
