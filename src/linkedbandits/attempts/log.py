@@ -52,8 +52,8 @@ class AttemptLog:
     that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for,
     ``taken_for_success`` which outcomes were, "" if nothing was one, and ``noticed`` what a reader should know besides:
     rows that were put into order, options with nearly the same name. ``rows`` are all rows that it was read from: with
-    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried or as a header. With a
-    ``deadline`` a success is one that took no more seconds than that.
+    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried, as written again or as
+    a header. With a ``deadline`` a success is one that took no more seconds than that.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
