@@ -60,6 +60,22 @@ def test_not_yet_is_status_3_with_what_is_missing(log):
     assert re.search(r"- a: about [\d,]+ more first attempts: [\d,]+ more requests, \d+ \w+ at its rate", result.stdout)
 
 
+def test_names_split_by_case_are_said_above_the_table_and_beside_not_yet_and_can_be_joined(tmp_path):
+    path = tmp_path / "mixed.csv"
+    rows = [f"{number},{('openai', 'OpenAI', 'azure')[number % 3]},{number % 2}" for number in range(60)]
+    path.write_text("request,option,ok\n" + "\n".join(rows) + "\n")
+    said = "'openai' and 'OpenAI' differ only in case, and are two options; --ignore-case"
+    split = words(run("verdict", str(path)))
+    above, below = split.split(" limits) ", 1)
+    assert said in above
+    assert said in below.split("Missing, if it goes on like this")[0].split("Not yet: ")[1]
+    assert split.count(said) == 2  # and not in the notes once more
+    joined = words(run("verdict", str(path), "--ignore-case"))
+    assert "2 options" in joined
+    assert "are taken for one option, 'openai'" in joined
+    assert said not in joined
+
+
 def test_a_verdict_that_an_alarm_speaks_against_is_status_4_with_the_remedy(log):
     result = run("verdict", log([0.9, 0.5], 2000, since=1500, then=[0.5, 0.5]))
     assert (result.returncode, result.stderr) == (4, "")

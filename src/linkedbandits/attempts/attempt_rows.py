@@ -160,7 +160,7 @@ def gather_attempts(
 
 
 def _written_again(rows: _Rows) -> BoolArray:
-    """Rows that are equal to an earlier one of their request, of those that say when they were or how long they took."""
+    """Rows that are equal to an earlier one of their request, of those that say when they were or how long it took."""
     telling = [column for column in (rows.position, rows.time, rows.seconds) if column is not None]
     if not telling:
         return np.zeros(rows.request.size, dtype=np.bool_)
@@ -202,7 +202,7 @@ def _refuse_what_is_not_in_order(rows: _Rows, late: IntArray, worked: IntArray) 
         raise InvalidAttempts(
             f"{said}, and {equal:,} of them are equal to an earlier row of it; nothing in the log tells whether these "
             "are attempts of their own or lines that were written twice: say which column tells attempts of a request "
-            "apart with position=..., time=... or seconds=..., or leave out lines written twice, with: awk '!seen[$0]++'"
+            "apart with position=..., time=... or seconds=..., or leave out what was written twice: awk '!seen[$0]++'"
         )
     which = {
         None: "say which column has the order with position=... or time=..., or bring the rows into it",

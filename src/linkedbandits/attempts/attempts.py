@@ -31,18 +31,19 @@ class Attempts(AttemptLog):
         columns: Sequence[str] | None = None,
         options: Sequence[str] | None = None,
         blank: Blank | None = None,
+        ignore_case: bool = False,
         **meant: Unpack[ColumnNames],
     ) -> Self:
         """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
 
-        Tuples have names for their entries, or ``columns`` names them; ``options`` and ``blank`` are as there. All
-        other parameters say which column is which.
+        Tuples have names for their entries, or ``columns`` names them; ``options``, ``blank`` and ``ignore_case`` are
+        as there. All other parameters say which column is which.
 
         >>> rows = [{"trace_id": 7, "model": "a", "ok": False}, {"trace_id": 7, "model": "b", "ok": True}]
         >>> Attempts.from_rows(rows).success.tolist()
         [False, True]
         """
-        return cls(**gather(source_of(rows, columns), meant, options, blank=blank))
+        return cls(**gather(source_of(rows, columns), meant, options, blank=blank, ignore_case=ignore_case))
 
     def verdict(
         self,

@@ -32,6 +32,8 @@ NOTHING = ("", "-")
 MOST_WAYS = 3
 """To write a name, of those that are shown."""
 
+JOIN_BY_CASE = "--ignore-case (ignore_case=True) makes them one"
+
 _BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
 
 Blank = Literal["failure", "success", "aside"]
@@ -60,10 +62,31 @@ def trimmed(cells: pl.DataFrame, names: Mapping[str, str]) -> dict[str, pl.Serie
 
 
 class Labels:
-    """The options by number, in the order in which they turn up unless they are given."""
+    """The options by number, in the order in which they turn up unless they are given.
 
-    def __init__(self, where: str, given: tuple[str, ...] | None = None) -> None:
+    To ``ignore_case`` is to take names that differ in it for one option, called as it was given or else as it is
+    written most often.
+
+    >>> labels = Labels("log", ignore_case=True)
+    >>> [labels.number(name) for name in ("Adyen", "stripe", "ADYEN")]
+    [0, 1, 0]
+    >>> labels.count(["Adyen"], 2)
+    >>> labels.count(["ADYEN"], 3)
+    >>> labels.all, labels.noticed()
+    (('ADYEN', 'stripe'), ("'Adyen' and 'ADYEN' differ only in case, and are taken for one option, 'ADYEN'",))
+    """
+
+    def __init__(self, where: str, given: tuple[str, ...] | None = None, ignore_case: bool = False) -> None:
         self._where = where
+        self.ignore_case = ignore_case
+        self._first_way: dict[str, str] = {}
+        self._ways: dict[str, dict[str, int]] = {}
+        for label in given or ():
+            if self.one_way(label) != label:
+                raise InvalidAttempts(
+                    f"options {self.one_way(label)!r} and {label!r} differ only in case, which is to be ignored; give "
+                    "one of them, or leave out ignore_case"
+                )
         self._complete = given is not None
         self._known = {label: number for number, label in enumerate(given or ())}
         self._written: dict[str, set[str]] = {}
@@ -73,10 +96,27 @@ class Labels:
     @property
     def all(self) -> tuple[str, ...]:
         """The options."""
-        return tuple(self._known)
+        return tuple(self._called(label) for label in self._known)
+
+    def one_way(self, label: str) -> str:
+        """One way to write a name, the same for all that are one option: the first that turned up."""
+        return self._first_way.setdefault(label.casefold(), label) if self.ignore_case else label
+
+    def count(self, labels: Iterable[str], rows: int) -> None:
+        """So many rows have these names, written like this; it matters where case does not."""
+        if self.ignore_case:
+            for label in labels:
+                ways = self._ways.setdefault(self.one_way(label), {})
+                ways[label] = ways.get(label, 0) + rows
+
+    def _called(self, label: str) -> str:
+        """What an option is called: as it was given, or else as it is written most often."""
+        ways = self._ways.get(label)
+        return label if self._complete or not ways else max(ways, key=lambda way: ways[way])
 
     def number(self, label: str) -> int:
         """That of one option; ``NOT_GIVEN`` if all were given and it was not."""
+        label = self.one_way(label)
         if label not in self._known:
             if self._complete:
                 return NOT_GIVEN
@@ -94,6 +134,11 @@ class Labels:
         numbers = [MISSING if label.strip() in NOTHING else self.number(label.strip()) for label in distinct]
         for label in distinct:
             self._written.setdefault(label.strip(), set()).add(label)
+        if self.ignore_case:
+            rows = dict(cells.value_counts().iter_rows())
+            for label in distinct:  # in this order, so that of two that are as many the first one counts
+                if label.strip() not in NOTHING:
+                    self.count([label.strip()], rows[label])
         return _replaced(cells, distinct, numbers, MISSING)
 
     def put_on_record(self, numbers: Iterable[int]) -> None:
@@ -108,7 +153,7 @@ class Labels:
         kept = sorted(self._on_record)
         number_of[kept] = np.arange(len(kept), dtype=np.int32)
         self._left_out = tuple(label for label, number in self._known.items() if number not in self._on_record)
-        labels = self.all
+        labels = tuple(self._known)
         self._known = {labels[old]: new for new, old in enumerate(kept)}
         return number_of
 
@@ -119,7 +164,7 @@ class Labels:
         >>> [labels.number(name) for name in ("Adyen", "adyen")]
         [0, 1]
         >>> labels.noticed()[0]
-        "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one"
+        "'Adyen' and 'adyen' differ only in case, and are two options; --ignore-case (ignore_case=True) makes them one"
         """
         said = []
         if self._left_out:
@@ -134,16 +179,14 @@ class Labels:
             if len(ways) > 1:
                 shown = " and ".join(map(repr, ways[:MOST_WAYS]))
                 said.append(f"{shown} differ only in blanks at the ends, and are taken for one option")
-        alike: dict[str, list[str]] = {}
         for label in self._known:
-            alike.setdefault(" ".join(label.casefold().split()), []).append(label)
-        for labels in alike.values():
-            if len(labels) > 1:
-                only = "case" if len({label.casefold() for label in labels}) == 1 else "case or in blanks"
+            joined = list(self._ways.get(label, ()))
+            if len(joined) > 1:
                 said.append(
-                    f"{' and '.join(map(repr, labels[:MOST_WAYS]))} differ only in {only}, and are "
-                    f"{'two' if len(labels) == 2 else len(labels)} options; write one name if they are one"
+                    f"{_and(joined[:MOST_WAYS])} differ only in case, and are taken for one option, "
+                    f"{self._called(label)!r}"
                 )
+        said += alike_in_words(self._known)
         parts = {label: _BETWEEN.split(label) for label in self._known}
         listed = [
             label for label, found in parts.items() if len(found) > 1 and not self._known.keys().isdisjoint(found)
@@ -154,6 +197,27 @@ class Labels:
                 "a row lists what was tried, name its columns with order= and outcome="
             )
         return tuple(said)
+
+
+def alike_in_words(names: Iterable[object]) -> tuple[str, ...]:
+    """Names of options that are nearly the same, and what to do if they are one; case is for the command to ignore."""
+    alike: dict[str, list[str]] = {}
+    for name in map(str, names):
+        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    said = []
+    for found in alike.values():
+        if len(found) > 1:
+            by_case = len({name.casefold() for name in found}) == 1
+            several = "two" if len(found) == 2 else str(len(found))
+            said.append(
+                f"{_and(found[:MOST_WAYS])} differ only in {'case' if by_case else 'case or in blanks'}, and are "
+                f"{several} options; {JOIN_BY_CASE if by_case else 'write one name if they are one'}"
+            )
+    return tuple(said)
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(map(repr, names))
 
 
 class Outcomes:

@@ -31,6 +31,7 @@ def gather(
     options: Sequence[str] | None = None,
     progress: Progress | None = None,
     blank: Blank | None = None,
+    ignore_case: bool = False,
 ) -> dict[str, Any]:
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
     if blank is not None and blank not in BLANKS:
@@ -42,7 +43,7 @@ def gather(
             "leave it out"
         )
     outcomes = Outcomes(layout[layout.result], blank)
-    labels = Labels(source.where, None if options is None else tuple(map(str, options)))
+    labels = Labels(source.where, None if options is None else tuple(map(str, options)), ignore_case)
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     rows, layout, left_out = _with_times_that_can_be_read(source.batches(list(layout.names.values())), layout)
     seen = _Counted(rows)

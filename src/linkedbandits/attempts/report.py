@@ -17,6 +17,7 @@ import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
 from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, Offset, offsets, speaks_against, unchecked, watch
+from linkedbandits.attempts.cells import alike_in_words
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
 from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
 from linkedbandits.attempts.orders import GivenCosts, Order, best_order, costs_of
@@ -138,7 +139,11 @@ class Report(WithFrames):
         if len(ahead) > 1:
             few = ", ".join(str(each.option) for each in ahead[:-1]) + f" and {ahead[-1].option}"
             lead = f" {few if len(ahead) <= MOST_NAMED else f'{len(ahead):,} options'} lead together."
-        return f"Not yet: the log does not decide {self._looked_for(what)}.{lead}{self._how_long()}"
+        return f"Not yet: the log does not decide {self._looked_for(what)}.{lead}{self._how_long()}{self._split()}"
+
+    def _split(self) -> str:
+        """Samples that are missing may be those of the same option by another name."""
+        return "".join(f" {said}." for said in alike_in_words(self.log.options))
 
     def _looked_for(self, what: str) -> str:
         """What a verdict would name."""

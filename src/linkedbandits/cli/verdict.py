@@ -163,6 +163,14 @@ def verdict(
         str | None,
         typer.Option(help="What is between fields; guessed.", rich_help_panel=_COLUMNS, show_default=False),
     ] = None,
+    ignore_case: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-case",
+            help="Take OpenAI and openai for one option, called as it is written most often.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = False,
     blank: Annotated[
         str | None,
         typer.Option(
@@ -196,7 +204,7 @@ def verdict(
     }
     names = None if options is None else [name.strip() for name in next(csv.reader([options]), [])]
     looking = _Looking(
-        reading={**columns, "options": names, "separator": separator, "blank": blank},
+        reading={**columns, "options": names, "separator": separator, "blank": blank, "ignore_case": ignore_case},
         given={meaning for meaning, column in columns.items() if column is not None},
         attempts=_checked_which(attempts),
         delta=delta,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, numbered, speaks_against
+from linkedbandits.attempts.cells import alike_in_words
 from linkedbandits.attempts.concerning import objections
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
@@ -59,7 +60,8 @@ def print_report(console: Printed, report: Report, read: WhatWasRead) -> None:
     _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, report.log, remedies=True)
     others = [alarm for alarm in report.alarms if not speaks_against(alarm, report.attempts)]
     _print_alarms(console, NO_MATTER_SAID[report.attempts], others, report.log, remedies=False)
-    notes = [note for note in report.notes if not note.startswith("Set aside: ")]
+    said = {f"{each}." for each in alike_in_words(report.log.options)}  # above the table
+    notes = [note for note in report.notes if not note.startswith("Set aside: ") and note not in said]
     if notes:
         _heading(console, "Notes")
         console.lines(notes)
@@ -83,6 +85,8 @@ def _print_reading(console: Printed, log: AttemptLog, read: WhatWasRead) -> None
     if log.set_aside:
         console.print("Set aside:")
         console.lines([f"{set_aside_in_words(each)}." for each in log.set_aside])
+    for each in alike_in_words(log.options):
+        console.print(f"{each}.", style="bold red")
 
 
 def _print_options(console: Printed, report: Report) -> None:
