@@ -332,3 +332,12 @@ def test_estimates_of_a_report_as_a_frame():
     costly = replace(log, cost=np.full(len(log), 2.0)).verdict().to_polars()
     assert costly["cost"].to_list() == [2.0, 2.0]
     assert {"cost_low", "cost_high", "success_per_cost", "success_per_cost_low"} <= set(costly.columns)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "instead"), [("first", r"LinkedElimination\(0.05\), or none"), ("duels", r"LinkedDuels\(0.05\)")]
+)
+def test_what_is_no_policy_is_refused_and_one_for_what_is_read_suggested(attempts, instead):
+    log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a")])
+    with pytest.raises(lb.InvalidParameter, match=f"'linked-duels' is no policy; pass one such as {instead}"):
+        log.verdict("linked-duels", attempts=attempts)

@@ -358,7 +358,7 @@ def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Wh
             f"the log has {len(log.options)} option{'s' if len(log.options) != 1 else ''}; to choose takes two"
         )
     if policy is not None:
-        check_is_policy(policy)
+        check_is_policy(policy, "LinkedDuels(0.05)" if attempts == "duels" else "LinkedElimination(0.05), or none")
         if costs and costs != "seconds":
             raise InvalidParameter("costs are the policy's, if one is given; use LinkedElimination(delta, costs=...)")
     check_delta(delta)
