@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -322,6 +323,22 @@ def test_a_deadline_makes_late_successes_failures(tmp_path):
     assert "Cost and time of an attempt" in page.read_text()
     assert "behind a success that came too late" in refusal("verdict", path, "--deadline", "1.2", "--attempts", "duels")
     assert "deadline" in refusal("verdict", path, "--deadline", "0")
+
+
+def test_successes_without_seconds_under_a_deadline(tmp_path):
+    path = timed_log(tmp_path)
+    with Path(path).open("a") as file:
+        file.write("".join(f"more{number},quick,1,\n" for number in range(3)))
+    assert "with --blank-seconds 'late' or --blank-seconds 'in-time'" in refusal("verdict", path, "--deadline", "1.2")
+    late, _ = data_of(path, "--deadline", "1.2", "--blank-seconds", "late")
+    in_time, _ = data_of(path, "--deadline", "1.2", "--blank-seconds", "in-time")
+    successes = [
+        each["successes"] for data in (late, in_time) for each in data["estimates"] if each["option"] == "quick"
+    ]
+    assert successes[1] == successes[0] + 3
+    assert "give both, or leave it out" in refusal("verdict", path, "--blank-seconds", "late")
+    said = refusal("verdict", path, "--deadline", "1", "--blank-seconds", "aside")
+    assert "--blank-seconds 'aside' is unknown; choose late or in-time" in said
 
 
 def test_costs_of_names_with_commas():

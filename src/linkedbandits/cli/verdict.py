@@ -30,7 +30,7 @@ from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
     from linkedbandits.attempts import Attempts
-    from linkedbandits.attempts.log import Which
+    from linkedbandits.attempts.log import BlankSeconds, Which
     from linkedbandits.attempts.orders import GivenCosts
     from linkedbandits.attempts.report import Report
     from linkedbandits.cli.following import Event
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 STATUS = {"decided": 0, "not yet": 3, "unproved": 3, "doubted": 4}
 """What the command ends with. 2 is for input that cannot be used, as everywhere."""
 WHICH = ("first", "duels", "all")
+BLANK_SECONDS = ("late", "in-time")
 STANDARD_INPUT = "standard input"
 SAMPLE = 1 << 16
 """Bytes of a file from which the length of its rows is guessed, for the progress bar."""
@@ -47,7 +48,9 @@ PAUSE = 2.0
 
 GOES_ON = "The watch goes on, for alarms; Ctrl-C ends it."
 
-_PARAMETERS = "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|attempts"
+_PARAMETERS = (
+    "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|blank_seconds|attempts"
+)
 _AS_IN_PYTHON = re.compile(rf"\b({_PARAMETERS})=(?=['\"]|\.\.\.)")
 _COLUMNS = "Columns, where the guess is wrong"
 
@@ -108,6 +111,15 @@ def verdict(
         typer.Option(
             help="Seconds that an attempt may take: a success that took longer counts as a failure.",
             show_default=False,
+        ),
+    ] = None,
+    blank_seconds: Annotated[
+        str | None,
+        typer.Option(
+            help="With --deadline: what a success is that does not say how long it took, late or in-time. Unless "
+            "given, such successes are refused.",
+            show_default=False,
+            autocompletion=completing.one_of(BLANK_SECONDS),
         ),
     ] = None,
     alpha: Annotated[
@@ -212,6 +224,7 @@ def verdict(
         policy=policy,
         costs=costs,
         deadline=deadline,
+        blank_seconds=blank_seconds,
         alpha=alpha,
         since=since,
         page=report,
@@ -284,6 +297,7 @@ class _Looking:
     policy: str | None
     costs: str | None
     deadline: float | None
+    blank_seconds: str | None
     alpha: float
     since: str | None
     page: Path | None
@@ -296,6 +310,13 @@ class _Looking:
         self._policy()
         if self.deadline is not None:
             check_positive("deadline", self.deadline)
+        if self.blank_seconds is not None:
+            if self.blank_seconds not in BLANK_SECONDS:
+                raise InvalidParameter(
+                    f"--blank-seconds {self.blank_seconds!r} is unknown; choose {' or '.join(BLANK_SECONDS)}"
+                )
+            if self.deadline is None:
+                raise InvalidParameter("--blank-seconds is about --deadline; give both, or leave it out")
         if self.policy is not None and self.costs not in (None, "seconds"):
             raise InvalidParameter(
                 f"both --policy {self.policy} and --costs {self.costs} were given; write the costs with the policy, as "
@@ -319,7 +340,7 @@ class _Looking:
         if self.since is not None:
             log = log.since(self.since)
         if self.deadline is not None:
-            log = log.within(self.deadline)
+            log = log.within(self.deadline, cast("BlankSeconds | None", self.blank_seconds))
         report = log.verdict(
             self._policy(),
             delta=self.delta,
@@ -447,7 +468,9 @@ def _said_by_the_command(files: list[_File]) -> Iterator[None]:
     try:
         yield
     except LinkedBanditError as error:
-        said = _AS_IN_PYTHON.sub(r"--\1 ", _in_the_users_words(str(error), files))
+        said = _AS_IN_PYTHON.sub(
+            lambda found: f"--{found[1].replace('_', '-')} ", _in_the_users_words(str(error), files)
+        )
         raise type(error)(re.sub(r"\s*\n\s*", " ", said).replace(" ...", " COLUMN").strip()) from error
 
 
