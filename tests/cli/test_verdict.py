@@ -325,6 +325,16 @@ def test_a_deadline_makes_late_successes_failures(tmp_path):
     assert "deadline" in refusal("verdict", path, "--deadline", "0")
 
 
+def test_words_of_another_language_are_given_as_often_as_needed(tmp_path):
+    path = tmp_path / "log.csv"
+    words_used = ("erledigt", "gut", "kaputt")
+    rows = (f"{number},{'ab'[number % 2]},{words_used[number % 3]}\n" for number in range(90))
+    path.write_text("request,option,status\n" + "".join(rows))
+    assert "with --success 'erledigt' or --failure 'erledigt'" in refusal("verdict", str(path))
+    data, _ = data_of(str(path), "--success", "erledigt", "--success", "gut", "--failure", "kaputt")
+    assert sum(each["successes"] for each in data["estimates"]) == 60
+
+
 def test_successes_without_seconds_under_a_deadline(tmp_path):
     path = timed_log(tmp_path)
     with Path(path).open("a") as file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, Unpack
 
-from linkedbandits.attempts.cells import Blank
+from linkedbandits.attempts.cells import Blank, Words
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.log import AttemptLog, Which
@@ -32,18 +32,21 @@ class Attempts(AttemptLog):
         options: Sequence[str] | None = None,
         blank: Blank | None = None,
         ignore_case: bool = False,
+        success: Words = (),
+        failure: Words = (),
         **meant: Unpack[ColumnNames],
     ) -> Self:
         """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
 
-        Tuples have names for their entries, or ``columns`` names them; ``options``, ``blank`` and ``ignore_case`` are
-        as there. All other parameters say which column is which.
+        Tuples have names for their entries, or ``columns`` names them; ``options``, ``blank``, ``ignore_case``,
+        ``success`` and ``failure`` are as there. All other parameters say which column is which.
 
         >>> rows = [{"trace_id": 7, "model": "a", "ok": False}, {"trace_id": 7, "model": "b", "ok": True}]
         >>> Attempts.from_rows(rows).success.tolist()
         [False, True]
         """
-        return cls(**gather(source_of(rows, columns), meant, options, blank=blank, ignore_case=ignore_case))
+        source = source_of(rows, columns)
+        return cls(**gather(source, meant, options, None, blank, ignore_case, success, failure))
 
     def verdict(
         self,

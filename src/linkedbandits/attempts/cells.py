@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from linkedbandits.attempts.outcomes import (
     means_an_error,
     outcome_of,
 )
-from linkedbandits.errors import InvalidAttempts
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +39,9 @@ _BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
 Blank = Literal["failure", "success", "aside"]
 """What an attempt without an outcome is: one that failed, one that worked, or nothing that can be used."""
 BLANKS: dict[Blank, int | None] = {"failure": FAILURE, "success": SUCCESS, "aside": None}
+
+Words = str | Sequence[str]
+"""Outcomes as a log writes them: one word, or several."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -220,10 +223,33 @@ def _and(names: list[str]) -> str:
     return " and ".join(map(repr, names))
 
 
-class Outcomes:
-    """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on."""
+def words_of(name: str, words: Words) -> tuple[str, ...]:
+    """Words that were given as a success or a failure.
 
-    def __init__(self, column: str, blank: Blank | None = None) -> None:
+    >>> words_of("success", "erledigt"), words_of("success", ["erledigt", "gut"])
+    (('erledigt',), ('erledigt', 'gut'))
+    """
+    found = (words,) if isinstance(words, str) else tuple(words)
+    for word in found:
+        if not isinstance(word, str) or not word.strip():
+            raise InvalidParameter(f"{name}={word!r} is no word; give one as the log has it, and blank= for nothing")
+    return found
+
+
+class Outcomes:
+    """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on.
+
+    Words of ``success`` and ``failure`` are that by the user's word, whatever they mean elsewhere; case does not
+    matter.
+    """
+
+    def __init__(
+        self, column: str, blank: Blank | None = None, success: Iterable[str] = (), failure: Iterable[str] = ()
+    ) -> None:
+        self._given = {word.strip().casefold(): SUCCESS for word in success}
+        for word in failure:
+            if self._given.setdefault(word.strip().casefold(), FAILURE) != FAILURE:
+                raise InvalidParameter(f"{word!r} is given as a success and as a failure; give it as one of them")
         self._of_errors = means_an_error(column)
         self._words: dict[str, int] = {}
         self._successes: dict[str, None] = {}
@@ -258,6 +284,8 @@ class Outcomes:
         return outcome
 
     def _number(self, text: str | None) -> int:
+        if self._given and text is not None and text.strip().casefold() in self._given:
+            return self._given[text.strip().casefold()]
         if self._of_errors:
             is_blank = self._may_be_blank and (text is None or not text.strip())
             return BLANK if is_blank else int(is_no_error(text))

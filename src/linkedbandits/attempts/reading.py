@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from linkedbandits.attempts.attempts import Attempts
-from linkedbandits.attempts.cells import Blank
+from linkedbandits.attempts.cells import Blank, Words
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
 from linkedbandits.attempts.sources import source_in_all
@@ -21,6 +21,8 @@ def read_attempts(
     separator: str | None = None,
     blank: Blank | None = None,
     ignore_case: bool = False,
+    success: Words = (),
+    failure: Words = (),
     progress: Progress | None = None,
     **columns: Unpack[ColumnNames],
 ) -> Attempts:
@@ -42,7 +44,8 @@ def read_attempts(
     and guessed from the header without it. ``progress`` is told now and then how many rows have been read.
 
     An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
-    (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
+    (in a column called error or exception, say), where nothing is a success. ``success`` and ``failure`` are words of
+    this log that are one, in another language for instance. Blank outcomes behind the attempts of a
     request are options that were offered and not tried; a dash is an attempt without an outcome. ``blank`` says what an
     attempt without an outcome is: ``"failure"``, ``"success"``, or ``"aside"`` to leave it out with what came
     behind it. Unless it is given a few are left out, and more than one in a hundred rows refused.
@@ -72,4 +75,5 @@ def read_attempts(
     for each in paths:
         if not isinstance(each, str | Path):
             raise InvalidAttempts(f"{each!r} is no file; give a path, or a list of them, or rows to Attempts.from_rows")
-    return Attempts(**gather(source_in_all(paths, separator), columns, options, progress, blank, ignore_case))
+    source = source_in_all(paths, separator)
+    return Attempts(**gather(source, columns, options, progress, blank, ignore_case, success, failure))

@@ -49,7 +49,8 @@ PAUSE = 2.0
 GOES_ON = "The watch goes on, for alarms; Ctrl-C ends it."
 
 _PARAMETERS = (
-    "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|blank_seconds|attempts"
+    "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|blank_seconds|success|failure|"
+    "attempts"
 )
 _AS_IN_PYTHON = re.compile(rf"\b({_PARAMETERS})=(?=['\"]|\.\.\.)")
 _COLUMNS = "Columns, where the guess is wrong"
@@ -175,6 +176,24 @@ def verdict(
         str | None,
         typer.Option(help="What is between fields; guessed.", rich_help_panel=_COLUMNS, show_default=False),
     ] = None,
+    success: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word of the outcomes that is a success, such as erledigt. May be repeated.",
+            rich_help_panel=_COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
+    failure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word of the outcomes that is a failure. May be repeated.",
+            rich_help_panel=_COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
     ignore_case: Annotated[
         bool,
         typer.Option(
@@ -216,7 +235,15 @@ def verdict(
     }
     names = None if options is None else [name.strip() for name in next(csv.reader([options]), [])]
     looking = _Looking(
-        reading={**columns, "options": names, "separator": separator, "blank": blank, "ignore_case": ignore_case},
+        reading={
+            **columns,
+            "options": names,
+            "separator": separator,
+            "blank": blank,
+            "ignore_case": ignore_case,
+            "success": success or (),
+            "failure": failure or (),
+        },
         given={meaning for meaning, column in columns.items() if column is not None},
         attempts=_checked_which(attempts),
         delta=delta,
