@@ -25,6 +25,7 @@ from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.times import time_in
 from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError, why_not
 from linkedbandits.signals import what_is_kept
 
@@ -110,8 +111,11 @@ def verdict(
     deadline: Annotated[
         float | None,
         typer.Option(
-            help="Seconds that an attempt may take: a success that took longer counts as a failure.",
+            metavar="TIME",
+            help="How long an attempt may take, in seconds or with a unit, as 800ms: a success that took longer counts "
+            "as a failure.",
             show_default=False,
+            parser=time_in("s"),
         ),
     ] = None,
     blank_seconds: Annotated[
@@ -153,7 +157,10 @@ def verdict(
             help="With --watch: say the verdict when there is one, and go on watching for alarms until Ctrl-C.",
         ),
     ] = False,
-    every: Annotated[float, typer.Option(help="With --watch, seconds between looks, at least.")] = 2.0,
+    every: Annotated[
+        float,
+        typer.Option(metavar="TIME", help="With --watch, seconds between looks, at least.", parser=time_in("s")),
+    ] = 2.0,
     as_json: opt.Json = False,
     request: Annotated[str | None, _column("The request that an attempt belongs to.")] = None,
     option: Annotated[str | None, _column("The option that was tried.")] = None,
