@@ -12,7 +12,6 @@ from linkedbandits.attempts.log import seconds_in_words
 from linkedbandits.attempts.pictures import (
     MOST_OPTIONS,
     alarm_picture,
-    by_mean,
     estimates_picture,
     evidence_picture,
     order_picture,
@@ -22,8 +21,10 @@ from linkedbandits.attempts.svg import Markup, join, tag, text
 from linkedbandits.attempts.wording import (
     ALWAYS_NEEDED,
     READ,
+    by_mean,
     evidence_in_words,
     first_shares_in_words,
+    missing_by_mean,
     missing_in_words,
     noticed_in_words,
     order_caveat,
@@ -213,7 +214,7 @@ def _missing(report: Report) -> Markup:
         return _section("What is missing", _p(said + (" But see the alarms." if objections(report) else "")))
     if not report.missing:
         return _section("What is missing", _p("See the notes below."))
-    lines = [f"{each.option}: {missing_in_words(each, report.attempts)}." for each in report.missing]
+    lines = [f"{each.option}: {missing_in_words(each, report.attempts)}." for each in missing_by_mean(report)]
     forecast = "A forecast from the rates so far, not a promise: options that are closer than they look take longer."
     return _section("What is missing", _list(lines), _p(forecast, "muted"))
 
