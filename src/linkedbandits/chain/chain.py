@@ -418,6 +418,8 @@ class Chain:
             verdict=self.verdict(),
             reopened=sum(era.reason == "drift" for era in self._home.eras),
             since=self._home.era.began,
+            shared=not isinstance(self._home, InMemory),
+            costs_measured=self._costs is not None and not isinstance(self._costs, Mapping),
         )
 
     def _cost_above_best(self, counts: Counts, learning: Learning | None) -> float | None:
