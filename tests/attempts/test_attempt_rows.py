@@ -123,6 +123,22 @@ def test_seconds_tell_attempts_apart_as_well_as_times():
         Attempts.from_rows([*rows, *others], columns=["request", "option", "ok", "seconds"])
 
 
+def test_a_row_without_seconds_is_not_told_from_a_retry_by_those_of_others():
+    rows = [
+        (1, "a", 0, None),
+        (1, "a", 0, None),
+        (2, "a", 0, 3.0),
+        (2, "a", 0, 3.0),
+        (3, "b", 1, 1.0),
+        (4, "b", 1, 1.0),
+    ]
+    log = Attempts.from_rows(rows, columns=["request", "option", "ok", "seconds"])
+    assert [(found.what, found.rows, found.lines) for found in log.set_aside] == [("an option tried twice", 1, (2,))]
+    assert [each.split(";")[0] for each in log.noticed] == [
+        "rows equal to another of their request in all columns that are read: 1 row, first in line 4"
+    ]
+
+
 def test_equal_rows_that_nothing_tells_apart_may_be_retries():
     rows = [row[:3] for row in with_repeats(chains(100))]
     few = Attempts.from_rows(rows[:40], columns=COLUMNS[:3])

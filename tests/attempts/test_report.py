@@ -341,3 +341,12 @@ def test_what_is_no_policy_is_refused_and_one_for_what_is_read_suggested(attempt
     log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a")])
     with pytest.raises(lb.InvalidParameter, match=f"'linked-duels' is no policy; pass one such as {instead}"):
         log.verdict("linked-duels", attempts=attempts)
+
+
+def test_names_that_differ_in_case_are_said_once_in_the_text():
+    log = Attempts.from_rows([(n, ("a", "A")[n % 2], n % 2) for n in range(8)], columns=["request", "option", "ok"])
+    said = "'a' and 'A' differ only in case, and are two options"
+    report = log.verdict()
+    assert said in report.sentence
+    assert sum(said in note for note in report.notes) == 1
+    assert str(report).count(said) == 1

@@ -266,7 +266,8 @@ class Report(WithFrames):
         said = [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in against]
         if others:
             said.append(" ".join([NO_MATTER_SAID[self.attempts], *(alarm.sentence for alarm in others)]))
-        return [*said, *self.notes]
+        sentence = self.sentence
+        return [*said, *(note for note in self.notes if note not in sentence)]
 
 
 def _estimate_as_data(estimate: LogEstimate) -> dict[str, Any]:
