@@ -20,6 +20,7 @@ from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.svg import Markup, join, tag, text
 from linkedbandits.attempts.wording import (
     ALWAYS_NEEDED,
+    OFFSETS,
     READ,
     by_mean,
     evidence_in_words,
@@ -27,6 +28,7 @@ from linkedbandits.attempts.wording import (
     missing_by_mean,
     missing_in_words,
     noticed_in_words,
+    offsets_table,
     order_caveat,
     order_in_words,
     prices_caveat,
@@ -190,6 +192,10 @@ def _alarms(report: Report) -> Markup:
     if others:
         shown.append(_p(NO_MATTER_SAID[report.attempts]))
         shown.append(tag("div", *(_alarm(report, alarm, "alarm no-matter") for alarm in others), class_="two"))
+    table = offsets_table(report)
+    if table is not None:
+        headings, rows = table
+        shown += [_p(f"{OFFSETS}."), _table(headings, rows[:MOST_OPTIONS])]
     return _section("Alarms", *shown)
 
 
@@ -265,7 +271,8 @@ def _reading(report: Report) -> Markup:
 
 
 def _assumed(report: Report) -> Markup:
-    notes = [note for note in report.notes if not note.startswith("Set aside: ")]
+    in_a_table = {f"{each}." for each in report.offsets}
+    notes = [note for note in report.notes if not note.startswith("Set aside: ") and note not in in_a_table]
     assumed = [
         f"The {'verdict' if report.verdict is None or report.proved else 'answer'} is from {READ[report.attempts]}.",
         *ALWAYS_NEEDED,

@@ -29,6 +29,9 @@ READ: dict[Which, str] = {
 }
 """What a verdict is from."""
 
+OFFSETS = "How often options work by when they were tried; \u00b1 is a standard error"
+"""What stands above the table of that."""
+
 UNITS: dict[Unit, str] = {"attempts": "attempts", "cost": "of cost", "seconds": "seconds"}
 """What a request takes, behind a number."""
 MEASURED: dict[Unit, str] = {"attempts": "attempts", "cost": "costs", "seconds": "seconds"}

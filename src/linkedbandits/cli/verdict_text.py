@@ -11,6 +11,7 @@ from linkedbandits.attempts.concerning import objections
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.wording import (
+    OFFSETS,
     by_mean,
     evidence_in_words,
     first_shares_in_words,
@@ -187,7 +188,7 @@ def _print_offsets(console: Printed, report: Report) -> None:
         return
     headings, rows = table
     console.print()
-    console.print("How often options work by when they were tried; ± is a standard error")
+    console.print(OFFSETS)
     console.table(headings, rows[:MOST_OPTIONS])
 
 
