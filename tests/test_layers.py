@@ -40,7 +40,7 @@ LAYERS = {
     "linkedbandits.attempts": (
         "columns opening outcomes set_aside svg",
         "arrays sources",
-        "cells",
+        "cells shapes",
         "attempt_rows request_rows",
         "gathering",
         "log",

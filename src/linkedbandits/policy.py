@@ -269,10 +269,10 @@ INHERITED = (
 """What has a default in :class:`Policy`."""
 
 
-def check_is_policy(policy: AnyPolicy) -> None:
-    """Refuse what is no policy, and a policy that lacks a part."""
+def check_is_policy(policy: AnyPolicy, instead: str = "UniformSampling(delta=0.05)") -> None:
+    """Refuse what is no policy, and a policy that lacks a part; ``instead`` is one to pass in that place."""
     if isinstance(policy, type) or not _has(policy, "observe"):
-        raise InvalidParameter(f"{policy!r} is no policy; pass one such as UniformSampling(delta=0.05)")
+        raise InvalidParameter(f"{policy!r} is no policy; pass one such as {instead}")
     lacking = [name for name in WRITTEN if not _has(policy, name)]
     not_inherited = [name for name in INHERITED if not _has(policy, name)]
     if lacking or not_inherited:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import Attempts
-from linkedbandits.attempts.attempt_rows import NOT_TRIED, _numbered, _option_seen_before, _stable_order
+from linkedbandits.attempts.attempt_rows import NOT_TRIED, WRITTEN_AGAIN, _numbered, _option_seen_before, _stable_order
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.sources import source_of
 from linkedbandits.errors import InvalidAttempts
@@ -91,6 +91,80 @@ def test_attempts_that_go_on_behind_a_success_by_their_times_are_set_aside():
     assert [(found.what, found.rows) for found in log.set_aside] == [("after a success", 50)]
 
 
+def with_repeats(rows, every=3):
+    """The rows, of which each so-and-so-many-th is written again behind the next one."""
+    return [
+        row for number, row in enumerate(rows) for row in ([row, rows[number - 1]] if number % every == 1 else [row])
+    ]
+
+
+@pytest.mark.parametrize("left_out", [{}, {"position": ""}, {"time": ""}])
+def test_rows_that_are_written_again_are_dropped_and_counted(left_out):
+    rows = chains(100)
+    expected = Attempts.from_rows(rows, columns=COLUMNS, **left_out)
+    found = Attempts.from_rows(with_repeats(rows), columns=COLUMNS, **left_out)
+    for name in ("request", "option", "success", "second", "time"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert found.set_aside == ()
+    assert found.rows == 200
+    said = [each for each in found.noticed if each.startswith("rows equal to another of their request")]
+    assert said == [
+        "rows equal to another of their request in all columns that are read: 50 rows, first in line 3; each is taken "
+        "for one attempt that was written more than once, and counted once"
+    ]
+
+
+def test_seconds_tell_attempts_apart_as_well_as_times():
+    rows = [(number, "a", 1, number / 7) for number in range(60)]
+    log = Attempts.from_rows([*rows, *rows], columns=["request", "option", "ok", "seconds"])
+    assert (len(log), log.set_aside) == (60, ())
+    others = [(number, "a", 1, number / 7 + 1) for number in range(60)]
+    with pytest.raises(InvalidAttempts, match="60 rows come after a success of their request, so rows are not in"):
+        Attempts.from_rows([*rows, *others], columns=["request", "option", "ok", "seconds"])
+
+
+def test_a_row_without_seconds_is_not_told_from_a_retry_by_those_of_others():
+    rows = [
+        (1, "a", 0, None),
+        (1, "a", 0, None),
+        (2, "a", 0, 3.0),
+        (2, "a", 0, 3.0),
+        (3, "b", 1, 1.0),
+        (4, "b", 1, 1.0),
+    ]
+    log = Attempts.from_rows(rows, columns=["request", "option", "ok", "seconds"])
+    assert [(found.what, found.rows, found.lines) for found in log.set_aside] == [("an option tried twice", 1, (2,))]
+    assert [each.split(";")[0] for each in log.noticed] == [
+        "rows equal to another of their request in all columns that are read: 1 row, first in line 4"
+    ]
+
+
+def test_equal_rows_that_nothing_tells_apart_may_be_retries():
+    rows = [row[:3] for row in with_repeats(chains(100))]
+    few = Attempts.from_rows(rows[:40], columns=COLUMNS[:3])
+    assert not any("equal to another" in each for each in few.noticed)
+    assert sum(found.rows for found in few.set_aside) > 5
+    with pytest.raises(
+        InvalidAttempts, match=r"equal to an earlier row of it; nothing in the log tells .*'!seen\[\$0\]"
+    ):
+        Attempts.from_rows(with_repeats(rows, 2), columns=COLUMNS[:3])
+
+
+@pytest.mark.parametrize(
+    ("left_out", "suggested"),
+    [
+        ({"position": "", "time": ""}, "with position=... or time=..., or bring"),
+        ({"position": ""}, "with position=..., or bring"),
+        ({"time": ""}, "; bring the rows into it, or leave the positions out"),
+    ],
+)
+def test_a_column_that_is_used_is_not_suggested(left_out, suggested):
+    rows = [(*row[:3], 1, row[4]) for row in chains(100)]
+    with pytest.raises(InvalidAttempts) as refused:
+        Attempts.from_rows(rows[::-1], columns=COLUMNS, **left_out)
+    assert suggested in str(refused.value)
+
+
 CELLS = st.tuples(
     st.sampled_from(["1", "2", "3", ""]),
     st.sampled_from(["a", "b", "c", "x", ""]),
@@ -111,7 +185,7 @@ def test_every_row_is_on_record_or_set_aside_or_stated(rows, left_out, blank, op
     good = [(f"g{number}", "a", "ok", "1", "40") for number in range(60)]
     source = source_of([*rows, *good], COLUMNS)
     found = gather(source, left_out, options, blank=blank)
-    stated = sum(each.rows for each in source.noticed.all() if each.what == NOT_TRIED[0])
+    stated = sum(each.rows for each in source.noticed.all() if each.what in (NOT_TRIED[0], WRITTEN_AGAIN[0]))
     assert found["request"].size + sum(each.rows for each in found["set_aside"]) + stated == found["rows"]
     assert found["rows"] == len(rows) + len(good)
 

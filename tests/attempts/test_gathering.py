@@ -125,3 +125,37 @@ def test_a_column_of_times_that_was_named_has_to_be_one():
 def test_unknown_outcomes_that_are_too_many_are_named_with_their_lines():
     with pytest.raises(InvalidAttempts, match=r"21 of 121 rows .*unknown outcome 'hm', first in line 101\)"):
         gather(source_of(rows_with(100, 21), ["request", "option", "outcome"]), {})
+
+
+GERMAN = [(number, "a", ("erledigt", "Abgelehnt", "ok")[number % 3]) for number in range(90)]
+
+
+def test_words_of_another_language_are_a_success_or_a_failure_by_the_users_word():
+    columns = ["request", "option", "status"]
+    with pytest.raises(InvalidAttempts, match=r"with success='erledigt' or failure='erledigt', or write"):
+        Attempts.from_rows(GERMAN, columns=columns)
+    log = Attempts.from_rows(GERMAN, columns=columns, success="Erledigt", failure=["abgelehnt"])
+    assert (len(log), int(log.success.sum()), log.set_aside) == (90, 60, ())
+    assert log.taken_for_success == ("erledigt", "ok")
+    turned = Attempts.from_rows(GERMAN, columns=columns, success="erledigt", failure=["abgelehnt", "ok"])
+    assert int(turned.success.sum()) == 30  # the user's word goes before what a word means elsewhere
+    errors = Attempts.from_rows(GERMAN, columns=["request", "option", "error"], success="erledigt")
+    assert int(errors.success.sum()) == 60
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"success": "gut", "failure": "GUT"}, "'GUT' is given as a success and as a failure"),
+        ({"success": " "}, "success=' ' is no word"),
+        ({"failure": [3]}, "failure=3 is no word"),
+    ],
+)
+def test_words_that_say_nothing_are_refused(given, said):
+    with pytest.raises(InvalidParameter, match=said):
+        Attempts.from_rows(GERMAN, columns=["request", "option", "status"], **given)
+
+
+def test_words_are_refused_where_a_log_says_which_option_worked():
+    with pytest.raises(InvalidParameter, match="success='a' is about outcomes, and the table says which option worked"):
+        Attempts.from_rows([("a>b", "a")], columns=["order", "hit"], success="a")

@@ -195,6 +195,18 @@ def test_a_deadline_needs_to_know_how_long_successes_took():
         timed_log([1.0] * 5).within(0.0)
 
 
+def test_successes_without_seconds_are_late_or_in_time_by_the_users_word():
+    log = timed_log([np.nan, 0.1, 0.5, np.nan, 9.0])
+    with pytest.raises(lb.InvalidAttempts, match=r"with blank_seconds='late' or blank_seconds='in-time'"):
+        log.within(2.0)
+    late, in_time = log.within(2.0, "late"), log.within(2.0, "in-time")
+    assert late.success.tolist() == [False, False, True, False, False]
+    assert in_time.success.tolist() == [True, False, True, False, False]
+    assert late.noticed[0].endswith("0 of 2; 1 do not say how long they took, and count as late")
+    with pytest.raises(lb.InvalidParameter, match="blank_seconds='soon' is unknown; choose late or in-time"):
+        log.within(2.0, "soon")
+
+
 def test_duels_are_refused_under_a_deadline():
     log = timed_log([1.0] * 5)
     assert log.why_no_duels is None

@@ -203,3 +203,12 @@ def test_the_words_and_the_picture_of_the_order_give_one_share():
     page = page_of(report, MADE).replace("\u00a0", " ")
     shares = re.findall(r"([\d.]+) % (?:of requests )?succeed", page)
     assert shares == [f"{100 * report.order.success:.1f}"] * 4
+
+
+def test_where_options_fail_together_a_table_says_by_how_much_and_no_notes():
+    report = log_of([0.9, 0.7, 0.5], 3000, difficulty=0.3).verdict()
+    page = words_of(page_of(report, MADE))
+    assert len(report.offsets) == 3
+    assert all(f"{each.difference:+.3f} ± {each.standard_error:.3f}" in page for each in report.offsets)
+    assert page.count("in all less first") == 1
+    assert not any(str(each) in page for each in report.offsets)

@@ -13,13 +13,13 @@ from linkedbandits.attempts.pictures import (
     LEFT,
     RIGHT,
     alarm_picture,
-    by_mean,
     estimates_picture,
     evidence_picture,
     order_picture,
     rates_over_time,
     served_by_place,
 )
+from linkedbandits.attempts.wording import by_mean
 from linkedbandits.intervals import anytime_interval
 from tests.support.logs import HOSTILE, log_of
 

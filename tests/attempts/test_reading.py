@@ -697,9 +697,46 @@ def test_options_with_nearly_the_same_name_are_said(read):
     assert log.options == ("Adyen", "adyen", "b")
     assert log.noticed == (
         "'b' and ' b ' differ only in blanks at the ends, and are taken for one option",
-        "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one",
+        "'Adyen' and 'adyen' differ only in case, and are two options; --ignore-case (ignore_case=True) makes them one",
     )
     assert read("request, option, ok\n1, a, 1\n2, b, 1\n").noticed == ()
+
+
+MIXED = "request,option,ok\n1,OpenAI,0\n1,azure,1\n2,openai,1\n3,openai,0\n3,Azure,1\n4,openai,0\n4,OPENAI,1\n"
+
+
+def test_names_that_differ_in_case_are_one_option_where_it_is_ignored(read):
+    log = read(MIXED, ignore_case=True)
+    assert log.options == ("openai", "azure")
+    assert plays_of(log)[3] == [("openai", False)]  # and the second try is no sample
+    assert log.noticed == (
+        "'OpenAI' and 'openai' and 'OPENAI' differ only in case, and are taken for one option, 'openai'",
+        "'azure' and 'Azure' differ only in case, and are taken for one option, 'azure'",
+    )
+    assert read(MIXED).options == ("OpenAI", "azure", "openai", "Azure", "OPENAI")
+
+
+def test_case_is_ignored_in_lists_as_well(read):
+    rows = "order,hit\na>B,A\nA>b,B\nA>b,none\nA>B,A\n"
+    log = read(rows, ignore_case=True)
+    assert log.options == ("A", "B")  # b and B are as many, and B came first
+    assert plays_of(log)[0] == [("A", True)]
+    assert plays_of(log)[1] == [("A", False), ("B", True)]
+    tried = read("tried,ok\na>B,1\nA>b,0\nA>b,1\n", ignore_case=True)
+    assert tried.options == ("A", "b")
+
+
+def test_options_that_are_given_are_called_so_whatever_their_case(read):
+    log = read(MIXED, ignore_case=True, options=["OPENAI", "Azure"])
+    assert log.options == ("OPENAI", "Azure")
+    assert len(log) == 6
+    with pytest.raises(InvalidAttempts, match=r"'Azure' and 'azure' differ only in case, which is to be ignored"):
+        read(MIXED, ignore_case=True, options=["Azure", "azure"])
+
+
+def test_an_option_of_rows_that_are_set_aside_keeps_its_name_out_where_case_is_ignored(read):
+    log = read("request,option,ok\n1,x,hm\n2,A,1\n3,a,1\n4,a,0\n4,b,1\n", ignore_case=True)
+    assert log.options == ("a", "b")
 
 
 def test_an_option_that_is_a_list_of_options_is_said(read):

@@ -332,3 +332,21 @@ def test_estimates_of_a_report_as_a_frame():
     costly = replace(log, cost=np.full(len(log), 2.0)).verdict().to_polars()
     assert costly["cost"].to_list() == [2.0, 2.0]
     assert {"cost_low", "cost_high", "success_per_cost", "success_per_cost_low"} <= set(costly.columns)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "instead"), [("first", r"LinkedElimination\(0.05\), or none"), ("duels", r"LinkedDuels\(0.05\)")]
+)
+def test_what_is_no_policy_is_refused_and_one_for_what_is_read_suggested(attempts, instead):
+    log = Attempts.from_plays([(("a", "b"), "a"), (("b", "a"), "a")])
+    with pytest.raises(lb.InvalidParameter, match=f"'linked-duels' is no policy; pass one such as {instead}"):
+        log.verdict("linked-duels", attempts=attempts)
+
+
+def test_names_that_differ_in_case_are_said_once_in_the_text():
+    log = Attempts.from_rows([(n, ("a", "A")[n % 2], n % 2) for n in range(8)], columns=["request", "option", "ok"])
+    said = "'a' and 'A' differ only in case, and are two options"
+    report = log.verdict()
+    assert said in report.sentence
+    assert sum(said in note for note in report.notes) == 1
+    assert str(report).count(said) == 1

@@ -25,6 +25,16 @@ def test_rules_are_counted_apart_and_nothing_is_no_entry():
     assert tally.rows == 2
 
 
+def test_what_is_counted_while_it_is_unchanged_is_forgotten():
+    tally = Tally(("one.csv", "other.csv"))
+    tally.add("late", "wait", np.array([3]))
+    with tally.unchanged():
+        tally.of_file(1).add("late", "wait", np.array([4]))
+        tally.add("torn", "mend", np.array([2]))
+        assert tally.rows == 3
+    assert [(found.what, found.rows) for found in tally.all()] == [("late", 1)]
+
+
 def test_it_reads_as_a_sentence():
     assert str(SetAside("torn rows", "mend them", 1)) == "torn rows: 1 row; mend them"
     assert str(SetAside("torn rows", "mend them", 2000, (1234,))) == (

@@ -11,12 +11,16 @@ import pytest
 
 from linkedbandits.attempts import Attempts, SetAside
 from linkedbandits.attempts.alarms import Alarm, Rate
+from linkedbandits.attempts.orders import Place
 from linkedbandits.attempts.outlook import Missing
 from linkedbandits.attempts.wording import (
+    by_mean,
     evidence_in_words,
     first_shares_in_words,
+    missing_by_mean,
     missing_in_words,
     noticed_in_words,
+    offsets_table,
     order_caveat,
     order_in_words,
     prices_caveat,
@@ -107,12 +111,12 @@ def test_costs_and_seconds_are_tables_of_their_own():
     (headings, rows), (of_time, _) = prices_tables(priced(cost=True, seconds=True).verdict())
     assert headings == ["option", "cost", "(95 % limits)", "works per cost", "(95 % limits)"]
     assert of_time == ["option", "seconds", "(95 % limits)"]
-    assert [row[0] for row in rows] == ["b", "a"]  # 1 and 0.45 successes for a cost of 1
-    assert rows[0][1] == "0.5"
+    assert [row[0] for row in rows] == ["a", "b"]  # as in all tables, though 0.45 successes for a cost of 1 are few
+    assert rows[1][1] == "0.5"
     ((headings, rows),) = prices_tables(priced(seconds=True).verdict(costs="seconds"))
     assert headings == ["option", "seconds", "(95 % limits)", "works per second", "(95 % limits)"]
     ((_, rows),) = prices_tables(priced().verdict(costs=[2.0, 1.0]))
-    assert [row[1:3] for row in rows] == [["1", "given"], ["2", "given"]]
+    assert sorted(row[1:3] for row in rows) == [["1", "given"], ["2", "given"]]
     ((_, rows), _) = prices_tables(priced(60, cost=True, seconds=True).verdict())
     assert {row[2] for row in rows} == {"too few"}
 
@@ -167,3 +171,36 @@ def test_what_was_taken_for_a_success():
     assert success_in_words(many) == (
         "Taken for a success in code: '200', '201', '202', '203', '204', '205' and 2 more."
     )
+
+
+def test_options_are_in_one_order_in_all_tables_and_lists():
+    log = log_of([0.3, 0.32, 0.31], 200, difficulty=0.0, seed=4)
+    report = replace(log, seconds=np.ones(len(log))).verdict()
+    by_mean_now = [each.option for each in by_mean(report.estimates)]
+    assert by_mean_now != list(log.options)
+    assert [each.option for each in missing_by_mean(report)] == [
+        option for option in by_mean_now if option in {each.option for each in report.missing}
+    ]
+    assert len(report.missing) > 1
+    ((_, rows),) = prices_tables(report)
+    assert [row[0] for row in rows] == by_mean_now
+
+
+def test_where_options_fail_together_a_table_says_by_how_much():
+    report = log_of([0.5, 0.9, 0.7], 3000, difficulty=0.3).verdict()
+    headings, rows = offsets_table(report)
+    assert len(headings) == len(rows[0])
+    assert [row[0] for row in rows] == [each.option for each in by_mean(report.estimates)]
+    offset = next(each for each in report.offsets if each.option == rows[0][0])
+    assert rows[0][1:4] == [f"{rate.mean:.3f}" for rate in (offset.first, offset.behind, offset.every)]
+    assert offset.behind.attempts == offset.every.attempts - offset.first.attempts
+    assert offsets_table(log_of([0.5, 0.9], 300).verdict()) is None
+
+
+def test_an_order_whose_later_place_works_more_often_explains_itself():
+    report = log_of([0.5, 0.9, 0.7], 300).verdict()
+    said = "so an option may work more often at its own than one before it does"
+    places = [Place("b", 0.9, 1.0, 90), Place("c", 0.67, 1.0, 0), Place("a", 0.77, 1.0, 0)]
+    assert said in order_caveat(report, replace(report.order, places=tuple(places)))
+    places[2] = replace(places[2], success=0.67)
+    assert said not in order_caveat(report, replace(report.order, places=tuple(places)))

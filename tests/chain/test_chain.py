@@ -614,6 +614,12 @@ def test_a_call_that_hangs_does_not_hold_up_the_decision():
     assert chain.experiment.late >= 1
 
 
+@pytest.mark.parametrize("thing", ["linked-duels", lb.LinkedDuels], ids=str)
+def test_what_is_no_policy_is_refused_and_the_usual_one_suggested(thing):
+    with pytest.raises(lb.InvalidParameter, match=r"is no policy; pass one such as LinkedDuels\(0.05\)"):
+        lb.Chain({"a": int, "b": int}, policy=thing)
+
+
 def test_a_policy_and_linkage_of_ones_own():
     chain = lb.Chain({"a": int, "b": int}, policy=lb.UniformSampling(samples=2), linkage="single")
     assert (chain.experiment.policy.name, chain.experiment.linkage) == ("uniform-sampling", "single")

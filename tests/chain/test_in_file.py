@@ -587,3 +587,18 @@ def test_a_worker_ends_by_itself(tmp_path):
         assert process.wait(SECONDS) == 0
     assert lines[0] == "order a b c d"
     assert lines[-1] == "done"
+
+
+def test_every_chain_on_a_decided_experiment_announces_its_verdict_with_the_same_since(path):
+    heard, since = [], set()
+    for _ in range(3):  # the first one decides, the others come to it as after a restart
+        with lb.Chain(coins({"a": 0.9, "b": 0.1}, seed=1), state=path, on_verdict=heard.append) as chain:
+            for number in range(400):
+                with suppress(lb.ChainFailed):
+                    chain(number)
+                chain.settle()
+                if chain.verdict() is not None:
+                    break
+            since.add(chain.status().since)
+    assert [verdict.arm for verdict in heard] == ["a", "a", "a"]
+    assert len(since) == 1

@@ -56,6 +56,37 @@ def test_one_play_is_no_plays_and_less_than_nothing_is_said_in_words():
     assert "learning and watching took 0.25 attempts below the best order" in repr(status)
 
 
+def test_what_is_of_this_process_and_what_of_all_is_said_where_there_may_be_others():
+    status = replace(
+        lb.Chain({"a": int, "b": int}).status(),
+        calls=3000,
+        plays=200,
+        attempts_above_best=54.25,
+        spent=20.0,
+        cost_above_best=1.5,
+        shared=True,
+    )
+    lines = [line.strip() for line in repr(status).splitlines()]
+    assert lines[1] == "3,000 calls of this process over: 200 plays"
+    assert lines[4:7] == [
+        "54.25 attempts above the best order, by plays of all processes",
+        "cost of this process 20.0",
+        "cost 1.5 above the best order, by plays of all processes",
+    ]
+    measured = repr(replace(status, costs_measured=True))
+    assert "cost of this process 20.0, 1.5 above the best order\n" in measured
+    assert "cost of this process 20.0\n" in repr(replace(status, costs_measured=True, cost_above_best=None))
+
+
+def test_a_chain_knows_whether_its_experiment_is_shared(tmp_path):
+    options = {"a": int, "b": int}
+    assert not lb.Chain(options).status().shared
+    assert not lb.Chain(options, costs={"a": 1.0, "b": 2.0}).status().costs_measured
+    assert lb.Chain(options, costs="seconds").status().costs_measured
+    with lb.Chain(options, state=tmp_path / "chain.json") as chain:
+        assert chain.status().shared
+
+
 def test_several_places_may_be_proved():
     verdict = lb.Verdict("b", "confident", 200, None, top=("b", "a"))
     status = replace(lb.Chain({"a": int, "b": int}).status(), order=("b", "a"), proved=2, verdict=verdict)

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,22 @@ def test_not_yet_is_status_3_with_what_is_missing(log):
     assert (result.returncode, result.stderr) == (3, "")
     assert "Not yet: the log does not decide which option works most often." in words(result)
     assert re.search(r"- a: about [\d,]+ more first attempts: [\d,]+ more requests, \d+ \w+ at its rate", result.stdout)
+
+
+def test_names_split_by_case_are_said_above_the_table_and_beside_not_yet_and_can_be_joined(tmp_path):
+    path = tmp_path / "mixed.csv"
+    rows = [f"{number},{('openai', 'OpenAI', 'azure')[number % 3]},{number % 2}" for number in range(60)]
+    path.write_text("request,option,ok\n" + "\n".join(rows) + "\n")
+    said = "'openai' and 'OpenAI' differ only in case, and are two options; --ignore-case"
+    split = words(run("verdict", str(path)))
+    above, below = split.split(" limits) ", 1)
+    assert said in above
+    assert said in below.split("Missing, if it goes on like this")[0].split("Not yet: ")[1]
+    assert split.count(said) == 2  # and not in the notes once more
+    joined = words(run("verdict", str(path), "--ignore-case"))
+    assert "2 options" in joined
+    assert "are taken for one option, 'openai'" in joined
+    assert said not in joined
 
 
 def test_a_verdict_that_an_alarm_speaks_against_is_status_4_with_the_remedy(log):
@@ -306,6 +323,32 @@ def test_a_deadline_makes_late_successes_failures(tmp_path):
     assert "Cost and time of an attempt" in page.read_text()
     assert "behind a success that came too late" in refusal("verdict", path, "--deadline", "1.2", "--attempts", "duels")
     assert "deadline" in refusal("verdict", path, "--deadline", "0")
+
+
+def test_words_of_another_language_are_given_as_often_as_needed(tmp_path):
+    path = tmp_path / "log.csv"
+    words_used = ("erledigt", "gut", "kaputt")
+    rows = (f"{number},{'ab'[number % 2]},{words_used[number % 3]}\n" for number in range(90))
+    path.write_text("request,option,status\n" + "".join(rows))
+    assert "with --success 'erledigt' or --failure 'erledigt'" in refusal("verdict", str(path))
+    data, _ = data_of(str(path), "--success", "erledigt", "--success", "gut", "--failure", "kaputt")
+    assert sum(each["successes"] for each in data["estimates"]) == 60
+
+
+def test_successes_without_seconds_under_a_deadline(tmp_path):
+    path = timed_log(tmp_path)
+    with Path(path).open("a") as file:
+        file.write("".join(f"more{number},quick,1,\n" for number in range(3)))
+    assert "with --blank-seconds 'late' or --blank-seconds 'in-time'" in refusal("verdict", path, "--deadline", "1.2")
+    late, _ = data_of(path, "--deadline", "1.2", "--blank-seconds", "late")
+    in_time, _ = data_of(path, "--deadline", "1.2", "--blank-seconds", "in-time")
+    successes = [
+        each["successes"] for data in (late, in_time) for each in data["estimates"] if each["option"] == "quick"
+    ]
+    assert successes[1] == successes[0] + 3
+    assert "give both, or leave it out" in refusal("verdict", path, "--blank-seconds", "late")
+    said = refusal("verdict", path, "--deadline", "1", "--blank-seconds", "aside")
+    assert "--blank-seconds 'aside' is unknown; choose late or in-time" in said
 
 
 def test_costs_of_names_with_commas():

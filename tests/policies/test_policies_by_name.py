@@ -91,3 +91,17 @@ def test_an_unknown_name_is_answered_with_the_ones_there_are():
 def test_bad_parameters_are_named(name, parameters, said):
     with pytest.raises(lb.InvalidParameter, match=said):
         make_policy(name, parameters)
+
+
+@pytest.mark.parametrize(
+    ("cut", "meant"),
+    [("linked-elim", "linked-elimination"), ("linked-d", "linked-duels"), ("linked-elinimation", "linked-elimination")],
+)
+def test_who_cuts_a_name_short_means_one_that_begins_so(cut, meant):
+    with pytest.raises(lb.UnknownName, match=f"unknown policy '{cut}'; did you mean '{meant}'"):
+        policy_class(cut)
+
+
+def test_a_letter_or_two_are_no_name_cut_short():
+    with pytest.raises(lb.UnknownName, match="unknown policy 'li'; choose one of"):
+        policy_class("li")

@@ -441,6 +441,11 @@ class Offset:
     __repr__ = short_repr
 
     @property
+    def behind(self) -> Rate:
+        """Of attempts after others had failed."""
+        return Rate(self.every.successes - self.first.successes, self.every.attempts - self.first.attempts)
+
+    @property
     def difference(self) -> float:
         """The estimate from all attempts less that from first attempts; not a number without first attempts."""
         return self.every.mean - self.first.mean
@@ -448,7 +453,7 @@ class Offset:
     @property
     def standard_error(self) -> float:
         """Of the difference. Attempts that were first are in both estimates, so it comes from the others' share."""
-        behind = Rate(self.every.successes - self.first.successes, self.every.attempts - self.first.attempts)
+        behind = self.behind
         if not behind.attempts:
             return 0.0
         share = behind.attempts / self.every.attempts

@@ -18,6 +18,10 @@ What is set aside, and what that does to samples:
 - A second try of an option on a request is not a new sample of it: what the first did would be counted twice. The
   choice goes by the option alone.
 
+A row that is equal to another of its request in all columns that are read, with a position, a time or seconds among
+them, is the same attempt written twice, as by a collector that sends again. It is dropped, which takes no sample away:
+were it a second try, it would not be one either. Where nothing tells attempts apart nobody knows, and it stays.
+
 Rows with a blank outcome behind all attempts of a request, or behind a success, are options that were offered and not
 tried. They are counted, but not set aside, and say which option would have been second where the first one worked.
 """
@@ -73,6 +77,10 @@ BAD_SECONDS = (
 NO_COST = ("attempts without a cost", BAD_COST[1])
 INTERLEAVED = ("rows behind the beginning of a later request", "they were put with the others of their request")
 OUT_OF_PLACE = ("rows in another order than their {}s", "the {}s say in which order options were tried")
+WRITTEN_AGAIN = (
+    "rows equal to another of their request in all columns that are read",
+    "each is taken for one attempt that was written more than once, and counted once",
+)
 FEW = ("option", "outcome")
 WORDS_SHOWN = 5
 FRACTIONS_ALLOWED = 0.01
@@ -133,6 +141,12 @@ def gather_attempts(
     if rows.cost is not None:
         rows.cost = _checked_costs(rows.cost, layout, noticed)
     order = _order_of(rows, noticed, lines)
+    again = _written_again(rows)
+    if again.any():
+        places = np.flatnonzero(~again)
+        lines.notice(noticed, WRITTEN_AGAIN, np.flatnonzero(again) if order is None else order[again])
+        rows.in_order(places)
+        order = places if order is None else order[places]
     starts = np.flatnonzero(np.diff(rows.request, prepend=-1))
     if outcomes.blank is not None:
         _fill_blanks(rows, outcomes.blank, starts.size)
@@ -145,19 +159,60 @@ def gather_attempts(
     return _gathered(rows, starts, kept)
 
 
+def _written_again(rows: _Rows) -> BoolArray:
+    """Rows that are equal to an earlier one of their request, of those that say when they were or how long it took."""
+    telling = [column for column in (rows.position, rows.time, rows.seconds) if column is not None]
+    if not telling:
+        return np.zeros(rows.request.size, dtype=np.bool_)
+    again = _equal_to_an_earlier_one(rows)
+    places = np.flatnonzero(again)
+    again[places] = np.any([~np.isnan(column[places]) for column in telling], axis=0)
+    return again
+
+
+def _equal_to_an_earlier_one(rows: _Rows) -> BoolArray:
+    """Rows that are equal to an earlier one of their request in all columns."""
+    import polars as pl
+
+    equal = np.zeros(rows.request.size, dtype=np.bool_)
+    candidates = np.flatnonzero(_option_seen_before(rows.request, rows.option))
+    if not candidates.size:
+        return equal  # nearly all logs: to compare all columns of all rows takes its time
+    doubtful = np.zeros(int(rows.request.max()) + 1, dtype=np.bool_)
+    doubtful[rows.request[candidates]] = True
+    looked_at = np.flatnonzero(doubtful[rows.request])
+    columns = {name: column[looked_at] for name, column in vars(rows).items() if column is not None}
+    is_first = pl.DataFrame(columns).select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
+    equal[looked_at] = ~is_first
+    return equal
+
+
 def _refuse_what_is_not_in_order(rows: _Rows, late: IntArray, worked: IntArray) -> None:
     """Rows behind a success by their line alone, as others of the request are at the same place or time, are the sign
     of rows in another order than that of attempts: in one with the newest first a success comes before what failed."""
     within = rows.within
     if within is not None:
         late = late[within[late] == within[worked[rows.request[late]]]]
-    if late.size > max(FEW_ROWS, MISLEADING * worked.size):
-        same = f" and have the same {'time' if rows.position is None else 'position'}" if within is not None else ""
+    if late.size <= max(FEW_ROWS, MISLEADING * worked.size):
+        return
+    by = None if within is None else "time" if rows.position is None else "position"
+    said = f"{late.size:,} rows come after a success of their request"
+    equal = np.count_nonzero(_equal_to_an_earlier_one(rows)[late])
+    if 2 * equal > late.size:
         raise InvalidAttempts(
-            f"{late.size:,} rows come after a success of their request{same}, so rows are not in the order of "
-            "attempts; say which column has the order with position=... or time=..., or bring the rows into it: if the "
-            "newest come first, turn them round"
+            f"{said}, and {equal:,} of them are equal to an earlier row of it; nothing in the log tells whether these "
+            "are attempts of their own or lines that were written twice: say which column tells attempts of a request "
+            "apart with position=..., time=... or seconds=..., or leave out what was written twice: awk '!seen[$0]++'"
         )
+    which = {
+        None: "say which column has the order with position=... or time=..., or bring the rows into it",
+        "time": "say which column has their order with position=..., or bring the rows into it",
+        "position": 'bring the rows into it, or leave the positions out with position=""',
+    }[by]
+    raise InvalidAttempts(
+        f"{said}{'' if by is None else f' and have the same {by}'}, so rows are not in the order of attempts; {which}: "
+        "if the newest come first, turn them round"
+    )
 
 
 def _add(

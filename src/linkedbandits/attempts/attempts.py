@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, Unpack
 
-from linkedbandits.attempts.cells import Blank
+from linkedbandits.attempts.cells import Blank, Words
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import gather
 from linkedbandits.attempts.log import AttemptLog, Which
@@ -31,18 +31,22 @@ class Attempts(AttemptLog):
         columns: Sequence[str] | None = None,
         options: Sequence[str] | None = None,
         blank: Blank | None = None,
+        ignore_case: bool = False,
+        success: Words = (),
+        failure: Words = (),
         **meant: Unpack[ColumnNames],
     ) -> Self:
         """From a polars or pandas frame, or an iterable of dicts or of tuples, read like a file by ``read_attempts``.
 
-        Tuples have names for their entries, or ``columns`` names them; ``options`` and ``blank`` are as there. All
-        other parameters say which column is which.
+        Tuples have names for their entries, or ``columns`` names them; ``options``, ``blank``, ``ignore_case``,
+        ``success`` and ``failure`` are as there. All other parameters say which column is which.
 
         >>> rows = [{"trace_id": 7, "model": "a", "ok": False}, {"trace_id": 7, "model": "b", "ok": True}]
         >>> Attempts.from_rows(rows).success.tolist()
         [False, True]
         """
-        return cls(**gather(source_of(rows, columns), meant, options, blank=blank))
+        source = source_of(rows, columns)
+        return cls(**gather(source, meant, options, None, blank, ignore_case, success, failure))
 
     def verdict(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from linkedbandits.attempts.outcomes import (
     means_an_error,
     outcome_of,
 )
-from linkedbandits.errors import InvalidAttempts
+from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,11 +32,16 @@ NOTHING = ("", "-")
 MOST_WAYS = 3
 """To write a name, of those that are shown."""
 
+JOIN_BY_CASE = "--ignore-case (ignore_case=True) makes them one"
+
 _BETWEEN = re.compile(r"\s*[,>|;]\s*|\s+:\s+")
 
 Blank = Literal["failure", "success", "aside"]
 """What an attempt without an outcome is: one that failed, one that worked, or nothing that can be used."""
 BLANKS: dict[Blank, int | None] = {"failure": FAILURE, "success": SUCCESS, "aside": None}
+
+Words = str | Sequence[str]
+"""Outcomes as a log writes them: one word, or several."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,10 +65,31 @@ def trimmed(cells: pl.DataFrame, names: Mapping[str, str]) -> dict[str, pl.Serie
 
 
 class Labels:
-    """The options by number, in the order in which they turn up unless they are given."""
+    """The options by number, in the order in which they turn up unless they are given.
 
-    def __init__(self, where: str, given: tuple[str, ...] | None = None) -> None:
+    To ``ignore_case`` is to take names that differ in it for one option, called as it was given or else as it is
+    written most often.
+
+    >>> labels = Labels("log", ignore_case=True)
+    >>> [labels.number(name) for name in ("Adyen", "stripe", "ADYEN")]
+    [0, 1, 0]
+    >>> labels.count(["Adyen"], 2)
+    >>> labels.count(["ADYEN"], 3)
+    >>> labels.all, labels.noticed()
+    (('ADYEN', 'stripe'), ("'Adyen' and 'ADYEN' differ only in case, and are taken for one option, 'ADYEN'",))
+    """
+
+    def __init__(self, where: str, given: tuple[str, ...] | None = None, ignore_case: bool = False) -> None:
         self._where = where
+        self.ignore_case = ignore_case
+        self._first_way: dict[str, str] = {}
+        self._ways: dict[str, dict[str, int]] = {}
+        for label in given or ():
+            if self.one_way(label) != label:
+                raise InvalidAttempts(
+                    f"options {self.one_way(label)!r} and {label!r} differ only in case, which is to be ignored; give "
+                    "one of them, or leave out ignore_case"
+                )
         self._complete = given is not None
         self._known = {label: number for number, label in enumerate(given or ())}
         self._written: dict[str, set[str]] = {}
@@ -73,10 +99,27 @@ class Labels:
     @property
     def all(self) -> tuple[str, ...]:
         """The options."""
-        return tuple(self._known)
+        return tuple(self._called(label) for label in self._known)
+
+    def one_way(self, label: str) -> str:
+        """One way to write a name, the same for all that are one option: the first that turned up."""
+        return self._first_way.setdefault(label.casefold(), label) if self.ignore_case else label
+
+    def count(self, labels: Iterable[str], rows: int) -> None:
+        """So many rows have these names, written like this; it matters where case does not."""
+        if self.ignore_case:
+            for label in labels:
+                ways = self._ways.setdefault(self.one_way(label), {})
+                ways[label] = ways.get(label, 0) + rows
+
+    def _called(self, label: str) -> str:
+        """What an option is called: as it was given, or else as it is written most often."""
+        ways = self._ways.get(label)
+        return label if self._complete or not ways else max(ways, key=lambda way: ways[way])
 
     def number(self, label: str) -> int:
         """That of one option; ``NOT_GIVEN`` if all were given and it was not."""
+        label = self.one_way(label)
         if label not in self._known:
             if self._complete:
                 return NOT_GIVEN
@@ -94,6 +137,11 @@ class Labels:
         numbers = [MISSING if label.strip() in NOTHING else self.number(label.strip()) for label in distinct]
         for label in distinct:
             self._written.setdefault(label.strip(), set()).add(label)
+        if self.ignore_case:
+            rows = dict(cells.value_counts().iter_rows())
+            for label in distinct:  # in this order, so that of two that are as many the first one counts
+                if label.strip() not in NOTHING:
+                    self.count([label.strip()], rows[label])
         return _replaced(cells, distinct, numbers, MISSING)
 
     def put_on_record(self, numbers: Iterable[int]) -> None:
@@ -108,7 +156,7 @@ class Labels:
         kept = sorted(self._on_record)
         number_of[kept] = np.arange(len(kept), dtype=np.int32)
         self._left_out = tuple(label for label, number in self._known.items() if number not in self._on_record)
-        labels = self.all
+        labels = tuple(self._known)
         self._known = {labels[old]: new for new, old in enumerate(kept)}
         return number_of
 
@@ -119,7 +167,7 @@ class Labels:
         >>> [labels.number(name) for name in ("Adyen", "adyen")]
         [0, 1]
         >>> labels.noticed()[0]
-        "'Adyen' and 'adyen' differ only in case, and are two options; write one name if they are one"
+        "'Adyen' and 'adyen' differ only in case, and are two options; --ignore-case (ignore_case=True) makes them one"
         """
         said = []
         if self._left_out:
@@ -134,16 +182,14 @@ class Labels:
             if len(ways) > 1:
                 shown = " and ".join(map(repr, ways[:MOST_WAYS]))
                 said.append(f"{shown} differ only in blanks at the ends, and are taken for one option")
-        alike: dict[str, list[str]] = {}
         for label in self._known:
-            alike.setdefault(" ".join(label.casefold().split()), []).append(label)
-        for labels in alike.values():
-            if len(labels) > 1:
-                only = "case" if len({label.casefold() for label in labels}) == 1 else "case or in blanks"
+            joined = list(self._ways.get(label, ()))
+            if len(joined) > 1:
                 said.append(
-                    f"{' and '.join(map(repr, labels[:MOST_WAYS]))} differ only in {only}, and are "
-                    f"{'two' if len(labels) == 2 else len(labels)} options; write one name if they are one"
+                    f"{_and(joined[:MOST_WAYS])} differ only in case, and are taken for one option, "
+                    f"{self._called(label)!r}"
                 )
+        said += alike_in_words(self._known)
         parts = {label: _BETWEEN.split(label) for label in self._known}
         listed = [
             label for label, found in parts.items() if len(found) > 1 and not self._known.keys().isdisjoint(found)
@@ -156,10 +202,54 @@ class Labels:
         return tuple(said)
 
 
-class Outcomes:
-    """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on."""
+def alike_in_words(names: Iterable[object]) -> tuple[str, ...]:
+    """Names of options that are nearly the same, and what to do if they are one; case is for the command to ignore."""
+    alike: dict[str, list[str]] = {}
+    for name in map(str, names):
+        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    said = []
+    for found in alike.values():
+        if len(found) > 1:
+            by_case = len({name.casefold() for name in found}) == 1
+            several = "two" if len(found) == 2 else str(len(found))
+            said.append(
+                f"{_and(found[:MOST_WAYS])} differ only in {'case' if by_case else 'case or in blanks'}, and are "
+                f"{several} options; {JOIN_BY_CASE if by_case else 'write one name if they are one'}"
+            )
+    return tuple(said)
 
-    def __init__(self, column: str, blank: Blank | None = None) -> None:
+
+def _and(names: list[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def words_of(name: str, words: Words) -> tuple[str, ...]:
+    """Words that were given as a success or a failure.
+
+    >>> words_of("success", "erledigt"), words_of("success", ["erledigt", "gut"])
+    (('erledigt',), ('erledigt', 'gut'))
+    """
+    found = (words,) if isinstance(words, str) else tuple(words)
+    for word in found:
+        if not isinstance(word, str) or not word.strip():
+            raise InvalidParameter(f"{name}={word!r} is no word; give one as the log has it, and blank= for nothing")
+    return found
+
+
+class Outcomes:
+    """The outcomes of a column, as ``outcomes.py`` has them; unknown words have numbers from ``UNKNOWN`` on.
+
+    Words of ``success`` and ``failure`` are that by the user's word, whatever they mean elsewhere; case does not
+    matter.
+    """
+
+    def __init__(
+        self, column: str, blank: Blank | None = None, success: Iterable[str] = (), failure: Iterable[str] = ()
+    ) -> None:
+        self._given = {word.strip().casefold(): SUCCESS for word in success}
+        for word in failure:
+            if self._given.setdefault(word.strip().casefold(), FAILURE) != FAILURE:
+                raise InvalidParameter(f"{word!r} is given as a success and as a failure; give it as one of them")
         self._of_errors = means_an_error(column)
         self._words: dict[str, int] = {}
         self._successes: dict[str, None] = {}
@@ -194,6 +284,8 @@ class Outcomes:
         return outcome
 
     def _number(self, text: str | None) -> int:
+        if self._given and text is not None and text.strip().casefold() in self._given:
+            return self._given[text.strip().casefold()]
         if self._of_errors:
             is_blank = self._may_be_blank and (text is None or not text.strip())
             return BLANK if is_blank else int(is_no_error(text))

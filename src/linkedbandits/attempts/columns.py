@@ -84,7 +84,7 @@ class Layout:
     @property
     def has_what_was_tried(self) -> bool:
         """Is the order one of options that were tried, so that nothing is behind the one that worked?"""
-        return "outcome" in self or _plain(self["order"]) in _TRIED
+        return "outcome" in self or plain(self["order"]) in _TRIED
 
     @property
     def result(self) -> str:
@@ -146,15 +146,15 @@ def seconds_in_one(column: str) -> float:
     return _SCALES.get(re.split(r"[^a-z]+", words.strip(" )]"))[-1], 1.0)
 
 
-def _plain(name: str) -> str:
-    """Without what people write in different ways."""
+def plain(name: str) -> str:
+    """The name of a column without what people write in different ways."""
     return re.sub(r"[\W_]+", "", name.lower())
 
 
 def _candidates(meaning: str, columns: Sequence[str]) -> list[str]:
     """Columns with a known name; of those inside of others, as in a JSON object, the last part may be it."""
     known = _KNOWN[meaning]
-    found = [column for column in columns if {_plain(column), _plain(column.rpartition(".")[2])} & known]
+    found = [column for column in columns if {plain(column), plain(column.rpartition(".")[2])} & known]
     return [column for column in found if not any(column.startswith(f"{other}.") for other in found)]
 
 
@@ -163,8 +163,8 @@ def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | 
     if name is not None:
         return name or None
     found = _candidates(meaning, columns)
-    exact = [column for column in found if _plain(column) == meaning]
-    numbered = [column for column in found if _plain(column).endswith("id")]
+    exact = [column for column in found if plain(column) == meaning]
+    numbered = [column for column in found if plain(column).endswith("id")]
     if meaning == "request" and len(numbered) == 1:  # where there is an id, "request" is what was asked for
         return numbered[0]
     if len(exact) == 1:  # a column that bears the very name needs no guess
@@ -189,7 +189,7 @@ def _as_nginx_has_it(columns: Sequence[str], given: Mapping[str, str | None]) ->
     found = {
         meaning: same[0]
         for meaning, name in _NGINX.items()
-        if len(same := [column for column in columns if _plain(column) == name]) == 1
+        if len(same := [column for column in columns if plain(column) == name]) == 1
     }
     if not {"order", "outcome"} <= found.keys():
         return given
@@ -222,7 +222,7 @@ def _shape_of(columns: Sequence[str], given: Mapping[str, str | None], where: st
     if requests or attempts or not tried:
         return OF_A_REQUEST if requests else OF_AN_ATTEMPT
     order = _candidates("order", columns)
-    if len(order) == 1 and _plain(order[0]) in _TRIED:
+    if len(order) == 1 and plain(order[0]) in _TRIED:
         return OF_WHAT_WAS_TRIED
     raise InvalidAttempts(
         f"{where} has no column whose name says which option worked, and an outcome ("

@@ -10,11 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_attempts
-from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes, times, trimmed
+from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes, Words, times, trimmed, words_of
 from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.outcomes import means_an_error
 from linkedbandits.attempts.request_rows import gather_requests
 from linkedbandits.attempts.set_aside import WITHOUT_OUTCOME, Tally
+from linkedbandits.attempts.shapes import advice, layout_by_id
 from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, JsonLines, Source
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 
@@ -31,6 +32,9 @@ def gather(
     options: Sequence[str] | None = None,
     progress: Progress | None = None,
     blank: Blank | None = None,
+    ignore_case: bool = False,
+    success: Words = (),
+    failure: Words = (),
 ) -> dict[str, Any]:
     """The fields of :class:`linkedbandits.attempts.Attempts` by name."""
     if blank is not None and blank not in BLANKS:
@@ -41,8 +45,14 @@ def gather(
             f"blank={blank!r} is about outcomes, and {source.where} says which option worked, with nothing for none; "
             "leave it out"
         )
-    outcomes = Outcomes(layout[layout.result], blank)
-    labels = Labels(source.where, None if options is None else tuple(map(str, options)))
+    said = {"success": words_of("success", success), "failure": words_of("failure", failure)}
+    for name, words in said.items():
+        if words and layout.result != "outcome":
+            raise InvalidParameter(
+                f"{name}={words[0]!r} is about outcomes, and {source.where} says which option worked; leave it out"
+            )
+    outcomes = Outcomes(layout[layout.result], blank, **said)
+    labels = Labels(source.where, None if options is None else tuple(map(str, options)), ignore_case)
     gather_rows = gather_requests if layout.a_row_a_request else gather_attempts
     rows, layout, left_out = _with_times_that_can_be_read(source.batches(list(layout.names.values())), layout)
     seen = _Counted(rows)
@@ -50,7 +60,7 @@ def gather(
     gathered = gather_rows(
         seen.batches(), layout, labels, outcomes, source.tally, noticed, progress or (lambda rows: None)
     )
-    _refuse_unknown_outcomes(source.tally, seen.rows)
+    _refuse_unknown_outcomes(source.tally, outcomes, seen.rows)
     if blank is None:
         _refuse_blank_outcomes(source, layout, seen.rows)
     _refuse_torn_rows(source, seen.rows)
@@ -71,16 +81,23 @@ def gather(
 
 
 def _layout_of(source: Source, columns: ColumnNames) -> Layout:
-    """Which column is which; where that cannot be seen, and rows have attempts inside of them, how to get them out."""
+    """Which column is which, by their names or else by the first rows; where neither tells, what to do about it."""
+    given = cast("Mapping[str, str | None]", columns)
     try:
-        return layout_of(source.columns, cast("Mapping[str, str | None]", columns), source.where, source.blank)
+        return layout_of(source.columns, given, source.where, source.blank)
     except InvalidAttempts as error:
-        if not isinstance(source, JsonLines) or source.objects_in is None:
+        if isinstance(source, JsonLines) and source.objects_in is not None:
+            raise InvalidAttempts(
+                f"{error}. Each row has a list of objects in {source.objects_in!r}: write a line for each of them, "
+                f"with: jq -c '.{source.objects_in}[] + del(.{source.objects_in})'"
+            ) from error
+        layout = layout_by_id(source, given)
+        if layout is not None:
+            return layout
+        advised = advice(source, given)
+        if advised is None:
             raise
-        raise InvalidAttempts(
-            f"{error}. Each row has a list of objects in {source.objects_in!r}: write a line for each of them, with: "
-            f"jq -c '.{source.objects_in}[] + del(.{source.objects_in})'"
-        ) from error
+        raise InvalidAttempts(f"{error}. {advised}") from error
 
 
 def _with_times_that_can_be_read(
@@ -126,15 +143,17 @@ class _Counted:
             yield batch
 
 
-def _refuse_unknown_outcomes(tally: Tally, rows: int) -> None:
+def _refuse_unknown_outcomes(tally: Tally, outcomes: Outcomes, rows: int) -> None:
     """Refuse a log in which so many outcomes are set aside that what is left would be a wrong picture."""
     strange = [found for found in tally.all() if "unknown outcome" in found.what]
     unknown = sum(found.rows for found in strange)
     if unknown > max(FEW_ROWS, MISLEADING * rows):
+        first = next((word for word in outcomes.words), "...")
         words = "; ".join(f"{found.what}, first in line {found.lines[0]:,}" for found in strange)
         raise InvalidAttempts(
-            f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them "
-            "options look better or worse than they are; write success or failure, 1 or 0, or a status"
+            f"{unknown:,} of {rows:,} rows have an outcome that is not known ({words}), and without them options look "
+            f"better or worse than they are; say what each word is, with success={first!r} or "
+            f"failure={first!r}, or write success or failure, 1 or 0, or a status"
         )
 
 

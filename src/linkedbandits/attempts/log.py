@@ -24,11 +24,15 @@ import numpy.typing as npt
 
 from linkedbandits.attempts.set_aside import SetAside
 from linkedbandits.checks import check_positive
-from linkedbandits.errors import InvalidAttempts, UnknownName
+from linkedbandits.errors import InvalidAttempts, InvalidParameter, UnknownName
 from linkedbandits.model import BoolArray, IntArray, Label
 
 Which = Literal["first", "duels", "all"]
 """The attempts of a log that may serve as samples."""
+
+BlankSeconds = Literal["late", "in-time"]
+"""What a success is, under a deadline, that does not say how long it took."""
+BLANK_SECONDS: tuple[BlankSeconds, ...] = ("late", "in-time")
 
 Numbers = npt.NDArray[np.int32]
 """Of requests and options: half the memory, for logs are long."""
@@ -52,8 +56,8 @@ class AttemptLog:
     that is not known. ``set_aside`` is what of a file is not in it, ``columns`` what its columns were taken for,
     ``taken_for_success`` which outcomes were, "" if nothing was one, and ``noticed`` what a reader should know besides:
     rows that were put into order, options with nearly the same name. ``rows`` are all rows that it was read from: with
-    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried or as a header. With a
-    ``deadline`` a success is one that took no more seconds than that.
+    a row for each attempt they are on record, set aside, or counted in ``noticed`` as not tried, as written again or as
+    a header. With a ``deadline`` a success is one that took no more seconds than that.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> log
@@ -189,8 +193,12 @@ class AttemptLog:
             noticed=(noticed, *self.noticed),
         )
 
-    def within(self, deadline: float) -> Self:
+    def within(self, deadline: float, blank_seconds: BlankSeconds | None = None) -> Self:
         """The log with successes that took longer than ``deadline`` seconds as failures: too late is no success.
+
+        Successes that do not say how long they took are refused, unless ``blank_seconds`` says what they are:
+        ``"late"`` or ``"in-time"``. To leave them out is no choice, for that would take away successes alone. A verdict
+        that is the same with either does not depend on them.
 
         What was offered second is not kept. Behind a success that came too late nothing was tried, and so a pair would
         be left out just where its first option was late: duels on such a log would be wrong, first attempts are not.
@@ -206,17 +214,26 @@ class AttemptLog:
                 "the log does not say how long attempts took, so no deadline can be kept; name the column that does, "
                 "as in seconds='latency_ms'"
             )
-        unknown = int(np.count_nonzero(self.success & ~np.isfinite(self.seconds)))
-        if unknown:
+        if blank_seconds not in (None, *BLANK_SECONDS):
+            raise InvalidParameter(f"blank_seconds={blank_seconds!r} is unknown; choose {' or '.join(BLANK_SECONDS)}")
+        untimed = self.success & ~np.isfinite(self.seconds)
+        unknown = int(np.count_nonzero(untimed))
+        if unknown and blank_seconds is None:
             raise InvalidAttempts(
                 f"{unknown:,} of {np.count_nonzero(self.success):,} successes do not say how long they took, so it is "
-                "not known whether they came in time; write that into the log, or leave the deadline out"
+                "not known whether they came in time; say what they are, with blank_seconds='late' or "
+                "blank_seconds='in-time' (a verdict that is the same with both does not depend on them), write it into "
+                "the log, or leave the deadline out"
             )
         late = self.success & (self.seconds > deadline)
         noticed = (
             f"A success that took longer than {seconds_in_words(deadline)} counts as a failure: "
             f"{np.count_nonzero(late):,} of {np.count_nonzero(self.success):,}"
         )
+        if unknown:
+            noticed += f"; {unknown:,} do not say how long they took, and count as {blank_seconds}"
+        if blank_seconds == "late":
+            late |= untimed
         return replace(
             self, success=self.success & ~late, second=None, deadline=deadline, noticed=(noticed, *self.noticed)
         )

@@ -12,7 +12,6 @@ from linkedbandits.attempts.log import seconds_in_words
 from linkedbandits.attempts.pictures import (
     MOST_OPTIONS,
     alarm_picture,
-    by_mean,
     estimates_picture,
     evidence_picture,
     order_picture,
@@ -21,11 +20,15 @@ from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.svg import Markup, join, tag, text
 from linkedbandits.attempts.wording import (
     ALWAYS_NEEDED,
+    OFFSETS,
     READ,
+    by_mean,
     evidence_in_words,
     first_shares_in_words,
+    missing_by_mean,
     missing_in_words,
     noticed_in_words,
+    offsets_table,
     order_caveat,
     order_in_words,
     prices_caveat,
@@ -189,6 +192,10 @@ def _alarms(report: Report) -> Markup:
     if others:
         shown.append(_p(NO_MATTER_SAID[report.attempts]))
         shown.append(tag("div", *(_alarm(report, alarm, "alarm no-matter") for alarm in others), class_="two"))
+    table = offsets_table(report)
+    if table is not None:
+        headings, rows = table
+        shown += [_p(f"{OFFSETS}."), _table(headings, rows[:MOST_OPTIONS])]
     return _section("Alarms", *shown)
 
 
@@ -213,7 +220,7 @@ def _missing(report: Report) -> Markup:
         return _section("What is missing", _p(said + (" But see the alarms." if objections(report) else "")))
     if not report.missing:
         return _section("What is missing", _p("See the notes below."))
-    lines = [f"{each.option}: {missing_in_words(each, report.attempts)}." for each in report.missing]
+    lines = [f"{each.option}: {missing_in_words(each, report.attempts)}." for each in missing_by_mean(report)]
     forecast = "A forecast from the rates so far, not a promise: options that are closer than they look take longer."
     return _section("What is missing", _list(lines), _p(forecast, "muted"))
 
@@ -264,7 +271,8 @@ def _reading(report: Report) -> Markup:
 
 
 def _assumed(report: Report) -> Markup:
-    notes = [note for note in report.notes if not note.startswith("Set aside: ")]
+    in_a_table = {f"{each}." for each in report.offsets}
+    notes = [note for note in report.notes if not note.startswith("Set aside: ") and note not in in_a_table]
     assumed = [
         f"The {'verdict' if report.verdict is None or report.proved else 'answer'} is from {READ[report.attempts]}.",
         *ALWAYS_NEEDED,

@@ -6,7 +6,6 @@ they name, where there is room for long ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +16,7 @@ from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.report import CONFIDENCE, LogEstimate, Report
 from linkedbandits.attempts.svg import Markup, Scale, join, shortened, tag, text, ticks
+from linkedbandits.attempts.wording import by_mean
 from linkedbandits.intervals import anytime_interval
 from linkedbandits.model import FloatArray
 
@@ -133,11 +133,6 @@ def _estimate_in_words(each: LogEstimate, never: str) -> str:
     if each.mean is None:
         return f"{each.option}: {never}"
     return f"{each.option}: {each.mean:.3f} ({each.low:.3f} to {each.high:.3f})"
-
-
-def by_mean(estimates: Sequence[LogEstimate]) -> list[LogEstimate]:
-    """Best first, those without samples last."""
-    return sorted(estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
 
 
 def served_by_place(log: AttemptLog) -> FloatArray:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from linkedbandits.attempts.attempts import Attempts
-from linkedbandits.attempts.cells import Blank
+from linkedbandits.attempts.cells import Blank, Words
 from linkedbandits.attempts.columns import ColumnNames
 from linkedbandits.attempts.gathering import Progress, gather
 from linkedbandits.attempts.sources import source_in_all
@@ -20,6 +20,9 @@ def read_attempts(
     options: Sequence[str] | None = None,
     separator: str | None = None,
     blank: Blank | None = None,
+    ignore_case: bool = False,
+    success: Words = (),
+    failure: Words = (),
     progress: Progress | None = None,
     **columns: Unpack[ColumnNames],
 ) -> Attempts:
@@ -36,11 +39,13 @@ def read_attempts(
     is guessed from the names that people use, and shown in ``columns`` of what is returned. Where that goes wrong, give
     the name of a column by what it means, as in ``option="provider"``, and "" for one that is not to be read:
     :class:`linkedbandits.attempts.columns.ColumnNames` has what they may mean. ``options`` names all options, in the
-    order they are to have; without it they are those that turn up. ``separator`` is what is between the fields of text,
+    order they are to have; without it they are those that turn up. With ``ignore_case`` names that differ in case alone
+    are one option, called as it is written most often. ``separator`` is what is between the fields of text,
     and guessed from the header without it. ``progress`` is told now and then how many rows have been read.
 
     An outcome is a word such as ok, failed or timeout, 0 or 1, an HTTP status (2xx and 3xx worked), or what went wrong
-    (in a column called error or exception, say), where nothing is a success. Blank outcomes behind the attempts of a
+    (in a column called error or exception, say), where nothing is a success. ``success`` and ``failure`` are words of
+    this log that are one, in another language for instance. Blank outcomes behind the attempts of a
     request are options that were offered and not tried; a dash is an attempt without an outcome. ``blank`` says what an
     attempt without an outcome is: ``"failure"``, ``"success"``, or ``"aside"`` to leave it out with what came
     behind it. Unless it is given a few are left out, and more than one in a hundred rows refused.
@@ -70,4 +75,5 @@ def read_attempts(
     for each in paths:
         if not isinstance(each, str | Path):
             raise InvalidAttempts(f"{each!r} is no file; give a path, or a list of them, or rows to Attempts.from_rows")
-    return Attempts(**gather(source_in_all(paths, separator), columns, options, progress, blank))
+    source = source_in_all(paths, separator)
+    return Attempts(**gather(source, columns, options, progress, blank, ignore_case, success, failure))

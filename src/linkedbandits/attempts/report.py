@@ -17,6 +17,7 @@ import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
 from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, Offset, offsets, speaks_against, unchecked, watch
+from linkedbandits.attempts.cells import alike_in_words
 from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
 from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
 from linkedbandits.attempts.orders import GivenCosts, Order, best_order, costs_of
@@ -138,7 +139,11 @@ class Report(WithFrames):
         if len(ahead) > 1:
             few = ", ".join(str(each.option) for each in ahead[:-1]) + f" and {ahead[-1].option}"
             lead = f" {few if len(ahead) <= MOST_NAMED else f'{len(ahead):,} options'} lead together."
-        return f"Not yet: the log does not decide {self._looked_for(what)}.{lead}{self._how_long()}"
+        return f"Not yet: the log does not decide {self._looked_for(what)}.{lead}{self._how_long()}{self._split()}"
+
+    def _split(self) -> str:
+        """Samples that are missing may be those of the same option by another name."""
+        return "".join(f" {said}." for said in alike_in_words(self.log.options))
 
     def _looked_for(self, what: str) -> str:
         """What a verdict would name."""
@@ -261,7 +266,8 @@ class Report(WithFrames):
         said = [f"Alarm: {alarm.sentence} {alarm.remedy}" for alarm in against]
         if others:
             said.append(" ".join([NO_MATTER_SAID[self.attempts], *(alarm.sentence for alarm in others)]))
-        return [*said, *self.notes]
+        sentence = self.sentence
+        return [*said, *(note for note in self.notes if note not in sentence)]
 
 
 def _estimate_as_data(estimate: LogEstimate) -> dict[str, Any]:
@@ -353,7 +359,7 @@ def _check(log: AttemptLog, policy: AnyPolicy | None, delta: float, attempts: Wh
             f"the log has {len(log.options)} option{'s' if len(log.options) != 1 else ''}; to choose takes two"
         )
     if policy is not None:
-        check_is_policy(policy)
+        check_is_policy(policy, "LinkedDuels(0.05)" if attempts == "duels" else "LinkedElimination(0.05), or none")
         if costs and costs != "seconds":
             raise InvalidParameter("costs are the policy's, if one is given; use LinkedElimination(delta, costs=...)")
     check_delta(delta)

@@ -121,7 +121,8 @@ def list_of(text: str) -> tuple[str, ...]:
 
 def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
     """What an order and a hit say."""
-    written = order_of(order or "")
+    written = tuple(map(labels.one_way, order_of(order or "")))
+    hit = hit if hit is None or hit.lower() in NO_HIT else labels.one_way(hit)
     names = tuple(dict.fromkeys(written))
     if hit is not None and written.count(hit) > 1:
         return Play(why_not=HIT_TWICE)
@@ -236,6 +237,9 @@ class _Plays:
         found = np.empty(len(pairs), dtype=np.int32)
         numbers = [self._number(order, hit) for order, hit in zip(groups["order"], groups["result"], strict=True)]
         sizes = groups["row"].list.len().to_numpy()
+        if self._labels.ignore_case:
+            for order, rows in zip(groups["order"], sizes.tolist(), strict=True):
+                self._labels.count(order_of(order or ""), rows)
         found[groups["row"].explode().to_numpy()] = np.repeat(np.array(numbers, dtype=np.int32), sizes)
         return found
 

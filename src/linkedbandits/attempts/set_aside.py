@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from linkedbandits.model import IntArray
@@ -62,6 +64,16 @@ class Tally:
         rows, first = self._found.get((what, rule), (0, ()))
         shown = sorted((*first, *(int(line) + self._ahead for line in lowest(lines))))[:LINES_SHOWN]
         self._found[what, rule] = (rows + more, tuple(shown))
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Forget what is counted meanwhile, for rows that are looked at before they are read."""
+        before = dict(self._found)
+        try:
+            yield
+        finally:
+            self._found.clear()
+            self._found.update(before)
 
     @property
     def rows(self) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,13 +18,19 @@ from linkedbandits.attempts.set_aside import SetAside
 from linkedbandits.intervals import Estimated
 
 SUCCESSES_SHOWN = 6
+SAME = 0.005
+"""Shares that differ by less are shown as the same."""
 
 READ: dict[Which, str] = {
-    "first": "the first attempt of each request, which is a sample of its option's mean whatever depends on what",
-    "duels": "the first two options of each request, as they were offered; that holds whatever depends on what",
+    "first": "the first attempt of each request, which is a fair sample of its option even where options fail together",
+    "duels": "the first two options of each request, as they were offered; that is fair even where options fail "
+    "together",
     "all": "every attempt, which are samples of a mean only where options are independent of each other",
 }
 """What a verdict is from."""
+
+OFFSETS = "How often options work by when they were tried; \u00b1 is a standard error"
+"""What stands above the table of that."""
 
 UNITS: dict[Unit, str] = {"attempts": "attempts", "cost": "of cost", "seconds": "seconds"}
 """What a request takes, behind a number."""
@@ -59,18 +67,47 @@ def samples_called(attempts: Which) -> str:
     return "attempts" if attempts == "all" else "first attempts"
 
 
+def by_mean(estimates: Sequence[LogEstimate]) -> list[LogEstimate]:
+    """The order of options in all tables and lists of a report: best first, those without samples last."""
+    return sorted(estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
+
+
+def missing_by_mean(report: Report) -> list[Missing]:
+    """What is missing, in the order of all tables."""
+    place = {each.option: number for number, each in enumerate(by_mean(report.estimates))}
+    return sorted(report.missing, key=lambda each: place[each.option])
+
+
+def offsets_table(report: Report) -> tuple[list[str], list[list[str]]] | None:
+    """How often options work as the first tried, after others have failed, and in all; None where that is the same."""
+    by_option = {each.option: each for each in report.offsets if not math.isnan(each.difference)}
+    found = [by_option[each.option] for each in by_mean(report.estimates) if each.option in by_option]
+    if not found:
+        return None
+    return (
+        ["option", "first tried", "after failures", "in all", "in all less first"],
+        [
+            [
+                str(each.option),
+                f"{each.first.mean:.3f}",
+                f"{each.behind.mean:.3f}" if each.behind.attempts else "",
+                f"{each.every.mean:.3f}",
+                f"{each.difference:+.3f} \u00b1 {each.standard_error:.3f}",
+            ]
+            for each in found
+        ],
+    )
+
+
 def prices_tables(report: Report) -> list[tuple[list[str], list[list[str]]]]:
-    """What attempts cost, and how long they take: headings and rows, best successes per cost first."""
+    """What attempts cost, and how long they take: headings and rows, in the order of all tables."""
     by_seconds = report.order is not None and report.order.unit == "seconds"
     per_cost = ("success_per_cost", "works per second" if by_seconds else "works per cost")
     tables = (
         [[("seconds", "seconds"), per_cost]] if by_seconds else [[("cost", "cost"), per_cost], [("seconds", "seconds")]]
     )
 
-    def worth(each: LogEstimate) -> float:
-        return -1.0 if each.success_per_cost is None else each.success_per_cost.mean
-
-    best_first = sorted(report.estimates, key=worth, reverse=True)
+    best_first = by_mean(report.estimates)
     return [
         (
             ["option", *(said for _, heading in columns for said in (heading, f"({100 * CONFIDENCE:g} % limits)"))],
@@ -145,6 +182,12 @@ def order_caveat(report: Report, order: Order) -> str:
         said += (
             " It is for a chain that goes on to the next option when the deadline is over. The log did not, so what "
             "works behind a success that came too late is taken from requests on which others failed."
+        )
+    worth = [place.success / place.cost for place in order.places]
+    if any(later > earlier * (1 + SAME) for earlier, later in pairwise(worth)):
+        said += (
+            " Each place goes to what is expected to work best on the requests that are left there. These are others "
+            "at every place, so an option may work more often at its own than one before it does."
         )
     if not order.partly_guessed or len(order.places) < 2:
         return said

@@ -57,7 +57,7 @@ from linkedbandits.live.experiment import check_labels
 from linkedbandits.model import Label, Verdict
 from linkedbandits.option_estimates import OptionEstimates
 from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, check_is_policy
 
 Function = Callable[..., Any]
 Failures = type[Exception] | tuple[type[Exception], ...]
@@ -142,9 +142,9 @@ class Chain:
     others than its file or its experiment has, if it says ``change_options=True``.
 
     ``on_attempt`` is called with every :class:`Attempt`, ``on_result`` with what each call came to, a :class:`Result`
-    or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once. What they raise is
-    logged, and changes nothing. ``tracing`` follows calls while they run, such as
-    ``linkedbandits.adapters.opentelemetry.Spans()``.
+    or a ``ChainFailed``, ``on_verdict`` with the verdict and ``on_alarm`` with each alarm, once for each chain that is
+    made: every process has its own, and a restart makes another. What they raise is logged, and changes nothing.
+    ``tracing`` follows calls while they run, such as ``linkedbandits.adapters.opentelemetry.Spans()``.
 
     ``state`` is where the experiment lives: in memory if it is None; in the file with this path, which survives
     restarts and is shared by all processes of the machine that name it; or in the service, if it is an experiment of a
@@ -418,6 +418,8 @@ class Chain:
             verdict=self.verdict(),
             reopened=sum(era.reason == "drift" for era in self._home.eras),
             since=self._home.era.began,
+            shared=not isinstance(self._home, InMemory),
+            costs_measured=self._costs is not None and not isinstance(self._costs, Mapping),
         )
 
     def _cost_above_best(self, counts: Counts, learning: Learning | None) -> float | None:
@@ -985,6 +987,7 @@ def check_policy(delta: float | None, policy: AnyPolicy | None, costs: Costs | N
         if isinstance(costs, Mapping):
             return LinkedElimination(chosen, costs=tuple(costs.values()))
         return LinkedDuels(chosen)
+    check_is_policy(policy, "LinkedDuels(0.05)")
     if delta is not None:
         raise InvalidParameter(f"delta={delta!r} and a policy are given; a policy has a delta of its own: give one")
     if isinstance(costs, Mapping):

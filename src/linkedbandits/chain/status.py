@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linkedbandits.display.texts import counted, shown
 from linkedbandits.model import Label, Verdict
 
+OF_ALL = "by plays of all processes"
 WIDEST = 76
 """Letters of a line behind its four blanks."""
 
@@ -16,6 +17,11 @@ WIDEST = 76
 class ChainStatus:
     """How a chain stands.
 
+    It is ``shared`` where the experiment is in a file or in the service. Then some numbers are of this process alone,
+    since it began: those of calls, ``lost_of``, ``spent``, ``waiting``, ``dropped``, ``expired`` and ``errors``. Others
+    are of the experiment, with the plays of all processes: ``order``, ``proved``, ``verdict``, ``reopened``, ``since``
+    and, watched calls apart, which are those of this process, ``attempts_above_best``.
+
     Of the ``calls`` that are over, ``plays`` were plays of the experiment, ``plain`` were served in the best order
     known for lack of a play, ``served`` began with the option proved best, and ``watched`` with another one after the
     verdict. ``failed`` are those for which no option worked, ``lost`` those that ended with any other error;
@@ -23,7 +29,8 @@ class ChainStatus:
 
     ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
     above what the best order would have taken, reckoned from estimates. ``cost_above_best`` is the same in costs, where
-    they are known or measured, and ``spent`` what all attempts of this process have cost.
+    they are known; where they are ``costs_measured`` it is of this process alone. ``spent`` is what all attempts of
+    this process have cost.
 
     ``order`` is what calls are served in. Its first ``proved`` places are what the verdict proves, mostly one; those
     behind are estimates, which get better with calls that the first option fails.
@@ -58,6 +65,8 @@ class ChainStatus:
     verdict: Verdict | None
     reopened: int
     since: float | None
+    shared: bool = False
+    costs_measured: bool = False
 
     def __repr__(self) -> str:
         """What is worth a look, in a few short lines; what is none or nothing is left out."""
@@ -71,7 +80,7 @@ class ChainStatus:
             "served": self.served,
             "watched": self.watched,
         }
-        yield _listed(f"{counted(self.calls, 'call')} over", kinds)
+        yield _listed(f"{counted(self.calls, 'call')}{' of this process' if self.shared else ''} over", kinds)
         endings = {"failed": self.failed, "lost": self.lost, "in flight": self.in_flight}
         if any(endings.values()):
             yield _listed("", endings)
@@ -82,10 +91,18 @@ class ChainStatus:
             yield f"reopened {counted(self.reopened, 'time')}"
         if self.attempts_above_best:
             than = "above" if self.attempts_above_best > 0 else "below"
-            yield f"learning and watching took {shown(abs(self.attempts_above_best))} attempts {than} the best order"
+            attempts = f"{shown(abs(self.attempts_above_best))} attempts {than} the best order"
+            yield f"{attempts}, {OF_ALL}" if self.shared else f"learning and watching took {attempts}"
         if self.spent is not None:
-            above = "" if self.cost_above_best is None else f", {shown(self.cost_above_best)} above the best order"
-            yield f"cost {shown(self.spent)}{above}"
+            above = "" if self.cost_above_best is None else f"{shown(self.cost_above_best)} above the best order"
+            if self.shared:
+                yield f"cost of this process {shown(self.spent)}" + (
+                    f", {above}" if above and self.costs_measured else ""
+                )
+                if above and not self.costs_measured:
+                    yield f"cost {above}, {OF_ALL}"
+            else:
+                yield f"cost {shown(self.spent)}" + (f", {above}" if above else "")
         behind = {"waiting": self.waiting, "dropped": self.dropped, "expired": self.expired}
         if any(behind.values()):
             yield _listed("answers", behind)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from linkedbandits.cli import service_options as opt
+from linkedbandits.cli.times import time_in
 
 
 def demo_traffic(
@@ -20,7 +21,8 @@ def demo_traffic(
     rate: Annotated[float, typer.Option(min=0.1, max=1000, help="Users per second.")] = opt.DEMO_RATE,
     lost: Annotated[float, typer.Option(min=0, max=0.9, help="The share of users who never answer.")] = opt.DEMO_LOST,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="Stop after this many seconds, decided or not.")
+        float | None,
+        typer.Option(metavar="TIME", parser=time_in("s", 0.1), help="Stop after this many seconds, decided or not."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same users.")] = None,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from linkedbandits.cli import completing
+from linkedbandits.cli.times import time_in
 from linkedbandits.lidar import ACQUISITIONS, CAPTURES, ESTIMATORS, PHOTON_MODES, SCENES
 from linkedbandits.lidar.depth_files import WRITERS
 from linkedbandits.lidar.engines import ENGINES
@@ -34,6 +35,11 @@ _COMPUTING = "Who computes"
 def _option(group: str, metavar: str, help_: str, *names: str, words: Any = None) -> Any:
     completion = None if words is None else completing.one_of(words)
     return typer.Option(*names, help=help_, metavar=metavar, rich_help_panel=group, autocompletion=completion)
+
+
+def _time(group: str, metavar: str, help_: str) -> Any:
+    """A number in the unit that the metavar names, or a time with its own."""
+    return typer.Option(help=help_, metavar=metavar, rich_help_panel=group, parser=time_in(metavar.lower()))
 
 
 def _flag(group: str, help_: str, name: str) -> Any:
@@ -81,13 +87,13 @@ Fwhm = Annotated[float, _option(_SENSOR, "BINS", "Full width of the pulse at hal
 PulseFile = Annotated[Path | None, _option(_SENSOR, "FILE", "Or the pulse as it was measured.")]
 PulseUnit = Annotated[str | None, _option(_SENSOR, "UNIT", f"Of times in --pulse: {', '.join(TIMES)}.")]
 PulseStep = Annotated[str | None, _option(_SENSOR, "TIME", "Between values in --pulse without times: 50ps.")]
-DeadTime = Annotated[float, _option(_SENSOR, "NS", "Blind after a photon.")]
+DeadTime = Annotated[float, _time(_SENSOR, "NS", "Blind after a photon.")]
 Gates = Annotated[str, _option(_SENSOR, "GATES", "suffix, suffix:20, windows:2:1 (ns) or any.")]
 Dark = Annotated[float, _option(_SENSOR, "PHOTONS", "Of its own, a bin and cycle.")]
-Jitter = Annotated[float, _option(_SENSOR, "PS", "Error in time (sigma).")]
-Rise = Annotated[float, _option(_SENSOR, "NS", "That a gate takes to open.")]
+Jitter = Annotated[float, _time(_SENSOR, "PS", "Error in time (sigma).")]
+Rise = Annotated[float, _time(_SENSOR, "NS", "That a gate takes to open.")]
 Afterpulsing = Annotated[float, _option(_SENSOR, "CHANCE", "Of an afterpulse.")]
-AfterpulseTime = Annotated[float, _option(_SENSOR, "NS", "Until it comes, on average.")]
+AfterpulseTime = Annotated[float, _time(_SENSOR, "NS", "Until it comes, on average.")]
 
 Ambient = Annotated[float, _option(_LIGHT, "PHOTONS", "Background of a cycle, mean of pixels.")]
 Signal = Annotated[float, _option(_LIGHT, "PHOTONS", "Of the pulse, mean of pixels.")]
@@ -112,7 +118,7 @@ EstimatorName = Annotated[
 Alone = Annotated[bool, _flag(_ACQUIRING, "Without what was found around a pixel.", "--alone")]
 
 Cycles = Annotated[int | None, _option(_ENDING, "N", "Laser cycles of a pixel; those in --photons.")]
-Microseconds = Annotated[float | None, _option(_ENDING, "US", "Time of a pixel, blind times included.")]
+Microseconds = Annotated[float | None, _time(_ENDING, "US", "Time of a pixel, blind times included.")]
 Delta = Annotated[
     float | None, _option(_ENDING, "CHANCE", "When its depth is sure: wrong with at most this probability.")
 ]

@@ -18,6 +18,7 @@ from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.times import in_unit
 from linkedbandits.display.texts import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import DepthMap, Photons, find_depths, read_photons, write_depth
@@ -44,7 +45,6 @@ MORE = 'More on all of this: the page "The command lidar" of the documentation.'
 """Where the output is explained."""
 _PULSE_MISSING = "say how wide the pulse is at half maximum, in bins: --fwhm 3, or give a measured one: --pulse FILE"
 _WRITTEN = {"as_json": "--json", "capture_kind": "--capture"}
-_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def _written(name: str) -> str:
@@ -63,11 +63,9 @@ def read_time(option: str, text: str) -> float:
     >>> read_time("--bin-width", "55ps"), read_time("--zero", "-0.5 ns")
     (5.5e-11, -5e-10)
     """
-    parts = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([a-zµ]+)\s*", text, flags=re.IGNORECASE)
-    unit = None if parts is None else _UNITS.get(parts.group(2).lower())
-    if parts is None or unit is None:
+    seconds = in_unit(text, "s")
+    if seconds is None:
         raise InvalidParameter(f"{option} {text!r} is no time with its unit; write {option} 55ps or {option} 0.1ns")
-    seconds = float(parts.group(1)) * unit
     if not isfinite(seconds):
         raise InvalidParameter(f"{option} {text} is no time that a sensor has; write {option} 55ps or {option} 0.1ns")
     return round(seconds, 18)

@@ -25,12 +25,13 @@ from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.times import time_in
 from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError, why_not
 from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:
     from linkedbandits.attempts import Attempts
-    from linkedbandits.attempts.log import Which
+    from linkedbandits.attempts.log import BlankSeconds, Which
     from linkedbandits.attempts.orders import GivenCosts
     from linkedbandits.attempts.report import Report
     from linkedbandits.cli.following import Event
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 STATUS = {"decided": 0, "not yet": 3, "unproved": 3, "doubted": 4}
 """What the command ends with. 2 is for input that cannot be used, as everywhere."""
 WHICH = ("first", "duels", "all")
+BLANK_SECONDS = ("late", "in-time")
 STANDARD_INPUT = "standard input"
 SAMPLE = 1 << 16
 """Bytes of a file from which the length of its rows is guessed, for the progress bar."""
@@ -47,7 +49,10 @@ PAUSE = 2.0
 
 GOES_ON = "The watch goes on, for alarms; Ctrl-C ends it."
 
-_PARAMETERS = "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|attempts"
+_PARAMETERS = (
+    "request|option|outcome|position|time|cost|seconds|order|hit|options|separator|blank|blank_seconds|success|failure|"
+    "attempts"
+)
 _AS_IN_PYTHON = re.compile(rf"\b({_PARAMETERS})=(?=['\"]|\.\.\.)")
 _COLUMNS = "Columns, where the guess is wrong"
 
@@ -106,8 +111,20 @@ def verdict(
     deadline: Annotated[
         float | None,
         typer.Option(
-            help="Seconds that an attempt may take: a success that took longer counts as a failure.",
+            metavar="TIME",
+            help="How long an attempt may take, in seconds or with a unit, as 800ms: a success that took longer counts "
+            "as a failure.",
             show_default=False,
+            parser=time_in("s"),
+        ),
+    ] = None,
+    blank_seconds: Annotated[
+        str | None,
+        typer.Option(
+            help="With --deadline: what a success is that does not say how long it took, late or in-time. Unless "
+            "given, such successes are refused.",
+            show_default=False,
+            autocompletion=completing.one_of(BLANK_SECONDS),
         ),
     ] = None,
     alpha: Annotated[
@@ -140,7 +157,10 @@ def verdict(
             help="With --watch: say the verdict when there is one, and go on watching for alarms until Ctrl-C.",
         ),
     ] = False,
-    every: Annotated[float, typer.Option(help="With --watch, seconds between looks, at least.")] = 2.0,
+    every: Annotated[
+        float,
+        typer.Option(metavar="TIME", help="With --watch, seconds between looks, at least.", parser=time_in("s")),
+    ] = 2.0,
     as_json: opt.Json = False,
     request: Annotated[str | None, _column("The request that an attempt belongs to.")] = None,
     option: Annotated[str | None, _column("The option that was tried.")] = None,
@@ -163,6 +183,32 @@ def verdict(
         str | None,
         typer.Option(help="What is between fields; guessed.", rich_help_panel=_COLUMNS, show_default=False),
     ] = None,
+    success: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word of the outcomes that is a success, such as erledigt. May be repeated.",
+            rich_help_panel=_COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
+    failure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word of the outcomes that is a failure. May be repeated.",
+            rich_help_panel=_COLUMNS,
+            show_default=False,
+        ),
+    ] = None,
+    ignore_case: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-case",
+            help="Take OpenAI and openai for one option, called as it is written most often.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = False,
     blank: Annotated[
         str | None,
         typer.Option(
@@ -196,7 +242,15 @@ def verdict(
     }
     names = None if options is None else [name.strip() for name in next(csv.reader([options]), [])]
     looking = _Looking(
-        reading={**columns, "options": names, "separator": separator, "blank": blank},
+        reading={
+            **columns,
+            "options": names,
+            "separator": separator,
+            "blank": blank,
+            "ignore_case": ignore_case,
+            "success": success or (),
+            "failure": failure or (),
+        },
         given={meaning for meaning, column in columns.items() if column is not None},
         attempts=_checked_which(attempts),
         delta=delta,
@@ -204,6 +258,7 @@ def verdict(
         policy=policy,
         costs=costs,
         deadline=deadline,
+        blank_seconds=blank_seconds,
         alpha=alpha,
         since=since,
         page=report,
@@ -276,6 +331,7 @@ class _Looking:
     policy: str | None
     costs: str | None
     deadline: float | None
+    blank_seconds: str | None
     alpha: float
     since: str | None
     page: Path | None
@@ -288,6 +344,13 @@ class _Looking:
         self._policy()
         if self.deadline is not None:
             check_positive("deadline", self.deadline)
+        if self.blank_seconds is not None:
+            if self.blank_seconds not in BLANK_SECONDS:
+                raise InvalidParameter(
+                    f"--blank-seconds {self.blank_seconds!r} is unknown; choose {' or '.join(BLANK_SECONDS)}"
+                )
+            if self.deadline is None:
+                raise InvalidParameter("--blank-seconds is about --deadline; give both, or leave it out")
         if self.policy is not None and self.costs not in (None, "seconds"):
             raise InvalidParameter(
                 f"both --policy {self.policy} and --costs {self.costs} were given; write the costs with the policy, as "
@@ -311,7 +374,7 @@ class _Looking:
         if self.since is not None:
             log = log.since(self.since)
         if self.deadline is not None:
-            log = log.within(self.deadline)
+            log = log.within(self.deadline, cast("BlankSeconds | None", self.blank_seconds))
         report = log.verdict(
             self._policy(),
             delta=self.delta,
@@ -439,7 +502,9 @@ def _said_by_the_command(files: list[_File]) -> Iterator[None]:
     try:
         yield
     except LinkedBanditError as error:
-        said = _AS_IN_PYTHON.sub(r"--\1 ", _in_the_users_words(str(error), files))
+        said = _AS_IN_PYTHON.sub(
+            lambda found: f"--{found[1].replace('_', '-')} ", _in_the_users_words(str(error), files)
+        )
         raise type(error)(re.sub(r"\s*\n\s*", " ", said).replace(" ...", " COLUMN").strip()) from error
 
 

@@ -6,13 +6,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, numbered, speaks_against
+from linkedbandits.attempts.cells import alike_in_words
 from linkedbandits.attempts.concerning import objections
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.report import CONFIDENCE, Report
 from linkedbandits.attempts.wording import (
+    OFFSETS,
+    by_mean,
     evidence_in_words,
     first_shares_in_words,
+    missing_by_mean,
     missing_in_words,
+    offsets_table,
     order_caveat,
     order_in_words,
     prices_caveat,
@@ -59,7 +64,9 @@ def print_report(console: Printed, report: Report, read: WhatWasRead) -> None:
     _print_alarms(console, "Alarm" if len(against) == 1 else "Alarms", against, report.log, remedies=True)
     others = [alarm for alarm in report.alarms if not speaks_against(alarm, report.attempts)]
     _print_alarms(console, NO_MATTER_SAID[report.attempts], others, report.log, remedies=False)
-    notes = [note for note in report.notes if not note.startswith("Set aside: ")]
+    _print_offsets(console, report)
+    said = {f"{each}." for each in (*alike_in_words(report.log.options), *report.offsets)}  # above
+    notes = [note for note in report.notes if not note.startswith("Set aside: ") and note not in said]
     if notes:
         _heading(console, "Notes")
         console.lines(notes)
@@ -83,6 +90,8 @@ def _print_reading(console: Printed, log: AttemptLog, read: WhatWasRead) -> None
     if log.set_aside:
         console.print("Set aside:")
         console.lines([f"{set_aside_in_words(each)}." for each in log.set_aside])
+    for each in alike_in_words(log.options):
+        console.print(f"{each}.", style="bold red")
 
 
 def _print_options(console: Printed, report: Report) -> None:
@@ -92,8 +101,7 @@ def _print_options(console: Printed, report: Report) -> None:
     headings = ("option", "works", f"({100 * CONFIDENCE:g} % limits)", *costs, *counted, "evidence")
     rows = []
     worth = {option: number for number, option in enumerate(report.log.options)}
-    best_first = sorted(report.estimates, key=lambda each: -1.0 if each.mean is None else each.mean, reverse=True)
-    for each in best_first[:MOST_OPTIONS]:
+    for each in by_mean(report.estimates)[:MOST_OPTIONS]:
         row = (
             str(each.option),
             "" if each.mean is None else f"{each.mean:.3f}",
@@ -111,7 +119,7 @@ def _print_missing(console: Printed, report: Report) -> None:
     if not report.missing:
         return
     _heading(console, "Missing, if it goes on like this")
-    shown = report.missing[:MOST_OPTIONS]
+    shown = missing_by_mean(report)[:MOST_OPTIONS]
     more = len(report.missing) - len(shown)
     lines = [f"{each.option}: {missing_in_words(each, report.attempts)}" for each in shown]
     console.lines([*lines, f"and of {more:,} more options"] if more else lines)
@@ -152,10 +160,36 @@ def _print_alarms(console: Printed, heading: str, alarms: Sequence[Alarm], log: 
     by_remedy: dict[str, list[str]] = {}
     for alarm in alarms:
         by_remedy.setdefault(alarm.remedy, []).append(alarm.sentence + _since_then(alarm, log))
+    dependent = [alarm for alarm in alarms if alarm.kind == "dependence"]
+    if len(dependent) > 1:  # a table has their figures
+        by_remedy[dependent[0].remedy] = _of_several(dependent)
     for remedy, sentences in by_remedy.items():
         console.lines(sentences)
         if remedies:
             console.print(remedy, indent=2)
+
+
+def _of_several(dependent: Sequence[Alarm]) -> list[str]:
+    """What all of these say, in a line or two."""
+    best_first = sorted(dependent, key=lambda alarm: -alarm.before.mean)  # as in the tables
+    less = [str(alarm.option) for alarm in best_first if alarm.after.mean < alarm.before.mean]
+    more = [str(alarm.option) for alarm in best_first if alarm.after.mean >= alarm.before.mean]
+    return [
+        f"Works {how} often after others have failed than as the first tried: {', '.join(options)}."
+        for options, how in ((less, "less"), (more, "more"))
+        if options
+    ]
+
+
+def _print_offsets(console: Printed, report: Report) -> None:
+    """Where options depend on each other, by how much."""
+    table = offsets_table(report)
+    if table is None:
+        return
+    headings, rows = table
+    console.print()
+    console.print(OFFSETS)
+    console.table(headings, rows[:MOST_OPTIONS])
 
 
 def _since_then(alarm: Alarm, log: AttemptLog) -> str:

@@ -12,6 +12,7 @@ import typer
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
 from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.times import time_in
 from linkedbandits.service import webhook_keeping
 from linkedbandits.service.webhooks import EVENTS, Delivery, make_webhook
 
@@ -89,7 +90,9 @@ def delete(identifier: Identifier, store: opt.StoreUrl = opt.DEFAULT_STORE) -> N
 @webhook.command(name="test")
 def send_trial(
     identifier: Identifier,
-    seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what comes of it.")] = 15.0,
+    seconds: Annotated[
+        float, typer.Option(metavar="TIME", parser=time_in("s", 0.0), help="How long to wait for what comes of it.")
+    ] = 15.0,
     store: opt.StoreUrl = opt.DEFAULT_STORE,
 ) -> None:
     """Let the running service send a message that says nothing, and say whether it arrived."""

@@ -123,10 +123,16 @@ def policy_class(name: str) -> Any:
     raise UnknownName(f"unknown policy {name!r}; {_known(name)}")
 
 
+SHORTEST_BEGINNING = 3
+"""Letters of a name that are enough to guess it from."""
+
+
 def _known(name: object) -> str:
     """Which policies there are, the one that was meant first."""
     known = [*POLICIES, *OWN]
-    near = get_close_matches(str(name), known, n=1)
+    begin_so = [each for each in known if len(str(name)) >= SHORTEST_BEGINNING and each.startswith(str(name))]
+    # Who has cut a name short means one that begins so, however far it goes on.
+    near = get_close_matches(str(name), begin_so, n=1, cutoff=0.0) or get_close_matches(str(name), known, n=1)
     meant = f"did you mean {near[0]!r}? If not, choose" if near else "choose"
     return f"{meant} one of {', '.join(known)}"
 
