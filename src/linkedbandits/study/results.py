@@ -188,8 +188,20 @@ class Results(WithFrames):
         )
 
     def _ranges(self, key: str) -> list[range]:
-        cell = self._cells[key]
+        cell = self._cell(key)
         return self._folder.ranges(key, cell["trials"], len(cell["means"]))
+
+    def _cell(self, key: str) -> dict[str, Any]:
+        """The cell of that name; if there is none, those that were probably meant are named."""
+        if key in self._cells:
+            return self._cells[key]
+        meant = [known for known, cell in self._cells.items() if key in (cell["instance"], cell["label"])]
+        near = meant or [known for known in self._cells if str(key) in known]
+        which = "those of it are" if near else "the cells are"
+        raise UnknownName(
+            f"there is no cell {key!r} in {self.path}; {which} {_listed(near or self._cells)} "
+            "(the column cell of table() has them all)"
+        )
 
     def _read(self, key: str) -> pl.DataFrame:
         import polars as pl
