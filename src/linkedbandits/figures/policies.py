@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.display.texts import percent, plays
-from linkedbandits.figures.style import COLOURS, SeriesStyle, beside_axes
+from linkedbandits.figures.style import COLOURS, SeriesStyle, beside_axes, logarithmic_axis
 
 RIGHT, WRONG = COLOURS[0], COLOURS[4]
 _BARS = 40
@@ -53,10 +53,12 @@ def draw_distribution(axes: Any, needed: np.ndarray[Any, Any], right: np.ndarray
     axes.axvline(mean, color="black", linewidth=1.4, label=f"mean, {plays(mean)}")
     axes.axvline(most, color="black", linewidth=1.4, linestyle="--", label=f"nine in ten, {plays(most)}")
     if logarithmic:
-        axes.set_xscale("log")
+        logarithmic_axis(axes, "x")
+    else:
+        _with_separators(axes)
     axes.set_xlabel("plays")
     axes.set_ylabel("trials")
-    _with_separators(axes)
+    axes.yaxis.get_major_locator().set_params(integer=True)  # there are no half trials
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=4, fontsize="small")
 
 
@@ -92,14 +94,14 @@ def draw_needed(axes: Any, needed: Mapping[str, Needed], style_of: Mapping[str, 
         axes.plot(one.mean, at, style.marker, color=style.colour, markersize=6)
     least = min(one.mean for one in needed.values())
     if max(one.of_nine_in_ten for one in needed.values()) > _WIDE / 3 * max(least, 1.0):
-        axes.set_xscale("log")
+        logarithmic_axis(axes, "x")
     else:
         axes.set_xlim(left=0.0)
+        _with_separators(axes)
     axes.plot([], [], "o", color="0.4", label="mean")
     axes.plot([], [], "|", color="0.4", markersize=9, label="nine trials in ten need no more")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=2, fontsize="small")
     axes.set_xlabel("plays")
-    _with_separators(axes)
     _rows(axes, needed)
 
 

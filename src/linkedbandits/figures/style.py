@@ -104,6 +104,14 @@ def new_panels(
         yield figure, list(figure.subplots(rows, columns, squeeze=False, height_ratios=heights).flat)
 
 
+def logarithmic_axis(axes: Any, direction: str) -> None:
+    """Make the x or the y axis logarithmic, with few and plain numbers on it that do not touch each other."""
+    from linkedbandits.figures.log_ticks import plain_log_ticks  # it needs matplotlib
+
+    axes.set(**{f"{direction}scale": "log"})
+    plain_log_ticks(getattr(axes, f"{direction}axis"))
+
+
 def check_figure(path: Path) -> None:
     """Refuse before the work what no figure can be written to, or where there is nothing to draw it with."""
     if path.suffix.lower() not in ENDINGS or path.is_dir():

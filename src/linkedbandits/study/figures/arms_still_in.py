@@ -50,7 +50,7 @@ def arms_still_in(panels: Sequence[TracePanel], among: Iterable[str] = ()) -> An
             axes.set_title(panel.title, loc="left", fontsize="medium")
             axes.set_xlabel("plays")
             axes.set_ylabel("arms still in")
-            axes.set_xscale("log")
+            logarithmic(axes, "x", [])
             axes.set_xlim(left=min(_first_out(trials) for trials in runs.values()) / 2)
             if panel.arms > _MANY_ARMS:
                 logarithmic(axes, "y", [])
