@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.cli.without_end import WithoutEnd
 from linkedbandits.display.texts import tidied
 from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import find_linkage
@@ -98,6 +98,7 @@ def compare(
     results = []
     with progress_bar(trials * len(policies), "trials") as advance:
         for text, made in zip(texts, policies, strict=True):
+            looked_at = WithoutEnd(text, given.max_plays)
             runs = simulate(
                 instance.means,
                 made,
@@ -106,7 +107,8 @@ def compare(
                 trials=trials,
                 seed=seed,
                 max_plays=given.max_plays,
-                progress=partial(advance, text),
+                progress=looked_at.counting(advance),
+                watch=looked_at.watch,
             )
             sure_and_wrong = float((runs.confident & ~runs.correct).mean())
             why = undecidable(instance, made, link)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.cli.without_end import WithoutEnd
 from linkedbandits.display.texts import tidied
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
@@ -70,6 +70,7 @@ def simulate(
     if csv_file is not None:
         check_linkage(made, link)
         opt.check_writable("--csv", csv_file)
+    looked_at = WithoutEnd(policy, given.max_plays)
     with progress_bar(trials, "trials") as advance:
         runs = run_simulation(
             instance.means,
@@ -79,7 +80,8 @@ def simulate(
             trials=trials,
             seed=seed,
             max_plays=given.max_plays,
-            progress=partial(advance, policy),
+            progress=looked_at.counting(advance),
+            watch=looked_at.watch,
         )
     if csv_file is not None:
         _write_csv(csv_file, runs, instance.options)

@@ -1,4 +1,4 @@
-"""Logarithmic axes with few, plain numbers on them: 1, 2 and 5 times powers of ten, or powers alone. Needs matplotlib."""
+"""Logarithmic axes with few and plain numbers: 1, 2 and 5 times powers of ten, or powers alone. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -20,14 +20,11 @@ class OneTwoFive(LogLocator):
         if low <= 0:  # an axis that has nothing on it yet
             return []
         powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-        inside = [
-            tick
-            for power in powers
-            for digit in (1, 2, 5)
-            if low <= (tick := _exact(digit, power)) <= high * (1 + 1e-9)
-        ]
+        end = high * (1 + 1e-9)
+        all_three = [_exact(digit, power) for power in powers for digit in (1, 2, 5)]
+        inside = [tick for tick in all_three if low <= tick <= end]
         if len(inside) > _MOST:
-            of_ten = [power for power in powers if low <= _exact(1, power) <= high * (1 + 1e-9)]
+            of_ten = [power for power in powers if low <= _exact(1, power) <= end]
             return [_exact(1, power) for power in of_ten[:: ceil(len(of_ten) / _MOST)]]
         # An axis from 210 to 480 has none of these, and needs some number all the same.
         return inside if len(inside) > 1 else MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)
