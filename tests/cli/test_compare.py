@@ -271,3 +271,11 @@ def test_json_has_twelve_digits_and_no_tails_of_rounding():
     printed = run("compare", *EASY, "--policy", "linked-elimination", "--json").stdout
     assert re.search(r"\.0*[1-9]\d{12}", printed) is None
     assert re.search(r"\.\d{9}", printed)
+
+
+def test_a_policy_with_a_delta_of_its_own_is_measured_by_that():
+    """Half of them wrong, which one of them was allowed."""
+    asked = ["--policy", "linked-elimination:delta=0.9", "--policy", "uniform-sampling:samples=1"]
+    said = run("compare", "--means", "0.5,0.52", "--trials", "200", "--delta", "0.01", *asked).stdout
+    assert "uniform-sampling:samples=1 is wrong in" in said
+    assert "linked-elimination:delta=0.9 is wrong in" not in said

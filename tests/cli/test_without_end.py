@@ -66,6 +66,6 @@ def test_a_policy_that_never_stops_is_noticed(command, tmp_path: Path):
     (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
     words = [command, "--means", "0.2,0.6", "--policy", "mine:NeverDone", "--trials", "2"]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen([*COMMAND, *words], cwd=tmp_path, env=environment(), **pipes) as running:
-        with killed_in_the_end(running, SECONDS):
-            assert running.stderr.readline().startswith("mine:NeverDone: no trial has ended after ")
+    running = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, env=environment(), **pipes)
+    with running, killed_in_the_end(running, SECONDS):
+        assert running.stderr.readline().startswith("mine:NeverDone: no trial has ended after ")

@@ -19,10 +19,18 @@ WRITTEN = {
 }
 
 
+def test_where_there_is_no_room_powers_are_enough():
+    with new_figure(2, 2) as (figure, axes):
+        logarithmic_axis(axes, "x")
+        axes.set_xlim(300, 12_000)
+        figure.draw_without_rendering()
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["1,000", "10,000"]
+
+
 @pytest.mark.parametrize(("low", "high"), WRITTEN)
 @pytest.mark.parametrize("direction", ["x", "y"])
 def test_numbers_are_few_and_plain(low, high, direction):
-    with new_figure(4, 3) as (figure, axes):
+    with new_figure(6, 3) as (figure, axes):
         logarithmic_axis(axes, direction)
         axes.set(**{f"{direction}lim": (low, high)})
         figure.draw_without_rendering()

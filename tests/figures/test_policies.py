@@ -73,6 +73,25 @@ def test_shares_have_their_interval_and_delta_its_line():
     assert axes.xaxis.get_major_formatter()(0.025) == "2.5 %"
 
 
+def test_every_row_is_measured_against_its_own_delta_where_they_differ():
+    wrong = dict.fromkeys("abc", Share(0.1, 0.05, 0.2))
+    with new_figure(4, 3) as (_, axes):
+        draw_shares(axes, wrong, series_styles(wrong), {"a": 0.1, "b": 0.01, "c": None}, named=True)
+    marks = [line for line in axes.get_lines() if line.get_linestyle() == "--" and len(line.get_xdata())]
+    assert [(line.get_xdata()[0], *line.get_ydata()) for line in marks] == [(0.1, -0.4, 0.4), (0.01, 0.6, 1.4)]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["delta, where given"]
+    with new_figure(4, 3) as (_, axes):
+        draw_shares(axes, wrong, series_styles(wrong), dict.fromkeys(wrong, 0.2), named=True)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["delta, 20 %"]
+
+
+def test_names_with_parameters_stay_whole_and_all_that_is_drawn_is_explained():
+    axes = needed(**{"linked-elimination:epsilon=0.05,k=2": 100.0})
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["linked-elimination:epsilon=0.05,k=2"]
+    explained = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert explained == ["mean", "its 95 % interval", "nine in ten trials need no more"]
+
+
 def test_without_delta_and_names_there_is_neither():
     wrong = {"a": Share(0.1, 0.05, 0.2)}
     with new_figure(4, 3) as (_, axes):

@@ -55,6 +55,10 @@ class Result:
         """Did it come to answers by its own rule, be that confidence or a given effort?"""
         return self.policy.status_at_stop == "budget" or self.summary.confident > 0
 
+    def asked(self, delta: float) -> float:
+        """How often it may be wrong: as it was told itself, or as all are that have no word of their own."""
+        return delta if self.policy.goal.delta is None else self.policy.goal.delta
+
 
 def compare(
     scenario: opt.Scenario = None,
@@ -128,7 +132,8 @@ def compare(
     else:
         _print(instance, results, given.linkage, delta, opt.told_by_itself(texts, given.told_gap))
     if plot is not None:
-        figure = Summaries({result.text: result.summary for result in results}, delta).plot()
+        deltas = {result.text: result.policy.goal.delta for result in results}
+        figure = Summaries({result.text: result.summary for result in results}, deltas).plot()
         title = f"{instance.name}, linkage {given.linkage}, {trials:,} trials"
         figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
         save(figure, plot)
@@ -200,7 +205,7 @@ def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> s
         if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
             wrong = result.sure_and_wrong
             out_of_plays.setdefault(formatting.percent(1 - result.summary.confident), []).append(result.text)
-        if wrong > delta:
+        if wrong > result.asked(delta):
             text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
     for out, texts in out_of_plays.items():
         text += f" {', '.join(texts)} ran out of plays in {out} of {'its' if len(texts) == 1 else 'their'} trials."
@@ -220,7 +225,7 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float) -> s
     Where options depend on each other, one that takes them to be independent is right by luck: others are named, if
     there are any.
     """
-    right = [result for result in results if result.answers and result.summary.error_rate <= delta]
+    right = [result for result in results if result.answers and result.summary.error_rate <= result.asked(delta)]
     soonest = "soonest"
     if instance.dependence is not None:
         valid = [result for result in right if INDEPENDENT_OPTIONS not in result.assumed]

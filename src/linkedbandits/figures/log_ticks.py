@@ -8,26 +8,39 @@ from typing import Any
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 _MOST = 6
-"""Labels on an axis, so that none touches the next."""
+"""Numbers on an axis."""
+_POINTS = 10.0
+"""The size of letters in all figures."""
 
 
 class OneTwoFive(LogLocator):
-    """Ticks at 1, 2 and 5 times powers of ten while they are few, else at powers of ten; all of them have a label."""
+    """Ticks at 1, 2 and 5 times powers of ten while they have room, else at powers of ten; all of them have a label."""
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """The ticks from ``vmin`` to ``vmax``, and one to either side at most."""
+        """The ticks from ``vmin`` to ``vmax``."""
         low, high = sorted((vmin, vmax))
         if low <= 0:  # an axis that has nothing on it yet
             return []
-        powers = range(floor(log10(low)), ceil(log10(high)) + 1)
         end = high * (1 + 1e-9)
+        powers = range(floor(log10(low)), ceil(log10(high)) + 1)
         all_three = [_exact(digit, power) for power in powers for digit in (1, 2, 5)]
         inside = [tick for tick in all_three if low <= tick <= end]
-        if len(inside) > _MOST:
-            of_ten = [power for power in powers if low <= _exact(1, power) <= end]
-            return [_exact(1, power) for power in of_ten[:: ceil(len(of_ten) / _MOST)]]
+        of_ten = [power for power in powers if low <= _exact(1, power) <= end]
+        decades = self._decades_of_a_label(low, high, [plain_number(tick) for tick in inside])
+        if len(of_ten) > 1 and (len(inside) > _MOST or decades > log10(2)):
+            every = max(ceil(len(of_ten) / _MOST), ceil(decades))
+            return [_exact(1, power) for power in of_ten[::every]]
         # An axis from 210 to 480 has none of these, and needs some number all the same.
         return inside if len(inside) > 1 else MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)
+
+    def _decades_of_a_label(self, low: float, high: float, labels: list[str]) -> float:
+        """How much of the axis, in powers of ten, the longest label takes, with room beside it."""
+        axes = self.axis.axes
+        across = self.axis.axis_name == "x"
+        box = axes.get_window_extent()
+        length = (box.width if across else box.height) * 72 / axes.figure.dpi
+        size = _POINTS * (0.6 * max(map(len, labels), default=0) + 0.8 if across else 1.2)
+        return float(size / max(length, 1.0) * log10(high / low))
 
 
 def plain_log_ticks(axis: Any) -> None:
