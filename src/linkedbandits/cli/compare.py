@@ -14,7 +14,7 @@ from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_in, assumed_lines, names_of
-from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
+from linkedbandits.cli.over_bound import HEADING, bound_data, bound_note, bound_of, marked, over_bound
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
@@ -166,26 +166,28 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
     # Where options depend on each other there is no such bound: then over the fewest plays of the table.
-    over = "/ bound" if instance.dependence is None else "ratio"
+    over = HEADING if instance.dependence is None else "ratio"
     least = min(result.summary.plays_mean for result in results)
     rows = []
     for result in results:
         summary = result.summary
         low, high = summary.error_interval
         row = (
-            result.text,
+            marked(result.text, result.bound.told if instance.dependence is None else None),
             formatting.count(summary.plays_mean),
             formatting.count(summary.plays_median),
             formatting.count(summary.plays_90),
             over_bound(result.bound if instance.dependence is None else BoundAsTold(least), summary.plays_mean),
             formatting.percent(summary.error_rate),
-            f"({formatting.percent(low).removesuffix(' %')} to {formatting.percent(high)})",
+            formatting.interval(low, high),
         )
         rows.append(row)
     console.table(("policy", "plays", "median", "90 %", over, "wrong", "(95 % interval)"), rows)
     console.print(_meaning(instance, results, delta))
     if instance.dependence is None:
         console.print(bound_note([(result.text, result.bound) for result in results]))
+    else:
+        console.print("Ratio is plays over the fewest in the table.")
     if told is not None:
         console.print(told)
     for line in assumed_lines([(result.text, result.assumed) for result in results], instance.dependence):
