@@ -35,8 +35,8 @@ class OneTwoFive(LogLocator):
 
     def _decades_of_a_label(self, low: float, high: float, labels: list[str]) -> float:
         """How much of the axis, in powers of ten, the longest label takes, with room beside it."""
-        axes = self.axis.axes
-        across = self.axis.axis_name == "x"
+        axis: Any = self.axis
+        axes, across = axis.axes, axis.axis_name == "x"
         box = axes.get_window_extent()
         length = (box.width if across else box.height) * 72 / axes.figure.dpi
         size = _POINTS * (0.6 * max(map(len, labels), default=0) + 0.8 if across else 1.2)
