@@ -85,6 +85,8 @@ def test_one_image_can_be_wanted_alone_or_in_axes_of_ones_own():
 def test_an_image_that_there_is_not_is_refused():
     with pytest.raises(lb.UnknownName, match="no image 'colour'; choose one of depth"):
         plot_images({"depth": DEPTH}, "colour", None, columns=1)
+    with pytest.raises(lb.UnknownName, match=r"to save the picture write plot\(\)\.savefig\('pp\.png'\)"):
+        plot_images({"depth": DEPTH}, "pp.png", None, columns=1)
 
 
 def test_a_small_picture_is_transparent_where_there_is_no_number_and_never_large():

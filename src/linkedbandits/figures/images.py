@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import floor, log10
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from linkedbandits.display.tables import picture
 from linkedbandits.errors import MissingExtra, UnknownName
-from linkedbandits.figures.style import new_panels
+from linkedbandits.figures.style import ENDINGS, new_panels
 
 TAILS = (2.0, 98.0)
 """Colours go from one of these percentiles to the other: a few stray pixels must not take all of them."""
@@ -99,7 +100,9 @@ def image_aspect(shape: tuple[int, ...]) -> Literal["equal", "auto"]:
 def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
     """All images in a figure, or the one that is wanted; with ``ax`` one of them there."""
     if what is not None and what not in images:
-        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}")
+        saved = Path(str(what)).suffix.lower() in ENDINGS
+        how = f"; to save the picture write plot().savefig({str(what)!r})" if saved else ""
+        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}{how}")
     if ax is not None:
         draw_image(ax, images[what or next(iter(images))])
         return ax
