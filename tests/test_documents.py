@@ -73,6 +73,7 @@ RUN_ELSEWHERE = {
     "fallback-chains.md": "tests/chain/test_fallback_chains_page.py",
     "live-service.md": "tests/service/http/test_live_service_page.py",
     "own-policy.md": "tests/testing/test_own_policy_page.py",
+    "studies.md": "tests/study/test_results.py",
     "own-sensor.md": "tests/lidar/test_own_sensor_page.py",
     "what-a-play-is-worth.md": "tests/bounds/test_page.py",
     "webhooks.md": "tests/service/http/test_live_service_page.py",

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts, Needs, Repeats
 from linkedbandits.plain import PlainState
 from linkedbandits.testing import PolicyCheckFailed, check_policy
 from tests.support.every_policy import policy_id, some_linkage
-from tests.support.plain_policies import PLAIN, ForSoManyPlays, InAnyOrder, RandomTuples, SamplesAlone, TwoBest
+from tests.support.plain_policies import PLAIN, ForSoManyPlays, InAnyOrder, OneArm, RandomTuples, SamplesAlone, TwoBest
 
 MEANS = [0.15, 0.6, 0.3]
 
@@ -224,3 +225,22 @@ def test_live_with_many_plays_out_at_once_it_goes_on_where_it_was_saved(policy):
 def test_it_can_be_pickled_as_workers_need_it():
     again = pickle.loads(pickle.dumps(RandomTuples(rounds=3)))
     assert again == RandomTuples(rounds=3)
+
+
+def test_a_policy_that_asks_for_one_arm_a_play_runs_under_single():
+    runs = lb.simulate([0.1, 0.9], OneArm(), linkage="single", trials=20, seed=1)
+    assert runs.samples.tolist() == [[6, 6]] * 20
+    assert runs.plays.tolist() == [12] * 20
+    exp = lb.Experiment(["a", "b"], OneArm(), linkage="single")
+    assert exp.ask().arms == ("a",)
+    assert lb.Experiment.from_json(exp.to_json(), policy=OneArm()).ask().arms
+
+
+def test_who_asks_for_more_under_single_is_refused_when_it_does():
+    more = OneArm(two=True)
+    with pytest.raises(lb.InvalidNeeds, match=r"ask\(\) of OneArm returned \(0, 1\).*one arm.*linkage single"):
+        lb.simulate([0.1, 0.9], more, linkage="single", trials=2, seed=1)
+    assert lb.simulate([0.1, 0.9], more, linkage="ordered", trials=2, seed=1).plays.tolist() == [12, 12]
+    assert more.fitted_to(LINKAGES["single"], None).fitted_to(LINKAGES["free"], None)._tries_one is False
+    with pytest.raises(lb.LinkageMismatch, match="'suffix' does not allow"):
+        lb.simulate([0.1, 0.9], more, linkage="suffix", trials=2)

@@ -90,7 +90,8 @@ class PlainPolicy(Policy[PlainState]):
     ``asks`` says what ``ask`` returns. ``"ordered tuples"``, unless you say otherwise: arms in increasing order, which
     are tried one after the other until the first success; ``tell`` gets them with the arm that succeeded, or None.
     ``"tuples"`` may be in any order, for linkage free. With ``"needs"`` each of the arms is sampled once, in whatever
-    plays there are, under any linkage; ``tell`` is then called once for each of them.
+    plays there are, under any linkage; ``tell`` is then called once for each of them. A policy whose tuples have one
+    arm each also runs under linkage single, whatever it ``asks``.
 
     Fields named ``delta``, ``k``, ``epsilon``, ``neighbours``, ``plays`` and ``costs`` mean what they mean in the
     library's own policies.
@@ -117,6 +118,8 @@ class PlainPolicy(Policy[PlainState]):
 
     name: ClassVar[str] = "plain-policy"
     asks: ClassVar[Asks] = "ordered tuples"
+    asks_play_by_play: ClassVar[bool] = True
+    _tries_one: ClassVar[bool] = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -167,14 +170,18 @@ class PlainPolicy(Policy[PlainState]):
         )
 
     def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
-        """The policy itself, if its parameters are fields."""
+        """The policy itself, if its parameters are fields; held to one arm a play where the linkage tries no more."""
         kind = type(self)
         if "__init__" in vars(kind) and "__dataclass_fields__" not in vars(kind):
             raise InvalidParameter(
                 f"{kind.__name__} has an __init__ of its own, so its parameters are not known and could not be saved; "
                 "write @dataclass above the class, and the parameters as its fields"
             )
-        return self
+        if linkage.tries_one == self._tries_one:
+            return self
+        fitted = copy.copy(self)
+        vars(fitted)["_tries_one"] = linkage.tries_one
+        return fitted
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> PlainState:
         """A run for every lane."""
@@ -275,6 +282,8 @@ class PlainPolicy(Policy[PlainState]):
             raise self._refused("ask", asked, "arms, as (0, 2)") from None
         if not wanted or not all(0 <= arm < arms for arm in wanted):
             raise self._refused("ask", asked, f"one or several of the arms 0 to {arms - 1}")
+        if self.asks != "needs" and self._tries_one and len(wanted) > 1:
+            raise self._refused("ask", asked, "one arm: under linkage single a play tries no more")
         if self.asks != "needs" and len(set(wanted)) < len(wanted):
             raise self._refused("ask", asked, "different arms")
         if self.asks == "ordered tuples" and list(wanted) != sorted(wanted):

@@ -155,6 +155,8 @@ class Policy(Protocol[StateT]):
     """What the command line and saved experiments call it, in kebab case."""
     asks: ClassVar[Asks]
     """The kind of requests it makes; a policy that asks for needs may ask for tuples where its linkage allows them."""
+    asks_play_by_play: ClassVar[bool] = False
+    """Is each play looked at when it is asked for? Then its tuples may be of one arm, also under linkage single."""
     answers_at_any_time: ClassVar[bool] = False
     """Is its answer up to date from the first counts on?
 
@@ -290,10 +292,19 @@ def check_is_policy(policy: AnyPolicy, instead: str = "UniformSampling(delta=0.0
         )
 
 
+def may_be_played(kind: type[AnyPolicy], linkage: Linkage) -> bool:
+    """Can the requests of such policies be played under the linkage?
+
+    Tuples may have one arm only, and then they can be played where every play tries one; who asks for more is refused
+    when it does so.
+    """
+    return linkage.allows(kind.asks) or (linkage.tries_one and getattr(kind, "asks_play_by_play", False))
+
+
 def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
     """Refuse what is no policy, and a policy whose requests cannot be played under the linkage."""
     check_is_policy(policy)
-    if not linkage.allows(policy.asks):
+    if not may_be_played(type(policy), linkage):
         otherwise = "a policy that asks for needs, such as UniformSampling"
         if INDEPENDENT_OPTIONS not in policy.assumptions(linkage):  # as most others do, and so are no remedy
             otherwise = "LinkedElimination under linkage 'single', which does not assume independent options either"
@@ -301,6 +312,15 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
             f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; use "
             f"linkage {linkages_for(policy.asks)}, or {otherwise}"
         )
+
+
+def assumed_when_seen(policy: AnyPolicy, linkage: Linkage, *, one_a_play: bool) -> tuple[Assumption, ...]:
+    """What a policy takes for granted, judged by its plays: ``one_a_play`` if none of them tried a second arm.
+
+    Then nothing was read behind a failure, and it does not matter which arms fail together.
+    """
+    declared = policy.assumptions(linkage)
+    return tuple(each for each in declared if not (one_a_play and each == INDEPENDENT_OPTIONS))
 
 
 def parameter_names(cls: type) -> list[str]:

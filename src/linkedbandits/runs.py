@@ -13,8 +13,8 @@ from linkedbandits.display.frames import Columns, WithFrames
 from linkedbandits.display.tables import facts, table
 from linkedbandits.display.texts import counted, percent, plays, short_repr, text_table
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.figures.policies import Needed, Share, draw_distribution, draw_needed, draw_shares
-from linkedbandits.figures.style import new_panels, series_styles
+from linkedbandits.figures.policies import Delta, Needed, Share, draw_distribution, draw_needed, draw_shares
+from linkedbandits.figures.style import new_panels, series_styles, with_rows
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import BoolArray, FloatArray, IntArray, per_cost
 
@@ -71,8 +71,8 @@ class Summaries(Mapping[str, Summary], WithFrames):
     policy               plays   median   90 %   wrong   (95 % interval)
     """
 
-    def __init__(self, summaries: Mapping[str, Summary], delta: float | None = None) -> None:
-        """Take the summaries by name; ``delta`` is how often they may be wrong, for the picture."""
+    def __init__(self, summaries: Mapping[str, Summary], delta: Delta = None) -> None:
+        """Take the summaries by name; ``delta`` is how often they may be wrong, or by name each, for the picture."""
         if not summaries or not all(isinstance(one, Summary) for one in summaries.values()):
             raise InvalidParameter("give one summary or more by name, as {'linked-ege': runs.summary()}")
         self._by_name = dict(summaries)
@@ -119,7 +119,7 @@ class Summaries(Mapping[str, Summary], WithFrames):
         if ax is not None:
             draw_needed(ax, needed, style_of)
             return ax
-        with new_panels(1, 2, 9.0, 1.4 + 0.34 * max(len(needed), 3)) as (figure, (left, right)):
+        with new_panels(1, 2, with_rows(9.0, needed), 1.4 + 0.34 * max(len(needed), 3)) as (figure, (left, right)):
             draw_needed(left, needed, style_of)
             draw_shares(right, {name: one.wrong for name, one in needed.items()}, style_of, self.delta, named=False)
         return figure

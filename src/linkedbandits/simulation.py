@@ -74,6 +74,7 @@ def simulate(
     parallel: int | None = None,
     memory_limit: int = WORKING_MEMORY,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Runs:
     """Run ``policy`` on arms with these means, ``trials`` times.
 
@@ -90,7 +91,8 @@ def simulate(
 
     The same seed gives the same runs whatever ``memory_limit`` is: it bounds (in bytes, roughly, beside the
     result itself) how many lanes run side by side, and randomness belongs to fixed blocks of lanes. ``progress``
-    is called with the number of trials that have just finished.
+    is called with the number of trials that have just finished, ``watch`` after every step with the numbers of those
+    that go on, their plays, and how many arms each of them has still in.
 
     >>> import linkedbandits as lb
     >>> runs = lb.simulate(lb.scenarios.one_sparse(10), lb.UniformSampling(delta=0.1), trials=100, seed=7)
@@ -109,6 +111,7 @@ def simulate(
         parallel=parallel,
         memory_limit=memory_limit,
         progress=progress,
+        watch=watch,
     )
     return runs_of(vector, policy, outcomes)
 

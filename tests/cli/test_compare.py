@@ -22,7 +22,7 @@ def test_the_table_shows_every_policy_and_says_what_it_means():
     assert (result.returncode, result.stderr) == (0, "")
     first, *rows = [line for line in result.stdout.splitlines() if line.strip()]
     assert first == "3 arms, linkage ordered, 50 trials, delta 0.2"
-    assert rows[0].split() == ["policy", "plays", "median", "90", "%", "/", "bound", "wrong", "(95", "%", "interval)"]
+    assert " ".join(rows[0].split()) == "policy plays median 90 % over bound wrong (95 % interval)"
     assert [row.split()[0] for row in rows[2:6]] == [*BY_DEFAULT]
     assert "finds the best option (arm 1, which works 60 % of the time) soonest" in rows[6]
     assert any(row.endswith("No error bound is proved for linked-ege.") for row in rows)
@@ -214,23 +214,25 @@ def test_the_table_says_which_bound_plays_are_over_and_where_there_is_none():
     assert max(len(line) for line in shown.splitlines()) <= 80
     lead, _, elimination = run_json("compare", *EASY, *TOLD)["policies"]
     cells = [line.split() for line in shown.splitlines() if line.rstrip().endswith("%)")]
-    ratios = {row[0]: row[4] for row in cells}
+    assert {row[0]: row[1] == "*" for row in cells} == {row[0]: "gap=" in row[0] for row in cells}
+    ratios = {row[0]: [cell for cell in row if cell != "*"][4] for row in cells}
     assert ratios["linked-lead:gap=0.3"] == f"{lead['over_bound']:.1f}"
     assert ratios["linked-lead:gap=0.4"] == "-"
     assert ratios["linked-elimination"] == f"{elimination['over_bound']:.1f}"
     said = " ".join(shown.split())
     assert (
-        "/ bound is plays over what no policy that is told as much can beat. There is no bound for "
-        "linked-lead:gap=0.4: the best arm is ahead by 0.3, less than gap=0.4, which it is told."
+        "Over bound is plays over what no policy that is told as much can beat (* is told a difference). There is no "
+        "bound for linked-lead:gap=0.4: the best arm is ahead by 0.3, less than gap=0.4, which it is told."
     ) in said
     alone = " ".join(run("compare", *EASY, "--policy", "linked-elimination").stdout.split())
-    assert "/ bound is plays over what no policy can beat. linked" in alone
+    assert "Over bound is plays over what no policy can beat. linked" in alone
 
 
 def test_where_options_depend_on_each_other_plays_are_over_the_fewest(table):
     shown = run("compare", "--table", table, "--trials", "20", "--linkage", "single").stdout
     rows = [line for line in shown.splitlines() if line.strip()]
     assert rows[1].split()[:6] == ["policy", "plays", "median", "90", "%", "ratio"]
+    assert "Ratio is plays over the fewest in the table" in shown
     assert "1.0" in [row.split()[4] for row in rows[3:5]]
     assert "bound" not in rows[1]
     data = run_json("compare", "--table", table, "--trials", "20", "--linkage", "single")
@@ -271,3 +273,11 @@ def test_json_has_twelve_digits_and_no_tails_of_rounding():
     printed = run("compare", *EASY, "--policy", "linked-elimination", "--json").stdout
     assert re.search(r"\.0*[1-9]\d{12}", printed) is None
     assert re.search(r"\.\d{9}", printed)
+
+
+def test_a_policy_with_a_delta_of_its_own_is_measured_by_that():
+    """Half of them wrong, which one of them was allowed."""
+    asked = ["--policy", "linked-elimination:delta=0.9", "--policy", "uniform-sampling:samples=1"]
+    said = run("compare", "--means", "0.5,0.52", "--trials", "200", "--delta", "0.01", *asked).stdout
+    assert "uniform-sampling:samples=1 is wrong in" in said
+    assert "linked-elimination:delta=0.9 is wrong in" not in said

@@ -18,6 +18,10 @@ def test_it_prints_a_row_a_method_and_writes_the_picture(tmp_path):
     picture = tmp_path / "maps.png"
     result = run("lidar", *SMALL, "--method", "even", "--method", "pulse", "--picture", str(picture))
     assert (result.returncode, result.stderr) == (0, "")
+    assert re.search(r"bins of \d\.\d\d cm", result.stdout)  # as in the picture
+    (even,) = [line.split() for line in result.stdout.splitlines() if line.split()[:1] == ["even"]]
+    assert re.fullmatch(r"[\d,]+\.\d", even[5])  # as many digits as the mean beside it
+    assert re.fullmatch(r"[\d,]+\.\d", even[6])
     for word in ("time µs", "RMSE mm", "MAE mm", "±1 bin", "cycles", "90 %", "even", "pulse", str(picture)):
         assert word in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -14,8 +14,8 @@ def test_policies_without_a_bound_for_the_same_reason_are_named_together():
     other = BoundAsTold(None, None, "it is late")
     note = bound_note([("a", NONE), ("b", TOLD), ("c", NONE), ("d", other)])
     assert note == (
-        "/ bound is plays over what no policy that is told as much can beat. There is no bound for a, c: arms tie. "
-        "There is no bound for d: it is late."
+        "Over bound is plays over what no policy that is told as much can beat (* is told an odds ratio of 2.5). "
+        "There is no bound for a, c: arms tie. There is no bound for d: it is late."
     )
 
 

@@ -241,3 +241,12 @@ def test_json_has_twelve_digits_and_no_tails_of_rounding():
     printed = run("simulate", *EASY[:2], "--trials", "30", "--max-plays", "7", "--json").stdout
     assert re.search(r"\.0*[1-9]\d{12}", printed) is None
     assert re.search(r"\.\d{9}", printed)
+
+
+def test_the_plot_is_a_picture_of_the_plays(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
+    path = tmp_path / "plays.svg"
+    result = run("simulate", "--means", "0.2,0.6,0.3", "--trials", "50", "--plot", str(path))
+    assert (result.returncode, result.stderr) == (0, f"wrote {path}\n")
+    assert "<!-- 50 trials of linked-elimination on 3 arms, delta 0.1 -->" in path.read_text(encoding="utf-8")
+    assert "name a file in .png, .svg, .pdf" in refusal("simulate", "--means", "0.2,0.6", "--plot", "plays.doc")

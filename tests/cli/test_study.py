@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -71,6 +72,8 @@ def test_the_table_is_for_people(file, drawn):
     assert (result.returncode, result.stderr) == (0, "")
     assert "one-sparse, 5 arms" in result.stdout
     assert "over bound" in result.stdout
+    assert "Over bound is plays over what no policy can beat." in result.stdout
+    assert re.search(r"\(0 to [\d.]+ %\)", result.stdout)
     assert "mine-results/figures" in result.stdout
     assert drawn
 
@@ -293,7 +296,9 @@ def test_plays_are_over_the_bound_for_what_a_policy_was_told(file):
     assert f" {lead['plays_mean'] / told:.1f} " in rows["wide", "linked-lead"]
     assert " - " in rows["near", "linked-lead"]
     said = " ".join(shown.split())
-    assert "Over bound is plays over what no policy that is told as much can beat." in said
+    assert "Over bound is plays over what no policy that is told as much can beat (* is told a gap of 0.4)." in said
+    assert rows["wide", "linked-lead"].split()[3] == "*"
+    assert "*" not in rows["wide", "linked-elimination"]
     assert (
         "There is no bound for linked-lead (gap=0.4) on near: the best arm is ahead by 0.2, less than gap=0.4, "
         "which it is told."

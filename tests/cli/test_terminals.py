@@ -169,7 +169,8 @@ def test_upright_every_figure_of_the_json_stands_beside_its_name(folder, ready, 
     shown = ready.in_a_terminal(columns, *arguments, folder=folder)
     data = json.loads(in_a_pipe(*arguments, "--json", folder=folder))
     for policy in data["policies"]:
-        block = shown.split(f"\n{policy['name']}\n")[1].split("\n\n")[0].splitlines()
+        told = " *" if policy["told"] else ""
+        block = shown.split(f"\n{policy['name']}{told}\n")[1].split("\n\n")[0].splitlines()
         cells = dict(line.strip().rsplit("  ", 1) for line in block if "interval" not in line)
         shown_figures = {name.strip(): value for name, value in cells.items()}
         assert shown_figures["plays"] == formatting.count(policy["plays_mean"])

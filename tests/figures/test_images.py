@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.figures.images import MOST_PIXELS, Image, depth_picture, limits, plot_images, small_png
+from linkedbandits.figures.images import MOST_PIXELS, Image, colour_bar, depth_picture, limits, plot_images, small_png
+from linkedbandits.figures.style import new_figure
 
 DEPTH = Image("depth (m)", np.arange(101.0).reshape(1, -1), "viridis")
 ERROR = Image("error (cm)", np.array([[-4.0, 1.0], [2.0, np.nan]]), "RdBu", around_zero=True)
@@ -39,12 +40,32 @@ def test_rounding_does_not_have_all_the_colours(around_zero):
 def test_every_image_has_its_panel_and_its_colour_bar():
     pytest.importorskip("matplotlib", reason=MATPLOTLIB)
     figure = plot_images({"depth": DEPTH, "error": ERROR}, None, None, columns=2)
-    first, second, *bars = figure.axes
+    first, second = figure.axes
+    bars = [*first.child_axes, *second.child_axes]
     assert [axes.get_title() for axes in (first, second)] == ["depth (m)", "error (cm)"]
     assert len(bars) == 2
+    figure.draw_without_rendering()
+    for panel, bar in zip((first, second), bars, strict=True):
+        image = panel.get_images()[0].get_window_extent()
+        assert 0.8 * image.height < bar.get_window_extent().height < 1.001 * image.height  # arrows come on top
+    (grey,) = [text.get_text() for text in figure.texts]
+    assert grey == "grey: no depth"
     (shown,) = second.get_images()
     assert shown.get_clim() == limits(ERROR)
     assert shown.get_array().mask.tolist() == [[False, False], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("values", "extend"),
+    [([0.0, 1.0], "neither"), ([-1.0, 1.0], "min"), ([0.0, 2.0, np.nan], "max"), ([-1.0, 2.0], "both")],
+)
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
+def test_a_bar_that_is_cut_has_an_arrow(values, extend, shape):
+    pytest.importorskip("matplotlib", reason=MATPLOTLIB)
+    with new_figure(3, 3) as (_, axes):
+        drawn = axes.imshow(np.zeros(shape), vmin=0.0, vmax=1.0)
+        colour_bar([axes], drawn, [np.array(values)])
+        assert drawn.colorbar.extend == extend
 
 
 def test_one_image_can_be_wanted_alone_or_in_axes_of_ones_own():
@@ -52,7 +73,7 @@ def test_one_image_can_be_wanted_alone_or_in_axes_of_ones_own():
     from matplotlib.figure import Figure
 
     images = {"depth": DEPTH, "error": ERROR}
-    alone, _ = plot_images(images, "error", None, columns=2).axes
+    (alone,) = plot_images(images, "error", None, columns=2).axes
     assert alone.get_title() == "error (cm)"
     axes = Figure().subplots()
     assert plot_images(images, None, axes, columns=2) is axes
@@ -64,6 +85,8 @@ def test_one_image_can_be_wanted_alone_or_in_axes_of_ones_own():
 def test_an_image_that_there_is_not_is_refused():
     with pytest.raises(lb.UnknownName, match="no image 'colour'; choose one of depth"):
         plot_images({"depth": DEPTH}, "colour", None, columns=1)
+    with pytest.raises(lb.UnknownName, match=r"to save the picture write plot\(\)\.savefig\('pp\.png'\)"):
+        plot_images({"depth": DEPTH}, "pp.png", None, columns=1)
 
 
 def test_a_small_picture_is_transparent_where_there_is_no_number_and_never_large():

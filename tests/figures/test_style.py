@@ -7,7 +7,15 @@ import sys
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.figures.style import beside_axes, check_figure, new_figure, new_panels, save, series_styles
+from linkedbandits.figures.style import (
+    beside_axes,
+    check_figure,
+    new_figure,
+    new_panels,
+    save,
+    series_styles,
+    with_rows,
+)
 
 
 def test_49_series_are_told_apart():
@@ -84,3 +92,9 @@ def test_rows_of_panels_have_the_heights_they_are_given():
 
 def test_labels_are_shown_as_they_are():
     assert [beside_axes(label) for label in ("_x", "x" * 28, 1.5)] == [" _x", "x" * 28, "1.5"]
+
+
+def test_a_figure_with_long_rows_is_wider():
+    assert with_rows(9.0, ["a" * 28]) == 9.0
+    assert with_rows(9.0, ["short", "a" * 38 + "\nb"]) == pytest.approx(9.7)
+    assert with_rows(9.0, ["a" * 480]) == pytest.approx(10.4)

@@ -86,7 +86,11 @@ def test_what_is_no_number_is_not_called_cut_short(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,two\n")
     np.save(tmp_path / "a.npy", np.array([{}, []], dtype=object))
     np.savez(tmp_path / "a.npz", counts=np.array([{}, []], dtype=object))
-    for name, said in [("a.csv", "'two' in column 2 is no number"), ("a.npy", "Python objects"), ("a.npz", "objects")]:
+    for name, said in [
+        ("a.csv", "'two' in line 2, column 2 is no number"),
+        ("a.npy", "Python objects"),
+        ("a.npz", "objects"),
+    ]:
         with pytest.raises(lb.CannotRead, match=said) as refused:
             read_contents(tmp_path / name)
         assert "cut short" not in str(refused.value)
@@ -157,8 +161,20 @@ def test_a_file_may_say_its_bin_width_with_its_unit(tmp_path):
 def test_tables_with_pixels_missing_twice_or_without_rows_are_refused(tmp_path):
     path = tmp_path / "a.csv"
     for text, said in [
-        ("row,column,a,b\n0,0,1,2\n0,1,1,2\n1,0,1,2\n", "not one for each of the 2 x 2 pixels"),
-        ("row,column,a,b\n0,0,1,2\n0,0,1,2\n", "not one for each"),
+        (
+            "row,column,a,b\n0,0,1,2\n0,1,1,2\n1,0,1,2\n",
+            "not one for each of the 2 x 2 pixels: row 1, column 1 has none",
+        ),
+        (
+            "row,column,a,b\n0,1,1,2\n1,0,1,2\n1,1,1,2\n",
+            "not one for each of the 2 x 2 pixels: row 0, column 0 has none",
+        ),
+        (
+            "row,column,a,b\n0,1,1,2\n\n# more\n0,0,1,2\n0,1,1,2\n",
+            "not one for each of the 1 x 2 pixels: row 0, column 1 is in line 2 and again in line 6",
+        ),
+        ("a,b\n1,2\n\n3,4,5\n", "line 4 has 3 columns, and line 2 has 2"),
+        ("1;2\n# a word\n3;x\n", "'x' in line 3, column 2 is no number"),
         ("row,column,a,b\n-1,0,1,2\n", "whole numbers from 0 on"),
         ("row,column,a,b\n", "a heading and no rows"),
         ("\n\n", "is empty"),

@@ -36,10 +36,10 @@ def test_it_grows_with_the_acquisitions_and_is_not_empty(frames, tmp_path):
 SHAPES = [(16, 24), (24, 16), (100, 20), (1, 30), (40, 1)]
 
 
-def frame_of(rows, columns, name="synchronous", **sensor):
+def frame_of(rows, columns, name="synchronous", cycles=5, **sensor):
     depth = np.tile(np.linspace(1.0, 4.0, columns), (rows, 1))
     scene = Scene("slope", depth, np.full(depth.shape, 0.5)).sunlit()
-    task = Task(Sensor(**{"bins": 20, "reach": 5.0, **sensor}), signal=1.0, cycles=5, delta=0.05)
+    task = Task(Sensor(**{"bins": 20, "reach": 5.0, **sensor}), signal=1.0, cycles=cycles, delta=0.05)
     return capture(scene, task, name)
 
 
@@ -70,6 +70,24 @@ def test_where_there_is_no_number_none_is_written():
     said = [text for text, _ in texts_of(frames_figure([capture(sky, task, "free")]))]
     assert "mean: 10 cycles" in said
     assert not any("nan" in text for text in said)
+
+
+def test_scales_are_those_of_what_is_shown():
+    """Errors of millimetres are seen, and backgrounds that are found too high."""
+    frame = frame_of(4, 6, cycles=2000, bins=200, ambient=0.5)
+    figure = frames_figure([frame])
+    error, background = figure.axes[3].get_images()[0], figure.axes[7].get_images()[0]
+    most = float(np.percentile(abs(frame.error), 98))
+    assert most < 0.02
+    (label,) = {bar.get_ylabel() for bar in figure.axes[3].child_axes}
+    in_its_unit = most * {"error (cm)": 100, "error (mm)": 1000}[label]
+    assert in_its_unit <= error.get_clim()[1] <= 2.5 * in_its_unit
+    assert error.get_clim()[0] == -error.get_clim()[1]
+    true = frame.scene.ambients(frame.task.sensor.ambient).max()
+    assert frame.background.max() > true
+    assert background.get_clim()[1] > true
+    reflectivity = figure.axes[2]
+    assert all(spine.get_visible() for spine in reflectivity.spines.values())
 
 
 def test_it_says_what_right_means():

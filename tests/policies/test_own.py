@@ -114,7 +114,7 @@ def test_a_class_is_found_from_the_current_folder_and_known_by_its_name(module, 
     [
         (
             "nowhere_at_all.inner:Mine",
-            "there is no module 'nowhere_at_all' for nowhere_at_all.inner; it was looked for in",
+            "there is no module 'nowhere_at_all' for nowhere_at_all.inner:Mine; it was looked for in",
         ),
         ("package.other:Mine", "there is no module 'package.other'"),
         ("my_policies:Yours", "the module 'my_policies' has no 'Yours'; there is Mine, Other, Taken, Fails"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,6 +169,27 @@ def test_paths_may_be_text(results, tmp_path):
     ran = run_study(load_study(str(file)), str(tmp_path / "ran"), engine=in_this_process)
     assert ran.path == tmp_path / "ran"
     assert ran.table()["trials"].to_list() == [2]
+
+
+def test_a_cell_that_is_not_there_is_answered_with_those_that_are(results):
+    with pytest.raises(lb.LinkedBanditError, match="there is no cell 'mirrors'") as refused:
+        results.trials("mirrors")
+    of_it = [key for key, cell in results.cells.items() if cell["instance"] == "mirrors"]
+    assert of_it
+    assert all(key in str(refused.value) for key in of_it)
+    assert not any(key in str(refused.value) for key in results.cells if key not in of_it)
+    with pytest.raises(KeyError, match="the cells are") as refused:
+        results.trace("no such")
+    assert next(iter(results.cells)) in str(refused.value)
+
+
+def test_the_example_of_studies_md_runs(tmp_path, monkeypatch, capsys):
+    page = Path(__file__).parents[2] / "docs" / "studies.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    run_study(small_study(trials=20), "mirrors-results", engine=in_this_process)
+    exec(block, {})
+    assert capsys.readouterr().out.startswith("linked-elimination ")
 
 
 def test_results_are_a_frame_and_a_picture_with_a_row_for_each_cell(results, tmp_path):

@@ -122,3 +122,16 @@ def test_a_table_is_found_from_the_folder_of_its_study(tmp_path, monkeypatch):
     assert cell.instance.means.tolist() == [1.0, 0.5]
     (tmp_path / "sub" / "table.csv").write_text("a,b\n1,0\n1,1\n1,0\n1,1\n", encoding="utf-8")
     assert load_study(study).cells[0].key != cell.key
+
+
+def test_a_policy_for_one_run_may_be_under_single_where_a_play_tries_one_arm():
+    text = """
+        linkages = ["single", "ordered"]
+        [[instances]]
+        means = [0.2, 0.6]
+        [[policies]]
+        policy = "tests.support.plain_policies:OneArm"
+    """
+    assert [cell.linkage for cell in read_study(text).cells] == ["single", "ordered"]
+    with pytest.raises(lb.InvalidStudy, match="cannot be played under 'suffix'"):
+        read_study(text.replace('"single"', '"suffix"'))

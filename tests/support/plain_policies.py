@@ -84,4 +84,30 @@ class ForSoManyPlays(RandomTuples):
         return self.made >= self.plays
 
 
+@dataclass
+class OneArm(lb.PlainPolicy):
+    """One arm a play, in turn; or, from its third play on, two."""
+
+    plays: int = 12
+    two: bool = False
+
+    def begin(self, arms, seed):
+        self.tried, self.worked = 0, [0] * arms
+
+    def ask(self):
+        return (0, 1) if self.two and self.tried >= 2 else (self.tried % len(self.worked),)
+
+    def tell(self, arms, hit):
+        self.tried += 1
+        if hit is not None:
+            self.worked[hit] += 1
+
+    @property
+    def done(self):
+        return self.tried >= self.plays
+
+    def best(self):
+        return self.worked.index(max(self.worked))
+
+
 PLAIN = [RandomTuples(), InAnyOrder(), SamplesAlone(), TwoBest(), ForSoManyPlays()]

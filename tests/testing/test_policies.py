@@ -18,6 +18,7 @@ from linkedbandits.policies.uniform_sampling import UniformSamplingState
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
 from linkedbandits.testing import PolicyCheckFailed, check_policy
 from tests.support.every_policy import policy_id
+from tests.support.plain_policies import OneArm
 
 
 @dataclass(frozen=True)
@@ -617,3 +618,9 @@ def test_a_terminal_sees_what_is_checked_unless_someone_else_is_told(monkeypatch
     said = screen.getvalue().splitlines()
     assert len(said) == lines
     assert all(line.startswith("checked: ") for line in said)
+
+
+def test_what_a_plain_policy_assumes_is_judged_by_the_plays_that_were_seen():
+    """As compare does: it declares nothing of the kind."""
+    assert check_policy(OneArm(), max_plays=50).assumes == {}
+    assert check_policy(OneArm(two=True), max_plays=50).assumes == {"independent options": ("ordered", "free")}

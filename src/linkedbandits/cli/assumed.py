@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption
 from linkedbandits.linkage import Linkage
 from linkedbandits.policies import POLICIES
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, assumed_when_seen
 from linkedbandits.runs import Runs
 
 IN_HELP = f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}"
@@ -20,10 +20,9 @@ def assumed_in(runs: Runs, policy: AnyPolicy, linkage: Linkage) -> tuple[Assumpt
     A policy of the user's own may play one arm at a time where the linkage allows several. What it declares by default
     is then more than it needs: where no play tried a second arm, nothing was read behind a failure.
     """
-    declared = policy.assumptions(linkage)
-    if POLICIES.get(policy.name) is type(policy) or not bool((runs.samples.sum(axis=1) == runs.plays).all()):
-        return declared
-    return tuple(assumption for assumption in declared if assumption != INDEPENDENT_OPTIONS)
+    if POLICIES.get(policy.name) is type(policy):
+        return policy.assumptions(linkage)
+    return assumed_when_seen(policy, linkage, one_a_play=bool((runs.samples.sum(axis=1) == runs.plays).all()))
 
 
 def names_of(assumed: Iterable[Assumption]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +14,11 @@ from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
 from linkedbandits.cli.assumed import assumed_in, assumed_lines, names_of
-from linkedbandits.cli.over_bound import bound_data, bound_note, bound_of, over_bound
+from linkedbandits.cli.over_bound import HEADING, bound_data, bound_note, bound_of, marked, over_bound
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.cli.without_end import WithoutEnd
 from linkedbandits.display.texts import tidied
 from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import find_linkage
@@ -54,6 +54,10 @@ class Result:
     def answers(self) -> bool:
         """Did it come to answers by its own rule, be that confidence or a given effort?"""
         return self.policy.status_at_stop == "budget" or self.summary.confident > 0
+
+    def asked(self, delta: float) -> float:
+        """How often it may be wrong: as it was told itself, or as all are that have no word of their own."""
+        return delta if self.policy.goal.delta is None else self.policy.goal.delta
 
 
 def compare(
@@ -98,6 +102,7 @@ def compare(
     results = []
     with progress_bar(trials * len(policies), "trials") as advance:
         for text, made in zip(texts, policies, strict=True):
+            looked_at = WithoutEnd(text, given.max_plays)
             runs = simulate(
                 instance.means,
                 made,
@@ -106,7 +111,8 @@ def compare(
                 trials=trials,
                 seed=seed,
                 max_plays=given.max_plays,
-                progress=partial(advance, text),
+                progress=looked_at.counting(advance),
+                watch=looked_at.watch,
             )
             sure_and_wrong = float((runs.confident & ~runs.correct).mean())
             why = undecidable(instance, made, link)
@@ -126,7 +132,8 @@ def compare(
     else:
         _print(instance, results, given.linkage, delta, opt.told_by_itself(texts, given.told_gap))
     if plot is not None:
-        figure = Summaries({result.text: result.summary for result in results}, delta).plot()
+        deltas = {result.text: result.policy.goal.delta for result in results}
+        figure = Summaries({result.text: result.summary for result in results}, deltas).plot()
         title = f"{instance.name}, linkage {given.linkage}, {trials:,} trials"
         figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
         save(figure, plot)
@@ -159,26 +166,28 @@ def _print(instance: opt.NamedMeans, results: list[Result], linkage: str, delta:
     trials = results[0].summary.trials
     console.print(f"{instance.name}, linkage {linkage}, {trials:,} trials, delta {delta:g}", style="bold")
     # Where options depend on each other there is no such bound: then over the fewest plays of the table.
-    over = "/ bound" if instance.dependence is None else "ratio"
+    over = HEADING if instance.dependence is None else "ratio"
     least = min(result.summary.plays_mean for result in results)
     rows = []
     for result in results:
         summary = result.summary
         low, high = summary.error_interval
         row = (
-            result.text,
+            marked(result.text, result.bound.told if instance.dependence is None else None),
             formatting.count(summary.plays_mean),
             formatting.count(summary.plays_median),
             formatting.count(summary.plays_90),
             over_bound(result.bound if instance.dependence is None else BoundAsTold(least), summary.plays_mean),
             formatting.percent(summary.error_rate),
-            f"({formatting.percent(low).removesuffix(' %')} to {formatting.percent(high)})",
+            formatting.interval(low, high),
         )
         rows.append(row)
     console.table(("policy", "plays", "median", "90 %", over, "wrong", "(95 % interval)"), rows)
     console.print(_meaning(instance, results, delta))
     if instance.dependence is None:
         console.print(bound_note([(result.text, result.bound) for result in results]))
+    else:
+        console.print("Ratio is plays over the fewest in the table.")
     if told is not None:
         console.print(told)
     for line in assumed_lines([(result.text, result.assumed) for result in results], instance.dependence):
@@ -198,7 +207,7 @@ def _meaning(instance: opt.NamedMeans, results: list[Result], delta: float) -> s
         if result.policy.status_at_stop == "confident" and result.summary.confident < 1:
             wrong = result.sure_and_wrong
             out_of_plays.setdefault(formatting.percent(1 - result.summary.confident), []).append(result.text)
-        if wrong > delta:
+        if wrong > result.asked(delta):
             text += f" {result.text} is wrong in {formatting.percent(wrong)}, more than asked."
     for out, texts in out_of_plays.items():
         text += f" {', '.join(texts)} ran out of plays in {out} of {'its' if len(texts) == 1 else 'their'} trials."
@@ -218,7 +227,7 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float) -> s
     Where options depend on each other, one that takes them to be independent is right by luck: others are named, if
     there are any.
     """
-    right = [result for result in results if result.answers and result.summary.error_rate <= delta]
+    right = [result for result in results if result.answers and result.summary.error_rate <= result.asked(delta)]
     soonest = "soonest"
     if instance.dependence is not None:
         valid = [result for result in right if INDEPENDENT_OPTIONS not in result.assumed]

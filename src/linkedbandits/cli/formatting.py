@@ -25,6 +25,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.1 else f"{round(100 * share, 1):g} %"
 
 
+def interval(low: float, high: float) -> str:
+    """An interval of shares, as tables have it.
+
+    >>> interval(0.0, 0.00368), interval(0.013, 0.25)
+    ('(0 to 0.37 %)', '(1.3 to 25 %)')
+    """
+    return f"({percent(low).removesuffix(' %')} to {percent(high)})"
+
+
 def times(ratio: float) -> str:
     """A ratio.
 

@@ -411,7 +411,7 @@ def _dark(sensor: Sensor) -> str:
 
 
 def _centimetres(metres: float) -> str:
-    return f"{100 * metres:.2g} cm" if metres < 0.1 else f"{100 * metres:,.0f} cm"
+    return f"{100 * metres:.3g} cm" if metres < 0.1 else f"{100 * metres:,.0f} cm"
 
 
 def _figures(frames: list[Frame], asked: list[str]) -> Sequence[tuple[str, ...]]:
@@ -430,7 +430,7 @@ def _figures(frames: list[Frame], asked: list[str]) -> Sequence[tuple[str, ...]]
             _number(summary.microseconds_90, 1),
             formatting.count(summary.cycles_mean),
             formatting.count(summary.cycles_90),
-            _number(summary.rmse_mm, 0),
+            _number(summary.rmse_mm, 1),
             _number(summary.mae_mm, 1),
             *("" if isnan(share) else formatting.percent(share) for share in shares),
             "" if isnan(summary.confident) else formatting.percent(summary.confident),

@@ -44,11 +44,39 @@ def bound_data(bound: BoundAsTold, plays: float) -> dict[str, Any]:
     }
 
 
+HEADING = "over bound"
+"""Of the column, in every table."""
+
+
+def marked(name: str, told: object) -> str:
+    """The name of a policy in its row of a table, marked where it is told something; :func:`meaning` explains it.
+
+    >>> marked("linked-lead:gap=0.1", "a gap of 0.1"), marked("linked-lead", None)
+    ('linked-lead:gap=0.1 *', 'linked-lead')
+    """
+    return name if told is None else f"{name} *"
+
+
+def meaning(told: Iterable[object]) -> str:
+    """What the column says, in every table.
+
+    >>> meaning([None])
+    'Over bound is plays over what no policy can beat.'
+    >>> meaning([None, "a gap of 0.1", "a gap of 0.1"])
+    'Over bound is plays over what no policy that is told as much can beat (* is told a gap of 0.1).'
+    """
+    things = list(dict.fromkeys(str(one) for one in told if one is not None))
+    if not things:
+        return "Over bound is plays over what no policy can beat."
+    what = things[0] if len(things) == 1 else "a difference"
+    return f"Over bound is plays over what no policy that is told as much can beat (* is told {what})."
+
+
 def bound_note(shown: Iterable[tuple[str, BoundAsTold]]) -> str:
     """What the column says, and of which policies it says nothing, and why.
 
     >>> bound_note([("uniform-sampling", BoundAsTold(9.0)), ("mine", BoundAsTold(None, reason="arms tie"))])
-    '/ bound is plays over what no policy can beat. There is no bound for mine: arms tie.'
+    'Over bound is plays over what no policy can beat. There is no bound for mine: arms tie.'
     """
     shown = list(shown)
     reasons: dict[str, list[str]] = {}
@@ -56,8 +84,7 @@ def bound_note(shown: Iterable[tuple[str, BoundAsTold]]) -> str:
         if bound.reason is not None:
             reasons.setdefault(bound.reason, []).append(text)
     missing = [f"There is no bound for {', '.join(texts)}: {reason}." for reason, texts in reasons.items()]
-    told = " that is told as much" if any(bound.told is not None for _, bound in shown) else ""
-    return " ".join([f"/ bound is plays over what no policy{told} can beat.", *missing])
+    return " ".join([meaning(bound.told for _, bound in shown), *missing])
 
 
 def bound_sentence(bound: BoundAsTold, plays: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,9 @@ from linkedbandits.cli.over_bound import bound_data, bound_of, bound_sentence
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
+from linkedbandits.cli.without_end import WithoutEnd
 from linkedbandits.display.texts import tidied
+from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost
 from linkedbandits.policies import describe_policy, policy_class
@@ -54,12 +55,20 @@ def simulate(
     trials: opt.Trials = 1000,
     seed: opt.SeedOption = 0,
     max_plays: opt.MaxPlays = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Draw how many plays the trials took into this file ({', '.join(ENDINGS)}), on white ground."
+        ),
+    ] = None,
     as_json: opt.Json = False,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Also write every trial as a row of this file.")
     ] = None,
 ) -> None:
     """Run one policy many times: what it answers, how often it is wrong, where its samples go."""
+    if plot is not None:
+        check_figure(plot)  # before the work
     instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
     given = opt.read_settings(instance, linkage, gap, max_plays)
     link = find_linkage(given.linkage)
@@ -70,6 +79,7 @@ def simulate(
     if csv_file is not None:
         check_linkage(made, link)
         opt.check_writable("--csv", csv_file)
+    looked_at = WithoutEnd(policy, given.max_plays)
     with progress_bar(trials, "trials") as advance:
         runs = run_simulation(
             instance.means,
@@ -79,7 +89,8 @@ def simulate(
             trials=trials,
             seed=seed,
             max_plays=given.max_plays,
-            progress=partial(advance, policy),
+            progress=looked_at.counting(advance),
+            watch=looked_at.watch,
         )
     if csv_file is not None:
         _write_csv(csv_file, runs, instance.options)
@@ -110,6 +121,9 @@ def simulate(
             standard_report().print(told)
         for line in assumed_lines([(policy, assumed_in(runs, made, link))], instance.dependence):
             standard_report().print(line)
+    if plot is not None:
+        save(runs.plot(), plot)
+        typer.echo(f"wrote {plot}", err=True)
 
 
 def _write_csv(path: Path, runs: Runs, options: tuple[str, ...] | None) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from linkedbandits.cli import completing, formatting
 from linkedbandits.cli import options as opt
+from linkedbandits.cli.over_bound import HEADING, marked, meaning
 from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
 from linkedbandits.display.texts import tidied
@@ -119,8 +120,8 @@ def _bound_notes(results: Results) -> list[str]:
     cells = [cell for cell in results.cells.values() if cell["delta"] is not None and not depends(cell)]
     bounds = [(cell, bound_as_told(cell)) for cell in cells]
     lines = []
-    if any(bound.told is not None for _, bound in bounds):
-        lines.append("Over bound is plays over what no policy that is told as much can beat.")
+    if any(bound.plays is not None or bound.told is not None for _, bound in bounds):
+        lines.append(meaning(bound.told for _, bound in bounds))
     reasons: dict[tuple[str, str], list[str]] = {}
     for cell, bound in bounds:
         if bound.reason is not None:
@@ -169,20 +170,20 @@ def _as_shown(row: dict[str, Any]) -> dict[str, str]:
     """
     bound = row["bound_as_told"]
     stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"
-    wrong, low, high = (formatting.percent(row[name]) for name in stopped.split())
+    wrong, low, high = (row[name] for name in stopped.split())
     band = f"({formatting.count(row['plays_low'])} to {formatting.count(row['plays_high'])})"
     unfinished = _unfinished(row)
     return {
         "instance": row["instance"],
-        "policy": row["policy"],
+        "policy": marked(row["policy"], row["told"]),
         "linkage": row["linkage"],
         "delta": "" if row["delta"] is None else f"{row['delta']:g}",
         "trials": f"{row['trials']:,}",
         "plays": formatting.count(row["plays_mean"]),
         "(95 % band)": band if row["plays_high"] else "",
-        "over bound": formatting.times(row["plays_mean"] / bound) if bound else "-" if row["told"] else "",
-        "wrong": wrong,
-        "(95 % interval)": f"({low} to {high})",
+        HEADING: formatting.times(row["plays_mean"] / bound) if bound else "-" if row["told"] else "",
+        "wrong": formatting.percent(wrong),
+        "(95 % interval)": formatting.interval(low, high),
         "unfinished": formatting.percent(unfinished) if unfinished > 0 else "",
     }
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from math import floor, log10
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from linkedbandits.display.tables import picture
 from linkedbandits.errors import MissingExtra, UnknownName
-from linkedbandits.figures.style import new_panels
+from linkedbandits.figures.style import ENDINGS, new_panels
 
 TAILS = (2.0, 98.0)
 """Colours go from one of these percentiles to the other: a few stray pixels must not take all of them."""
+NO_NUMBER = "0.85"
+"""The grey of pixels that have none."""
 MOST_PIXELS = 256
 """On a side of a small picture."""
 SHOWN_WIDTH = 320
@@ -42,7 +46,7 @@ def draw_image(axes: Any, image: Image) -> None:
     axes.set_title(image.title, fontsize="medium")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    axes.set_facecolor("0.85")
+    axes.set_facecolor(NO_NUMBER)
     low, high = limits(image)
     drawn = axes.imshow(
         image.values,
@@ -52,7 +56,35 @@ def draw_image(axes: Any, image: Image) -> None:
         vmax=high,
         aspect=image_aspect(image.values.shape),
     )
-    axes.figure.colorbar(drawn, ax=axes, pad=0.01)
+    colour_bar([axes], drawn, [image.values])
+
+
+def colour_bar(row: Sequence[Any], drawn: Any, values: Sequence[np.ndarray[Any, Any]], label: str = "") -> None:
+    """A colour bar beside a row of images and as high as they are, with an arrow where a value is beyond its end.
+
+    An image that is higher than wide is as high as its panel, and so is the bar that the layout makes.
+    """
+    rows, columns = drawn.get_array().shape[:2]
+    where: dict[str, Any] = {"ax": list(row), "pad": 0.01}
+    if rows <= columns:
+        where = {"cax": row[-1].inset_axes((1.02, 0.0, 0.045, 1.0))}
+        where["cax"].grid(visible=False)
+    low, high = drawn.get_clim()
+    known = np.concatenate([image[np.isfinite(image)] for image in values])
+    below, above = bool((known < low).any()), bool((known > high).any())
+    extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+    row[-1].figure.colorbar(drawn, **where, label=label, extend=extend)
+
+
+def rounded_up(amount: float) -> float:
+    """The least of 1, 2 and 5 times powers of ten that is no less: where a scale ends.
+
+    >>> rounded_up(0.13), rounded_up(3.0), rounded_up(5.0), rounded_up(70.0)
+    (0.2, 5.0, 5.0, 100.0)
+    """
+    power = floor(log10(amount))
+    candidates = (float(f"{digit}e{at}") for at in (power, power + 1) for digit in (1, 2, 5))
+    return next(one for one in candidates if one >= amount * (1 - 1e-9))
 
 
 def image_aspect(shape: tuple[int, ...]) -> Literal["equal", "auto"]:
@@ -68,7 +100,9 @@ def image_aspect(shape: tuple[int, ...]) -> Literal["equal", "auto"]:
 def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
     """All images in a figure, or the one that is wanted; with ``ax`` one of them there."""
     if what is not None and what not in images:
-        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}")
+        saved = Path(str(what)).suffix.lower() in ENDINGS
+        how = f"; to save the picture write plot().savefig({str(what)!r})" if saved else ""
+        raise UnknownName(f"there is no image {what!r}; choose one of {', '.join(images)}{how}")
     if ax is not None:
         draw_image(ax, images[what or next(iter(images))])
         return ax
@@ -84,6 +118,8 @@ def images_figure(images: Sequence[Image], columns: int) -> Any:
     with new_panels(rows, columns, (across + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
         for axes, image in zip(panels, images, strict=True):
             draw_image(axes, image)
+        if not all(np.isfinite(image.values).all() for image in images):
+            figure.supxlabel("grey: no depth", fontsize="small")
     return figure
 
 

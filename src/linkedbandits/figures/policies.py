@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.display.texts import percent, plays
-from linkedbandits.figures.style import COLOURS, SeriesStyle, beside_axes
+from linkedbandits.figures.style import COLOURS, LETTERS_OF_A_ROW, SeriesStyle, beside_axes, logarithmic_axis
 
+Delta = float | Mapping[str, float | None] | None
+"""How often answers may be wrong: one figure for all, one for each by name, or none that was given."""
 RIGHT, WRONG = COLOURS[0], COLOURS[4]
 _BARS = 40
 _WIDE = 30.0
@@ -53,23 +55,34 @@ def draw_distribution(axes: Any, needed: np.ndarray[Any, Any], right: np.ndarray
     axes.axvline(mean, color="black", linewidth=1.4, label=f"mean, {plays(mean)}")
     axes.axvline(most, color="black", linewidth=1.4, linestyle="--", label=f"nine in ten, {plays(most)}")
     if logarithmic:
-        axes.set_xscale("log")
+        logarithmic_axis(axes, "x")
+    else:
+        _with_separators(axes)
     axes.set_xlabel("plays")
     axes.set_ylabel("trials")
-    _with_separators(axes)
+    axes.yaxis.get_major_locator().set_params(integer=True)  # there are no half trials
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=4, fontsize="small")
 
 
 def draw_shares(
-    axes: Any, wrong: Mapping[str, Share], style_of: Mapping[str, SeriesStyle], delta: float | None, *, named: bool
+    axes: Any, wrong: Mapping[str, Share], style_of: Mapping[str, SeriesStyle], delta: Delta, *, named: bool
 ) -> None:
-    """Shares of wrong answers with their 95 % intervals, and the line of delta."""
+    """Shares of wrong answers with their 95 % intervals, and the line of delta; of each row, where they differ."""
     for at, (name, share) in enumerate(wrong.items()):
         style = style_of[name]
         axes.plot([share.low, share.high], [at, at], color=style.colour, linewidth=1.4)
         axes.plot(share.share, at, style.marker, color=style.colour, markersize=6, clip_on=False, zorder=3)
-    if delta is not None:
-        axes.axvline(delta, color="black", linewidth=1.0, linestyle="--", label=f"delta, {percent(delta)}")
+    of_row = {name: delta.get(name) if isinstance(delta, Mapping) else delta for name in wrong}
+    given = [one for one in of_row.values() if one is not None]
+    if given and set(of_row.values()) == set(given[:1]):
+        axes.axvline(given[0], color="black", linewidth=1.0, linestyle="--", label=f"delta, {percent(given[0])}")
+    else:
+        marked = [(at, own) for at, own in enumerate(of_row.values()) if own is not None]
+        for at, own in marked:
+            axes.plot([own, own], [at - 0.4, at + 0.4], color="black", linewidth=1.0, linestyle="--")
+        if marked:
+            axes.plot([], [], color="black", linewidth=1.0, linestyle="--", label="delta, where given")
+    if given:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, fontsize="small")
     axes.set_xlim(left=0.0)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
@@ -92,14 +105,17 @@ def draw_needed(axes: Any, needed: Mapping[str, Needed], style_of: Mapping[str, 
         axes.plot(one.mean, at, style.marker, color=style.colour, markersize=6)
     least = min(one.mean for one in needed.values())
     if max(one.of_nine_in_ten for one in needed.values()) > _WIDE / 3 * max(least, 1.0):
-        axes.set_xscale("log")
+        logarithmic_axis(axes, "x")
     else:
         axes.set_xlim(left=0.0)
+        _with_separators(axes)
     axes.plot([], [], "o", color="0.4", label="mean")
-    axes.plot([], [], "|", color="0.4", markersize=9, label="nine trials in ten need no more")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=2, fontsize="small")
+    axes.plot([], [], color="0.4", linewidth=4, alpha=0.5, label="its 95 % interval")
+    axes.plot([], [], "|", color="0.4", markersize=9, label="nine in ten trials need no more")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=2, fontsize="small", columnspacing=1.0
+    )
     axes.set_xlabel("plays")
-    _with_separators(axes)
     _rows(axes, needed)
 
 
@@ -110,6 +126,6 @@ def _with_separators(axes: Any) -> None:
 def _rows(axes: Any, names: Iterable[str]) -> None:
     """A row for each name, the first at the top."""
     listed = list(names)
-    axes.set_yticks(range(len(listed)), [beside_axes(name) for name in listed])
+    axes.set_yticks(range(len(listed)), [beside_axes(name, LETTERS_OF_A_ROW) for name in listed])
     axes.set_ylim(len(listed) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")

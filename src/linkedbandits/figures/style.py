@@ -38,6 +38,16 @@ _UNDATED: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"Creatio
 
 _LETTERS = 28
 """Of a label beside an axis."""
+LETTERS_OF_A_ROW = 48
+"""Of a label that has a row to itself: names of policies with their parameters stay whole."""
+_LETTER = 0.07
+"""Inches that a letter takes."""
+
+
+def with_rows(width: float, labels: Iterable[str]) -> float:
+    """The width of a figure in inches that has such rows, where ``width`` is enough for labels of usual length."""
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    return width + _LETTER * max(min(longest, LETTERS_OF_A_ROW) - _LETTERS, 0)
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,8 @@ def series_styles(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, 
     return chosen
 
 
-def beside_axes(label: object) -> str:
-    """A label that fits beside an axis or into a legend, and is shown as it is.
+def beside_axes(label: object, letters: int = _LETTERS) -> str:
+    """A label that fits beside an axis or into a legend, in at most so many letters, and is shown as it is.
 
     To matplotlib dollars would be mathematics, and what begins with an underscore no entry of a legend.
 
@@ -78,7 +88,7 @@ def beside_axes(label: object) -> str:
     """
     text = str(label)
     # Names of policies differ in their parameters, at the end, and others at the beginning.
-    short = text if len(text) <= _LETTERS else f"{text[: _LETTERS // 2]}…{text[-(_LETTERS // 2 - 1) :]}"
+    short = text if len(text) <= letters else f"{text[: letters // 2]}…{text[-(letters // 2 - 1) :]}"
     return (f" {short}" if short.startswith("_") else short).replace("$", r"\$")
 
 
@@ -102,6 +112,14 @@ def new_panels(
 
         figure = ShownFigure(figsize=(width, height), layout="constrained")
         yield figure, list(figure.subplots(rows, columns, squeeze=False, height_ratios=heights).flat)
+
+
+def logarithmic_axis(axes: Any, direction: str) -> None:
+    """Make the x or the y axis logarithmic, with few and plain numbers on it that do not touch each other."""
+    from linkedbandits.figures.log_ticks import plain_log_ticks  # it needs matplotlib
+
+    axes.set(**{f"{direction}scale": "log"})
+    plain_log_ticks(getattr(axes, f"{direction}axis"))
 
 
 def check_figure(path: Path) -> None:

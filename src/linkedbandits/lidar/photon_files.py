@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import logging
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import islice
 from math import isqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -260,13 +260,10 @@ def _read_csv(path: Path) -> FileContents:
                 warnings.simplefilter("ignore")  # that there is no data: it is said below, and what to do
                 table = np.loadtxt(file, delimiter=separator, skiprows=int(headed), ndmin=2, comments="#")
         except ValueError as error:
-            word = re.search(r"could not convert string '(.+)' to float64 at row \d+, column (\d+)", str(error))
-            if word is None:
+            wrong = _first_wrong_line(path, separator, headed)
+            if wrong is None:
                 raise
-            raise CannotRead(
-                f"{path} cannot be read: {word[1]!r} in column {word[2]} is no number; leave only counts "
-                "below the heading"
-            ) from error
+            raise CannotRead(f"{path} cannot be read: {wrong}") from error
     if table.size == 0:
         raise CannotRead(f"{path} has a heading and no rows; export it again")
     if not headed:
@@ -277,21 +274,57 @@ def _read_csv(path: Path) -> FileContents:
     places = {"row", "column", "pixel"}
     counts = table[:, [place for place, name in enumerate(names) if plain(name) not in places]]
     if {"row", "column"} <= set(columns):
-        return FileContents(str(path), {"": _placed(path, columns, counts)}, AXES)
+        return FileContents(str(path), {"": _placed(path, columns, counts, headed)}, AXES)
     return FileContents(str(path), {"": counts}, ("pixels", "bins"))
 
 
-def _placed(path: Path, columns: dict[str, AnyArray], counts: AnyArray) -> AnyArray:
+def _lines_with_data(path: Path, headed: bool) -> Iterator[tuple[int, str]]:
+    """The lines that have numbers, as people count lines: from 1 on, with the heading and those without anything."""
+    with path.open(encoding="utf-8-sig", newline=None) as file:
+        for number, line in enumerate(file, start=1):
+            text = line.partition("#")[0].strip()
+            if text and not (headed and number == 1):
+                yield number, text
+
+
+def _first_wrong_line(path: Path, separator: str | None, headed: bool) -> str | None:
+    """What is wrong with the first line that is no row of as many numbers as the first has; None if none is."""
+    wanted: tuple[int, int] | None = None
+    for number, text in _lines_with_data(path, headed):
+        cells = text.split(separator)
+        for column, cell in enumerate(cells, start=1):
+            if not _is_number(cell):
+                return (
+                    f"{cell.strip()!r} in line {number}, column {column} is no number; leave only counts below the "
+                    "heading"
+                )
+        if wanted is not None and len(cells) != wanted[1]:
+            return f"line {number} has {len(cells)} columns, and line {wanted[0]} has {wanted[1]}; give all as many"
+        wanted = wanted or (number, len(cells))
+    return None
+
+
+def _placed(path: Path, columns: dict[str, AnyArray], counts: AnyArray, headed: bool) -> AnyArray:
     """The image from one line a pixel, in any order."""
     places = np.stack([columns["row"], columns["column"]])
     if (places < 0).any() or (places != np.rint(places)).any():
         raise CannotRead(f"{path}: row and column are not whole numbers from 0 on; number pixels so")
     row, column = places.astype(np.int64)
     shape = (int(row.max()) + 1, int(column.max()) + 1)
-    if np.unique(row * shape[1] + column).size != row.size or row.size != shape[0] * shape[1]:
+    pixel = row * shape[1] + column
+    known, first_at = np.unique(pixel, return_index=True)
+    if known.size != row.size or row.size != shape[0] * shape[1]:
+        if known.size != row.size:
+            again = int(np.setdiff1d(np.arange(row.size), first_at)[0])
+            lines = [number for number, _ in islice(_lines_with_data(path, headed), again + 1)]
+            before = lines[int(first_at[np.searchsorted(known, pixel[again])])]
+            which = f"row {row[again]}, column {column[again]} is in line {before} and again in line {lines[again]}"
+        else:
+            missing = int(np.flatnonzero(np.append(known, -1) != np.arange(known.size + 1))[0])
+            which = f"row {missing // shape[1]}, column {missing % shape[1]} has none"
         raise CannotRead(
-            f"{path}: {row.size:,} lines are not one for each of the {shape[0]} x {shape[1]} pixels; give each "
-            "pixel one line, counted from 0"
+            f"{path}: {row.size:,} lines are not one for each of the {shape[0]} x {shape[1]} pixels: {which}; give "
+            "each pixel one line, counted from 0"
         )
     image: AnyArray = np.empty((*shape, counts.shape[1]))
     image[row, column] = counts

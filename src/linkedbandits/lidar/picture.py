@@ -10,17 +10,20 @@ import numpy as np
 
 from linkedbandits.display.texts import percent
 from linkedbandits.errors import CannotWrite
-from linkedbandits.figures.images import image_aspect
+from linkedbandits.figures.images import NO_NUMBER, TAILS, colour_bar, image_aspect, rounded_up
 from linkedbandits.figures.style import new_panels, save
 from linkedbandits.lidar.frame import Frame
 from linkedbandits.model import BoolArray
 
 ENDINGS = (".png", ".svg", ".pdf")
-ROWS = ("depth (m)", "error (cm)", "time (µs)", "background\n(photons a cycle)")
+ROWS = ("depth (m)", "error", "time (µs)", "background\n(photons a cycle)")
 _LEAST_BINS = 20
 """Depth's colours span at least this many bins."""
-_MOST_ERROR = 10.0
-"""Errors beyond this many centimetres have one colour."""
+_MOST_ERROR = 0.1
+"""Errors beyond this many metres have one colour: of those far off it is enough to see that they are."""
+_LEAST_ERROR = 1e-4
+"""Metres: smaller ones are of no interest."""
+_UNITS = {"cm": 100.0, "mm": 1000.0}
 _PANEL = 2.3
 """Inches from side to side of a panel: what is written above it has room."""
 _HEIGHTS = (1.3, 3.4)
@@ -52,20 +55,23 @@ def frames_figure(frames: list[Frame]) -> Any:
         for axes in grid.flat:
             axes.set(xticks=[], yticks=[])
             axes.grid(visible=False)
-            axes.spines[:].set_visible(False)
-            axes.set_facecolor("0.85")  # where there is no depth
+            axes.spines[:].set(visible=True, color="0.6", linewidth=0.6)  # or white would have no border
+            axes.set_facecolor(NO_NUMBER)
         real = first.truth[np.isfinite(first.truth)]
         near, far = (real.min(), real.max()) if real.size else (0.0, first.task.sensor.reach)
         margin = max(0.0, _LEAST_BINS * first.task.sensor.bin_depth - (far - near)) / 2  # or a wall would have no shade
         times = [1e6 * frame.seconds for frame in frames]
         most = max([float(time[np.isfinite(time)].max()) for time in times if np.isfinite(time).any()], default=1.0)
         light = first.scene.ambients(first.task.sensor.ambient) + first.task.sensor.dark * first.task.sensor.bins
+        unit, error = _scale_of_errors(frames)
+        seen = [light, *(frame.background for frame in frames)]
         images = [
             {"cmap": "viridis", "vmin": near - margin, "vmax": far + margin},
-            {"cmap": "RdBu", "vmin": -_MOST_ERROR, "vmax": _MOST_ERROR},
+            {"cmap": "RdBu", "vmin": -error, "vmax": error},
             {"cmap": "magma", "vmin": 0.0, "vmax": most},
-            {"cmap": "cividis", "vmin": 0.0, "vmax": max(float(light.max()), 1e-9)},
+            {"cmap": "cividis", "vmin": 0.0, "vmax": max(float(light.max()), *map(_most, seen), 1e-9)},
         ]
+        values: list[list[Any]] = [[first.truth], [], [], [light]]
         drawn: list[Any] = [_show(grid[0, 0], first.truth, images[0])]
         grid[0, 0].set_title("true depth")
         _show(grid[1, 0], first.scene.reflectivity, {"cmap": "gray", "vmin": 0.0, "vmax": 1.0})
@@ -74,7 +80,9 @@ def frames_figure(frames: list[Frame]) -> Any:
         _show(grid[3, 0], light, images[3])
         grid[3, 0].set_title("true background", fontsize=_SMALL)
         for column, frame in enumerate(frames, start=1):
-            shown = (frame.depth, 100 * frame.error, 1e6 * frame.seconds, frame.background)
+            shown = (frame.depth, _UNITS[unit] * frame.error, 1e6 * frame.seconds, frame.background)
+            for row, image in enumerate(shown):
+                values[row].append(image)
             drawn = [_show(grid[row, column], image, images[row]) for row, image in enumerate(shown)]
             for row in (0, 1):
                 _mark(grid[row, column], np.isfinite(frame.truth) & ~np.isfinite(frame.depth))
@@ -83,8 +91,23 @@ def frames_figure(frames: list[Frame]) -> Any:
             grid[1, column].set_title(_right(summary.within_tolerance, first.task.tolerance), fontsize=_SMALL)
             grid[2, column].set_title(_took(summary.microseconds_mean, summary.cycles_mean), fontsize=_SMALL)
         for row, title in enumerate(ROWS):
-            figure.colorbar(drawn[row], ax=grid[row].tolist(), label=title, pad=0.01)
+            label = f"{title} ({unit})" if title == "error" else title
+            colour_bar(grid[row].tolist(), drawn[row], values[row], label)
     return figure
+
+
+def _scale_of_errors(frames: list[Frame]) -> tuple[str, float]:
+    """The unit of errors, and where their colours end in it: behind nearly all of them, but not far off."""
+    most = max(_most(abs(frame.error)) for frame in frames)
+    end = rounded_up(min(max(most, _LEAST_ERROR), _MOST_ERROR))
+    unit = "cm" if end >= 0.01 else "mm"
+    return unit, rounded_up(end * _UNITS[unit])
+
+
+def _most(image: Any) -> float:
+    """What nearly all of an image is no more than; 0 where it has no number."""
+    known = image[np.isfinite(image)]
+    return float(np.percentile(known, TAILS[1])) if known.size else 0.0
 
 
 def _show(axes: Any, image: Any, colours: dict[str, Any]) -> Any:

@@ -84,7 +84,7 @@ def load_own(written: Written, shipped: Mapping[str, Any]) -> Any:
 
     ``shipped`` has the policies of the library, whose names are taken.
     """
-    module = _imported(written.module)
+    module = _imported(written.module, written.class_named)
     found = getattr(module, written.kind, None)
     if found is None:
         raise InvalidParameter(f"the module {written.module!r} has no {written.kind!r}; {_policies_in(module)}")
@@ -127,7 +127,7 @@ def _converted(name: str, key: str, value: Any, kind: Any) -> Any:
     raise InvalidParameter(f"{key}={value} of {name} is not what it takes; give {words}")
 
 
-def _imported(module: str) -> ModuleType:
+def _imported(module: str, wanted: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
@@ -136,7 +136,7 @@ def _imported(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             raise InvalidParameter(
-                f"there is no module {error.name!r} for {module}; it was looked for in {here} and where Python has its "
+                f"there is no module {error.name!r} for {wanted}; it was looked for in {here} and where Python has its "
                 "packages: run the command where it is, install it, or set PYTHONPATH"
             ) from error
         raise _cannot_import(module, error) from error

@@ -16,7 +16,7 @@ from linkedbandits.display.texts import MOST_SHOWN, counted
 from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
 from linkedbandits.extras import need_polars
 from linkedbandits.figures.policies import Needed, Share, draw_needed, draw_shares
-from linkedbandits.figures.style import beside_axes, new_panels, series_styles
+from linkedbandits.figures.style import LETTERS_OF_A_ROW, beside_axes, new_panels, series_styles, with_rows
 from linkedbandits.intervals import share_interval
 from linkedbandits.model import FloatArray
 from linkedbandits.policies import make_policy
@@ -129,7 +129,7 @@ class Results(WithFrames):
                 if row[column] is not None
             )
             name = row["cell"]
-            labels.append("\n".join(beside_axes(line) for line in (row["policy"], setting) if line))
+            labels.append("\n".join(beside_axes(line, LETTERS_OF_A_ROW) for line in (row["policy"], setting) if line))
             error = (row["plays_high"] - row["plays_mean"]) / _TWO_SIDED_95
             wrong = Share(row["error_rate"], row["error_low"], row["error_high"])
             needed[name] = Needed(row["plays_mean"], error, row["plays_90"], wrong)
@@ -144,11 +144,11 @@ class Results(WithFrames):
         if ax is not None:
             draw_plays(ax)
             return ax
-        deltas = table["delta"].drop_nulls().unique().to_list()
-        with new_panels(1, 2, 9.0, 1.4 + 0.42 * max(len(needed), 3)) as (figure, (left, right)):
+        deltas = {row["cell"]: row["delta"] for row in table.head(MOST_DRAWN).to_dicts()}
+        with new_panels(1, 2, with_rows(9.0, labels), 1.4 + 0.42 * max(len(needed), 3)) as (figure, (left, right)):
             draw_plays(left)
             shares = {name: one.wrong for name, one in needed.items()}
-            draw_shares(right, shares, style_of, deltas[0] if len(deltas) == 1 else None, named=False)
+            draw_shares(right, shares, style_of, deltas, named=False)
             if table.height > MOST_DRAWN:
                 figure.supxlabel(f"the first {MOST_DRAWN} of {table.height} cells are drawn", fontsize="small")
         return figure
@@ -188,8 +188,20 @@ class Results(WithFrames):
         )
 
     def _ranges(self, key: str) -> list[range]:
-        cell = self._cells[key]
+        cell = self._cell(key)
         return self._folder.ranges(key, cell["trials"], len(cell["means"]))
+
+    def _cell(self, key: str) -> dict[str, Any]:
+        """The cell of that name; if there is none, those that were probably meant are named."""
+        if key in self._cells:
+            return self._cells[key]
+        meant = [known for known, cell in self._cells.items() if key in (cell["instance"], cell["label"])]
+        near = meant or [known for known in self._cells if str(key) in known]
+        which = "those of it are" if near else "the cells are"
+        raise UnknownName(
+            f"there is no cell {key!r} in {self.path}; {which} {_listed(near or self._cells)} "
+            "(the column cell of table() has them all)"
+        )
 
     def _read(self, key: str) -> pl.DataFrame:
         import polars as pl

@@ -11,6 +11,7 @@ from linkedbandits.checks import check_delta, check_max_plays
 from linkedbandits.errors import InvalidStudy, why_not
 from linkedbandits.linkage import find_linkage, linkages_for
 from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
+from linkedbandits.policy import may_be_played
 from linkedbandits.study.cells import Cell, Instance, Study
 from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
@@ -113,12 +114,12 @@ def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyL
 def _check_linkages(line: _PolicyLine) -> None:
     for linkage in line.linkages:
         with line.keys.meaning("linkages"):
-            asks = policy_class(line.name).asks
-            allowed = find_linkage(linkage).allows(asks)
+            kind = policy_class(line.name)
+            allowed = may_be_played(kind, find_linkage(linkage))
         if not allowed:
+            others = linkages_for(kind.asks)
             raise line.keys.refuse(
-                "linkages",
-                f"{line.name} cannot be played under {linkage!r}; give it linkages of its own: {linkages_for(asks)}",
+                "linkages", f"{line.name} cannot be played under {linkage!r}; give it linkages of its own: {others}"
             )
 
 

@@ -25,6 +25,7 @@ from linkedbandits.policy import (
     Goal,
     LaneState,
     SeedArray,
+    assumed_when_seen,
     check_is_policy,
     undeclared_parameters,
     undeclared_top,
@@ -56,7 +57,8 @@ class PolicyFindings:
 
     ``checks`` are the promises that were checked, each with the linkage it was checked under. Of ``runs`` simulated
     runs, ``ended`` ended by the policy's own rule, the others at ``max_plays``. ``assumes`` has the names of what it
-    takes for granted, each with the linkages under which it does.
+    takes for granted, each with the linkages under which it does; not that options are independent, if none of its
+    plays tried a second arm.
     """
 
     policy: str
@@ -170,6 +172,7 @@ class _Case:
     keeps_evidence: bool = False
     runs: int = 0
     ended: int = 0
+    one_a_play: bool = True
 
     def __post_init__(self) -> None:
         self.goal = self.policy.goal
@@ -190,6 +193,7 @@ class _Case:
             parallel=parallel,
         )
         self.runs += outcomes.plays.size
+        self.one_a_play &= bool((outcomes.samples.sum(axis=1) == outcomes.plays).all())
         self.ended += int((outcomes.confident | (outcomes.plays < self.max_plays)).sum())
         return outcomes
 
@@ -244,7 +248,7 @@ def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: in
         error_bound=policy.error_bound,
         keeps_evidence=any(case.keeps_evidence for case in cases),
         heeds_parallel=any(policy.fitted_to(case.linkage, OUT_AT_ONCE) != case.fitted for case in cases),
-        assumes=_assumed(policy, linkages),
+        assumes=_assumed(policy, cases),
         linkages=tuple(linkage.name for linkage in linkages),
         checks=tuple(checks),
         runs=sum(case.runs for case in cases),
@@ -253,12 +257,12 @@ def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: in
     )
 
 
-def _assumed(policy: AnyPolicy, linkages: Sequence[Linkage]) -> dict[str, tuple[str, ...]]:
-    """Under which linkages it assumes what."""
+def _assumed(policy: AnyPolicy, cases: Sequence[_Case]) -> dict[str, tuple[str, ...]]:
+    """Under which linkages it assumes what, judged by the plays that were seen, as ``linkedbandits compare`` does."""
     found: dict[str, tuple[str, ...]] = {}
-    for linkage in linkages:
-        for assumption in policy.assumptions(linkage):
-            found[assumption.name] = (*found.get(assumption.name, ()), linkage.name)
+    for case in cases:
+        for assumption in assumed_when_seen(policy, case.linkage, one_a_play=case.one_a_play):
+            found[assumption.name] = (*found.get(assumption.name, ()), case.linkage.name)
     return found
 
 

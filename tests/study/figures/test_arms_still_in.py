@@ -82,3 +82,9 @@ def test_a_policy_of_which_no_arm_goes_out_does_not_move_the_beginning_of_the_ax
     traces = {"a": trace([(40, 1)]), "idle": trace([(7, 3)])}
     (axes,) = arms_still_in([TracePanel("mine", 3, traces)]).axes
     assert axes.get_xlim()[0] == 20
+
+
+def test_policies_that_take_no_arm_out_are_named():
+    figure = arms_still_in([TracePanel("mine", 3, {"a": trace([(10, 1)])}, others=("b",))])
+    (legend,) = figure.legends
+    assert "b: takes no arm out" in [text.get_text() for text in legend.get_texts()]

@@ -151,3 +151,16 @@ def test_a_policy_without_a_delta_is_in_the_figures_over_delta(tmp_path, monkeyp
     draw_all(results_of(f"{HEAD}deltas = [0.2, 0.05]\n{MEANS}{POLICIES}{effort}", tmp_path / "results"), tmp_path)
     for name in ("plays-by-delta", "errors-by-delta"):
         assert any("fixed" in text.get_text() for text in drawn[name].legends[0].get_texts())
+
+
+def test_the_figure_of_arms_still_in_names_policies_that_take_none_out(tmp_path, monkeypatch):
+    said = {}
+
+    def kept(figure, path):
+        said[path.name] = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+    monkeypatch.setattr(everything, "save", kept)
+    results = results_of(HEAD + MEANS + POLICIES, tmp_path)
+    draw_all(results, tmp_path / "figures")
+    assert "uniform-sampling: takes no arm out" in said["arms-still-in.png"]
+    assert "linked-elimination" in said["arms-still-in.png"]

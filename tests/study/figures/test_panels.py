@@ -163,7 +163,7 @@ def test_many_numbers_or_one_leave_it_to_powers_of_ten_as_plain_numbers(axes):
     logarithmic(axes, "x", range(1, 8))
     logarithmic(axes, "y", [7])
     axes.set(xlim=(0.5, 2000), ylim=(0.5, 2000))
-    assert numbers_on(axes.xaxis) == numbers_on(axes.yaxis) == {"1", "10", "100", "1000"}
+    assert numbers_on(axes.xaxis) == numbers_on(axes.yaxis) == {"1", "10", "100", "1,000"}
 
 
 def test_a_short_axis_has_twos_and_fives_between_its_powers(axes):

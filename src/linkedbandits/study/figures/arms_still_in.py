@@ -10,7 +10,7 @@ import numpy as np
 
 from linkedbandits.figures.style import series_styles
 from linkedbandits.model import COUNT_LIMIT, IntArray
-from linkedbandits.study.figures.panels import logarithmic, panel_figure
+from linkedbandits.study.figures.panels import explain_absent, logarithmic, panel_figure
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,11 +23,15 @@ _FAINT_LINES = 20
 
 @dataclass(frozen=True)
 class TracePanel:
-    """The traces of some policies' first trials: columns trial, plays and arms_in. Some arm has to go out."""
+    """The traces of some policies' first trials: columns trial, plays and arms_in. Some arm has to go out.
+
+    ``others`` are policies of the same setting that are not drawn, because none of their arms ever goes out.
+    """
 
     title: str
     arms: int
     traces: dict[str, pl.DataFrame]
+    others: tuple[str, ...] = ()
 
 
 def arms_still_in(panels: Sequence[TracePanel], among: Iterable[str] = ()) -> Any:
@@ -50,7 +54,7 @@ def arms_still_in(panels: Sequence[TracePanel], among: Iterable[str] = ()) -> An
             axes.set_title(panel.title, loc="left", fontsize="medium")
             axes.set_xlabel("plays")
             axes.set_ylabel("arms still in")
-            axes.set_xscale("log")
+            logarithmic(axes, "x", [])
             axes.set_xlim(left=min(_first_out(trials) for trials in runs.values()) / 2)
             if panel.arms > _MANY_ARMS:
                 logarithmic(axes, "y", [])
@@ -59,6 +63,8 @@ def arms_still_in(panels: Sequence[TracePanel], among: Iterable[str] = ()) -> An
                 axes.yaxis.get_major_locator().set_params(integer=True)  # there are no half arms
             axes.plot([], [], color="0.4", linewidth=0.6, alpha=0.6, label="single trials")
             axes.plot([], [], color="0.4", label="their median")
+            for policy in panel.others:
+                explain_absent(axes, policy, "takes no arm out")
     return figure
 
 

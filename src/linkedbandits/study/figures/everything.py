@@ -115,7 +115,7 @@ def _traces(results: Results, finished: Iterable[str]) -> Iterator[TracePanel]:
         arms = len(cells[0]["means"])
         dropping = {label: trace for label, trace in traces.items() if (trace["arms_in"] < arms).any()}
         if dropping:
-            yield TracePanel(title, arms, dropping)
+            yield TracePanel(title, arms, dropping, tuple(label for label in traces if label not in dropping))
 
 
 def _settings(results: Results, finished: Iterable[str]) -> dict[str, list[CellData]]:

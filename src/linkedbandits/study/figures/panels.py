@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from linkedbandits.figures.style import SeriesStyle, new_panels
+from linkedbandits.figures.style import SeriesStyle, logarithmic_axis, new_panels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +27,6 @@ _LEGEND_KEY = 0.6
 """Inches: a line of the legend, a letter in it, and the sample of the curve before the letters."""
 _MOST_IN_ONE_COLUMN = 3
 _FEW_TICKS = 6
-_FEW_POWERS = 50
-"""An axis from low to less than this many times low has hardly a power of ten on it."""
 
 
 @contextmanager
@@ -168,18 +166,9 @@ def arrows_up(axes: Any, points: Iterable[Point], style: SeriesStyle, *, beside:
 
 def logarithmic(axes: Any, direction: str, numbers: Iterable[float]) -> None:
     """A logarithmic axis with plain numbers on it; these numbers, if they are few."""
-    axes.set(**{f"{direction}scale": "log"})
-    axis = getattr(axes, f"{direction}axis")
+    logarithmic_axis(axes, direction)
     few = sorted(set(numbers))
     if 1 < len(few) <= _FEW_TICKS:
+        axis = getattr(axes, f"{direction}axis")
         axis.set_ticks(few, [f"{number:g}" for number in few])
         axis.set_ticks([], minor=True)
-        return
-
-    def between_powers(number: float, _: int) -> str:
-        low, high = axis.get_view_interval()
-        text = f"{number:g}"
-        return text if high < _FEW_POWERS * low and text.strip("0.")[0] in "25" else ""
-
-    axis.set_major_formatter(lambda number, _: f"{number:g}")
-    axis.set_minor_formatter(between_powers)

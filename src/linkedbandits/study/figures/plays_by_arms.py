@@ -55,7 +55,7 @@ def plays_by_arms(table: pl.DataFrame, among: Iterable[str] = ()) -> Any:
             axes.set_title(f"{family} ({described(linkage, delta)})", loc="left", fontsize="medium")
             axes.set_ylabel("plays")
             axes.set_xlabel("number of arms")
-            axes.set_yscale("log")
+            logarithmic(axes, "y", [])
             logarithmic(axes, "x", [row["arms"] for row in panel])
             _frame(axes, panel)
     return figure

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -49,6 +50,8 @@ def main(names: list[str]) -> int:
         print(f"linkedbandits: no part {unknown[0]!r}; choose from {', '.join(PARTS)}", file=sys.stderr)
         return 1
     try:
+        if names:
+            _without_advice()
         for name in names:
             PARTS[name]()
     except LinkedBanditError as error:
@@ -63,6 +66,14 @@ def main(names: list[str]) -> int:
         return 1
     print(f"Machine code is ready ({time.perf_counter() - begun:.0f} s).")
     return 0
+
+
+def _without_advice() -> None:
+    """Who makes machine code in advance need not be told that one can."""
+    with suppress(ModuleNotFoundError):  # numba: the first part says what to install
+        from linkedbandits.lidar.engines.compiled.first_use import need_not_explain
+
+        need_not_explain()
 
 
 def _in_a_process(parts: tuple[str, ...]) -> int:

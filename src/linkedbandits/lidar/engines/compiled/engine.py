@@ -6,7 +6,6 @@ frame's seed (:mod:`linkedbandits.lidar.engines.counter`), so not on the blocks.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -18,9 +17,9 @@ import numpy as np
 from linkedbandits.lidar.acquiring import Acquired
 from linkedbandits.lidar.acquisitions import Acquisition, Task, acquisition_name, find_acquisition
 from linkedbandits.lidar.engines.compiled import tables
-from linkedbandits.lidar.engines.compiled.compiling import is_ready
 from linkedbandits.lidar.engines.compiled.drawing_loop import acquire_drawing
 from linkedbandits.lidar.engines.compiled.finding import find_depths
+from linkedbandits.lidar.engines.compiled.first_use import have_made
 from linkedbandits.lidar.engines.compiled.fixed_loop import acquire_even, acquire_whole
 from linkedbandits.lidar.engines.compiled.pixel_loop import After, Before, acquire_pulse
 from linkedbandits.lidar.engines.counter import key_of
@@ -64,17 +63,6 @@ def blocks(pixels: int) -> Iterator[slice]:
     return (slice(first, min(first + AT_ONCE, pixels)) for first in range(0, pixels, AT_ONCE))
 
 
-def tell_if_not_ready(functions: list[Callable[..., object]]) -> None:
-    """Say why the first frame takes long."""
-    if not all(is_ready(each) for each in functions):
-        print(
-            "linkedbandits: making machine code for this processor; that takes up to a minute for each kind of work, "
-            "and only the first time",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
 class Job:
     """A pass, and what machine code is told of it."""
 
@@ -90,11 +78,16 @@ class Job:
 
     def prepare(self) -> None:
         """Have machine code made, or taken from disk, before threads need it."""
-        functions = [self._acquiring]
+        none = slice(0, 0)
+        kinds: dict[str, tuple[Callable[..., object], Callable[[], object]]] = {
+            f"the acquisition {acquisition_name(self.pixels.acquisition)}": (
+                self._acquiring,
+                lambda: self.acquire(none),
+            )
+        }
         if self.pixels.estimator == "map":
-            functions.append(find_depths)
-        tell_if_not_ready(functions)
-        self.measure(slice(0, 0))
+            kinds["the estimator map"] = (find_depths, lambda: self.measure(none))
+        have_made(kinds)
 
     @property
     def _acquiring(self) -> Callable[..., object]:

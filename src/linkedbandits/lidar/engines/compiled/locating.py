@@ -9,8 +9,9 @@ import numba
 import numpy as np
 
 from linkedbandits.lidar.engines.compiled import tables
-from linkedbandits.lidar.engines.compiled.engine import blocks, tables_for, tell_if_not_ready
+from linkedbandits.lidar.engines.compiled.engine import blocks, tables_for
 from linkedbandits.lidar.engines.compiled.finding import locate_pixels
+from linkedbandits.lidar.engines.compiled.first_use import have_made
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import ReturnModel
 from linkedbandits.lidar.sensor import Sensor
@@ -45,7 +46,6 @@ def locate_block(
         for each in (expected.log_prior, expected.signal, expected.background)
     )
     found = np.zeros((len(tried), 8))
-    tell_if_not_ready([locate_pixels])
 
     def some(part: slice) -> None:
         rows = np.zeros((8, part.stop - part.start))
@@ -62,7 +62,8 @@ def locate_block(
         )
         found[part] = rows.T
 
-    some(slice(0, 0))  # machine code is made, or taken from disk, before threads need it
+    # Machine code is made, or taken from disk, before threads need it.
+    have_made({"depths from photons": (locate_pixels, lambda: some(slice(0, 0)))})
     with ThreadPoolExecutor(numba.get_num_threads()) as threads:
         list(threads.map(some, blocks(len(tried))))
     return found.T
