@@ -71,7 +71,7 @@ docs: $(VENV)/.docs-ready ## this documentation as a site, in docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-release-check: $(VENV)/.release-ready ## is it ready to be released? some minutes; RELEASE=1 for the last look
+release-check: lint test pythons $(VENV)/.release-ready ## is it ready to be released? half an hour; RELEASE=1 for the last look
 	@$(BIN)/python -m tools.release_check $(if $(RELEASE),--release)
 
 pythons: ## does the wheel work with each Python from 3.11 to 3.14 that is here? a minute each; PYTHONS='...' names them
