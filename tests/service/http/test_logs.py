@@ -28,7 +28,8 @@ from tests.support.service_parts import ManualClock
 from tools.waiting import join, until
 
 
-def lines_logged(act, *filters):
+def lines_logged(act, *filters, last=None):
+    """What is logged meanwhile, up to the event ``last``: of a request, some is logged when its answer is out."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     for one in filters:
@@ -39,6 +40,8 @@ def lines_logged(act, *filters):
     logger.setLevel(logging.INFO)
     try:
         act()
+        if last is not None:
+            until(lambda: f'"event": "{last}"' in stream.getvalue(), f"the line {last!r} in the log")
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
