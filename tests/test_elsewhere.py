@@ -27,7 +27,7 @@ for name in json.loads(sys.argv[1]):
         importlib.import_module(name)
     except MissingExtra:
         pass
-    except Exception as error:
+    except Exception as error:  # whatever a module fails with, the others are tried as well, and all are named
         if not (isinstance(error, ModuleNotFoundError) and error.name in ("cupy", "numba")):
             failed[name] = repr(error)
 print(json.dumps(failed))

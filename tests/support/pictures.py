@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -23,11 +24,8 @@ def texts_of(figure: Any) -> list[tuple[str, Any]]:
             drawn.append((self.get_text(), self.get_window_extent(renderer)))
         draw(self, renderer, *rest, **more)
 
-    Text.draw = noted  # type: ignore[method-assign]
-    try:
+    with mock.patch.object(Text, "draw", noted):
         canvas.draw()
-    finally:
-        Text.draw = draw  # type: ignore[method-assign]
     return drawn
 
 

@@ -16,6 +16,7 @@ import socket
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 MOST_BYTES = 100_000
 _MODULES = ("matplotlib.pyplot", "scipy.optimize", "scipy.stats", "linkedbandits.lidar", "linkedbandits.study")
@@ -50,7 +51,7 @@ def _import() -> None:
     for name in _MODULES:
         importlib.import_module(name)
     # What is in figures is nothing that a terminal shows, and to draw them takes seconds.
-    Figure.savefig = lambda figure, place, **options: Path(place).touch()  # type: ignore[method-assign,assignment,misc]
+    mock.patch.object(Figure, "savefig", lambda figure, place, **options: Path(place).touch()).start()
 
 
 def _be(asked: dict[str, Any], out: int, errors: int) -> None:
@@ -59,8 +60,8 @@ def _be(asked: dict[str, Any], out: int, errors: int) -> None:
     for number, place in enumerate((nothing, out, errors)):
         os.dup2(place, number)
         os.close(place)
-    sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = os.fdopen(2, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from linkedbandits.errors import LinkedBanditError
 
@@ -76,10 +77,14 @@ def in_options(said: str) -> str:
         said = said.replace(words, others)
     for name, (option, scale, unit) in SCALED.items():
         pattern = re.compile(rf"(?<![\w-]){name}={_NUMBER}(?: s\b)?")
-        said = pattern.sub(lambda found, o=option, k=scale, u=unit: f"{o} {k * float(found[1]):g}{u}", said)  # type: ignore[misc]
+        said = pattern.sub(partial(_scaled, option, scale, unit), said)
     for name in (*SAME, *OPTIONS):
         said = re.sub(rf"(?<![\w-]){name}=", f"{OPTIONS.get(name) or '--' + name.replace('_', '-')} ", said)
     return re.sub(r"(?<!\S)(--[a-z-]+)=", r"\1 ", said)  # options were checked by their own names
+
+
+def _scaled(option: str, scale: float, unit: str, found: re.Match[str]) -> str:
+    return f"{option} {scale * float(found[1]):g}{unit}"
 
 
 @contextmanager
