@@ -45,9 +45,10 @@ class RawModule:
         assert backend == "nvrtc"
         macros = tuple(option for option in options if option.startswith("-D"))
         self._library = kernels_on_cpu.compiled_text(code, macros)
+        self._kernels = {}
 
     def get_function(self, name):
-        return _Kernel(self._library, name)
+        return self._kernels.setdefault(name, _Kernel(self._library, name))
 
     def get_global(self, name):
         return kernels_on_cpu.number(self._library, name)
@@ -58,7 +59,7 @@ class _Device(AbstractContextManager):
 
     def __init__(self, number=0):
         self.id = number
-        self.attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_BYTES}
+        self.attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_BYTES, "MultiProcessorCount": 2}
 
     def __exit__(self, *_):
         return None
@@ -67,7 +68,8 @@ class _Device(AbstractContextManager):
 def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
     """A module to be imported in CuPy's place."""
     cupy = types.ModuleType("cupy")
-    for name in ("asarray", "ascontiguousarray", "empty", "zeros", "full", "arange", "broadcast_to", "where"):
+    made = ("asarray", "ascontiguousarray", "empty", "empty_like", "zeros", "full", "arange", "broadcast_to", "where")
+    for name in made:
         setattr(cupy, name, _array(getattr(np, name)))
     for name in ("minimum", "maximum", "floor", "ceil", "int32", "int64", "uint8", "uint32"):
         setattr(cupy, name, getattr(np, name))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import hypot
+from typing import NamedTuple
 
 import numpy as np
 
@@ -203,7 +204,7 @@ def _around_part(
 ) -> Around:
     """The same of some pixels, few enough that their arrays stay in a core's cache."""
     near = _neighbours(known, known.sure, pixels, spacing)
-    group = near.groups(near.weight)
+    group = _groups(near.depth, near.weight, near.kind)
     of_kind = np.array([trust.shares.sum(axis=1) for trust in trusts])
     anywhere = np.array([trust.anywhere for trust in trusts])
     weight = near.weight * of_kind[group][:, near.kind]
@@ -239,17 +240,18 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     found = known.signal[known.alone > 0]
     # What was not found is taken to be as dim as the dimmest that were.
     signal = np.log(np.maximum(known.signal, np.quantile(found, DIM) if found.size else 0.0) + _TINY)
-    brighter = signal[pixels, np.newaxis] - (signal[near.pixel] + signal[near.other]) / 2
     # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
     parts = []
-    for seen in near.sights:
-        weight = near.weight * seen
-        has = (weight * (near.kind == BETWEEN)).any(axis=1)
-        parts.append((pixels[has], near.depth[has], weight[has], near.reliable[has], brighter[has]))
+    for way in (_IN_COLUMN, _IN_ROW, _AT_CORNERS):
+        sight = _Sight.of(near.way == way, near.kind)
+        weight = near.weight[:, sight.columns] * sight.there
+        has = weight[:, _SIGHT == BETWEEN].any(axis=1)
+        seen = np.ix_(has, sight.columns)
+        brighter = signal[pixels[has], np.newaxis] - (signal[near.pixel[seen]] + signal[near.other[seen]]) / 2
+        parts.append((pixels[has], near.depth[seen], weight[has], near.reliable[seen], brighter))
     of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
-    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, near.kind)
-    groups = near.groups(examples.weight, examples.depth)
-    learnt = learn(examples, bins, groups)
+    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, _SIGHT)
+    learnt = learn(examples, bins, _groups(depth, weight, _SIGHT))
     return [trust.at_half_the_spacing().at_least(LEAST_ANYWHERE) for trust in learnt]
 
 
@@ -258,8 +260,7 @@ class _Near:
     """Pixels around others: a row for each of those, a column for each neighbour or pair that faces each other.
 
     ``weight`` is what it counts for, ``reliable`` how probably it is right, ``pixel`` and ``other`` are the pair, or
-    the neighbour twice. ``sights`` say which columns a pixel has that lies between two in its row, its column, or amid
-    four.
+    the neighbour twice, and ``way`` says whether they lie in its column, its row, or at its corners.
     """
 
     depth: FloatArray
@@ -268,14 +269,38 @@ class _Near:
     pixel: IntArray
     other: IntArray
     kind: IntArray
-    sights: tuple[BoolArray, BoolArray, BoolArray]
+    way: IntArray
 
-    def groups(self, weight: FloatArray, depth: FloatArray | None = None) -> IntArray:
-        """Do those around that count for something agree with each other? These, or others of the same columns."""
-        depth = self.depth if depth is None else depth
-        counts = (weight > 0) & (self.kind == SINGLE)
-        least, most = np.where(counts, depth, np.inf).min(axis=1), np.where(counts, depth, -np.inf).max(axis=1)
-        return np.where((counts.sum(axis=1) > 1) & (most - least <= ALIKE), AGREE, DIFFER)
+
+class _Sight(NamedTuple):
+    """What a pixel sees that lies between two others, or amid four: the columns of four neighbours and of two pairs.
+
+    Where it sees fewer, some of them are not ``there``.
+    """
+
+    columns: IntArray
+    there: BoolArray
+
+    @classmethod
+    def of(cls, seen: BoolArray, kind: IntArray) -> _Sight:
+        """The columns that are seen."""
+        columns, there = [], []
+        for each in (SINGLE, BETWEEN):
+            found, room = np.flatnonzero(seen & (kind == each)), np.count_nonzero(each == _SIGHT)
+            columns.append(np.resize(found, room))
+            there.append(np.arange(room) < found.size)
+        return cls(np.concatenate(columns), np.concatenate(there))
+
+
+_SIGHT = np.array([SINGLE] * 4 + [BETWEEN] * 2)
+_IN_COLUMN, _IN_ROW, _AT_CORNERS = 1, 2, 3
+
+
+def _groups(depth: FloatArray, weight: FloatArray, kind: IntArray) -> IntArray:
+    """Do those around that count for something agree with each other?"""
+    counts = (weight > 0) & (kind == SINGLE)
+    least, most = np.where(counts, depth, np.inf).min(axis=1), np.where(counts, depth, -np.inf).max(axis=1)
+    return np.where((counts.sum(axis=1) > 1) & (most - least <= ALIKE), AGREE, DIFFER)
 
 
 def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: int) -> _Near:
@@ -286,17 +311,15 @@ def _neighbours(known: Known, sureness: FloatArray, pixels: IntArray, spacing: i
         one, sure = _at(known, sureness, pixels, down, right)
         columns.append((known.depth[one], sure**2 * nearness, sure, one, one))
         kinds.append(SINGLE)
-        ways.append((down != 0) + 2 * (right != 0))
+        ways.append(_IN_COLUMN * (down != 0) + _IN_ROW * (right != 0))  # both at a corner
         if (down, right) > (0, 0):  # half way between two that face each other, as on a slant
             other, other_sure = _at(known, sureness, pixels, -down, -right)
             half_way = (known.depth[one] + known.depth[other]) / 2
             columns.append((half_way, 2 * sure * other_sure * nearness, sure * other_sure, one, other))
             kinds.append(BETWEEN)
             ways.append(ways[-1])
-    way = np.array(ways)
     depth, weight, reliable, pixel, other = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
-    sights = (way == 1, way == 2, way == 3)
-    return _Near(depth, weight, reliable, pixel, other, np.array(kinds), sights)
+    return _Near(depth, weight, reliable, pixel, other, np.array(kinds), np.array(ways))
 
 
 def _steps(spacing: int) -> list[tuple[int, int]]:

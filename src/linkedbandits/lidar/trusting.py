@@ -108,13 +108,12 @@ class Examples:
         """
         away = np.abs(self.target[:, np.newaxis] - self.depth)
         sure = self.sure[:, np.newaxis]
-        as_same, as_other = (
-            np.exp((1 - sure) * (-np.abs(self.brighter) / apart - log(2 * apart))) for apart in (same, other)
-        )
-        falls = [np.exp(-away / WIDTHS[-1])]  # the widest first: each is twice as wide as the next
+        distance = np.abs(self.brighter)
+        as_same, as_other = (np.exp((sure - 1) * (distance / apart + log(2 * apart))) for apart in (same, other))
+        falls = [np.exp(away / -WIDTHS[-1])]  # the widest first: each is twice as wide as the next
         for _ in WIDTHS[1:]:
-            falls.append(falls[-1] ** 2)
-        near = [sure * bins * fall / (2 * width) + 1 - sure for fall, width in zip(falls[::-1], WIDTHS, strict=True)]
+            falls.append(falls[-1] * falls[-1])
+        unknown = 1 - self.sure
         parts = []
         for kind in (SINGLE, BETWEEN):
             # Where no two face each other, single neighbours take what would be trusted in what lies between.
@@ -122,11 +121,13 @@ class Examples:
             weight = self.weight * ((self.kind == kind) | none)
             weight = weight / weight.sum(axis=1, keepdims=True)
             if kind == SINGLE:
-                elsewhere = sure[:, 0] * bins * self.of_all(bins) + 1 - sure[:, 0]
+                elsewhere = self.sure * bins * self.of_all(bins) + unknown
                 parts.append((weight * as_other).sum(axis=1) * elsewhere)
             doubted = (weight * (1 - self.reliable) * as_other).sum(axis=1)
             trusted = weight * self.reliable * as_same
-            parts.extend(np.einsum("ij,ij->i", trusted, fit) + doubted for fit in near)
+            anyhow = unknown * trusted.sum(axis=1) + doubted
+            for fall, width in zip(falls[::-1], WIDTHS, strict=True):
+                parts.append(self.sure * bins / (2 * width) * np.einsum("ij,ij->i", trusted, fall) + anyhow)
         return np.stack(parts, axis=1)
 
     def of_all(self, bins: int) -> FloatArray:

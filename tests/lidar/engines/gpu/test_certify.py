@@ -21,26 +21,28 @@ CYCLES = 10**9
 """So many that the time of the next try shows what it is made of."""
 
 
-def certify(pixels, *, level, needed, tolerance=1.0, strongest=inf, threads=1, promising=None, alike=False):
+def certify(pixels, *, level, needed, tolerance=1.0, strongest=inf, threads=1, promising=None, alike=False, blocks=4):
     tables, count = pixels.tables, pixels.count
-    promising = np.ones(count, dtype=np.uint8) if promising is None else promising
+    promising = np.ones(count, dtype=np.bool_) if promising is None else promising
     arm, next_try = np.full((2, count), -1, dtype=np.int32)
     certain, stopped = np.zeros((2, count), dtype=np.uint8)
-    active = np.arange(count, dtype=np.int32)[::-1].copy()
+    listed = np.flatnonzero(promising).astype(np.int32)[::-1].copy()
+    active = np.concatenate([listed, np.full(3, 2**30, dtype=np.int32)])  # what is behind the list is never read
     room, size = tables.room(tolerance, pixels.bins), tables.shared_bytes(tolerance, pixels.bins)
     cycles = np.full(count, CYCLES, dtype=np.int32)
     run(
         compiled("certify.cu", tables.macros(pixels.bins)),
         "certify",
-        count,
+        blocks,
         active,
+        np.array([listed.size], dtype=np.int32),
+        np.zeros(1, dtype=np.int32),
         *pixels.counts,
         None if alike else pixels.log_prior,
         pixels.expected.signal,
         pixels.expected.background,
         level.astype(np.int32),
         cycles,
-        promising,
         arm,
         next_try,
         certain,
@@ -135,10 +137,13 @@ def test_without_a_prior_all_bins_have_the_same():
     np.testing.assert_allclose(next_try, its_try, rtol=0, atol=20)
 
 
-def test_what_is_not_promising_is_left_alone():
+@pytest.mark.parametrize("blocks", [1, 100])
+def test_what_is_not_promising_is_left_alone(blocks):
     pixels = make_pixels(Pulse(3.0))
-    promising = (np.arange(pixels.count) % 2).astype(np.uint8)
-    arm, next_try, certain, stopped = certify(pixels, level=levels_of(pixels), needed=3.0, promising=promising)
+    promising = np.arange(pixels.count) % 2 == 1
+    arm, next_try, certain, stopped = certify(
+        pixels, level=levels_of(pixels), needed=3.0, promising=promising, blocks=blocks
+    )
     assert (arm[::2] == -1).all()
     assert (next_try[::2] == -1).all()
     assert not certain[::2].any()

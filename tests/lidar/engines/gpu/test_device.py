@@ -108,9 +108,16 @@ def test_wide_pulses_and_many_cycles_leave_room_for_fewer_blocks(half, digits, b
 def test_a_kernel_may_have_as_much_memory_as_the_card_has_and_no_more(card_on_cpu):
     program = Program(shape(bins=40))
     assert program.kernel("suffix.cu", "best_suffix", SHARED_BYTES).max_dynamic_shared_size_bytes == SHARED_BYTES
-    assert program.kernel("suffix.cu", "best_suffix", 100).max_dynamic_shared_size_bytes == 48 * 1024
+    assert program.kernel("suffix.cu", "first_open", 100).max_dynamic_shared_size_bytes == 48 * 1024
     with pytest.raises(InvalidParameter, match="40 bins take 232,449 bytes"):
         program.kernel("suffix.cu", "best_suffix", SHARED_BYTES + 1)
+
+
+def test_a_launch_with_less_memory_takes_none_from_those_before(card_on_cpu):
+    program = Program(shape(bins=40))
+    for shared in (SHARED_BYTES, 60_000):
+        program.kernel("suffix.cu", "best_suffix", shared)
+    assert program.kernel("suffix.cu", "best_suffix", SHARED_BYTES).max_dynamic_shared_size_bytes == SHARED_BYTES
 
 
 @needs_compiler

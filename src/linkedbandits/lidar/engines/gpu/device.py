@@ -116,10 +116,16 @@ class Program:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self._modules: dict[str, Any] = {}
+        self._kernels: dict[tuple[str, str, int], Any] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
     def kernel(self, source: str, name: str, shared_bytes: int = 0) -> Any:
         """A kernel by its source and its name; ``shared_bytes`` is the shared memory that it is launched with."""
+        if (source, name, shared_bytes) not in self._kernels:
+            self._kernels[source, name, shared_bytes] = self._prepared(source, name, shared_bytes)
+        return self._kernels[source, name, shared_bytes]
+
+    def _prepared(self, source: str, name: str, shared_bytes: int) -> Any:
         cupy = import_cupy()
         try:
             found = self._module(source).get_function(name)
@@ -135,8 +141,8 @@ class Program:
                 f"{self._shape.bins} bins take {shared_bytes + static:,} bytes of a multiprocessor's memory, and this "
                 f'card has {most:,}; merge bins, or use engine="compiled" (--engine compiled)'
             )
-        if shared_bytes > _SHARED_WITHOUT_ASKING:
-            found.max_dynamic_shared_size_bytes = shared_bytes
+        if shared_bytes > _SHARED_WITHOUT_ASKING:  # never less than another launch of it was given
+            found.max_dynamic_shared_size_bytes = max(shared_bytes, found.max_dynamic_shared_size_bytes)
         return found
 
     def number(self, source: str, name: str) -> int:

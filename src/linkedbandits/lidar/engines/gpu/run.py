@@ -32,6 +32,8 @@ _BINS_FOR_ONE_WARP = 2048
 """Warps of a block where each has a pixel; with so many bins one alone, since each needs memory for them."""
 _PROVING_THREADS = 128
 """Threads of a block that proves or finds a depth."""
+_PROVING_BLOCKS = 16
+"""Blocks of a multiprocessor that prove one pixel after the other: as many as it could ever have at once."""
 SEARCHED_AT_ONCE = 2**15
 """Pixels whose windows are searched together: each takes some memory for that."""
 _AT_ONCE = 2**12
@@ -66,6 +68,7 @@ class Run:
     ) -> None:
         self._cupy = import_cupy()
         device = self._cupy.cuda.Device().id
+        self.multiprocessors = self._cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._made, self._task, self._sensor, self._model = made, task, task.sensor, model
         digits = digits_needed(task.cycles)
         shape = Shape(
@@ -166,6 +169,20 @@ class Run:
         counts = (pixels.cycles, pixels.marks, pixels.fired)
         self.launch("expose.cu", kernel, blocks, threads, shared, *begin, *gates, *counts)
 
+    def keep(self, active: Any, marks: Any, wanted: bool) -> tuple[Any, Any]:
+        """The active pixels that have a mark, or have none, first in a list; and how many they are, on the device."""
+        kept, count = self._cupy.empty_like(active), self._cupy.zeros(1, dtype=self._cupy.int32)
+        blocks = -(-active.size // _THREADS)
+        self.launch(
+            "keep.cu", "keep", blocks, _THREADS, 0, active, np.int32(active.size), marks, np.int32(wanted), kept, count
+        )
+        return kept, count
+
+    def going_on(self, active: Any) -> Any:
+        """Those that are not done; waits for the kernels that say so."""
+        kept, count = self.keep(active, self.pixels.done, wanted=False)
+        return kept[: int(on_host(count)[0])]
+
     def plan(self, active: Any, growth: float, most_cycles: int, *, free_running: bool = False) -> None:
         """How many cycles of its next gate each pixel has, and who has none left."""
         pixels = self.pixels
@@ -200,7 +217,7 @@ class Run:
                 self.plan(active, _AT_ONCE, most)
             else:
                 self._plan_shifted(active, most, made.shifts)
-            active = active[pixels.done[active] == 0]
+            active = self.going_on(active)
             if not active.size:
                 return
             pixels.times[active] = cupy.minimum(pixels.times[active], _AT_ONCE)
@@ -261,6 +278,9 @@ class _GateByGate:
         self._cupy, self._pixels, self._tables = run._cupy, run.pixels, run._tables
         self._task, self._sensor, self._model = run._task, run._sensor, run._model
         self._free_running = run._made.mode == "free-running"
+        lost = self._sensor.lost_periods(np.arange(self._sensor.bins))
+        self._base, self._late = float(lost[0]), int((lost == lost[0]).sum())
+        """Periods that a photon in the first bin costs, and how many bins cost no more."""
         self._worth: Any = None
         self._chance: Any = None
         self._scratch: Any = None
@@ -283,7 +303,7 @@ class _GateByGate:
             self._run.plan(active, self._policy.growth, task.cycles, free_running=self._free_running)
             spent += max(int(spent * self._policy.growth), 1) if all_alike else 0
             if not all_alike:
-                active = active[pixels.done[active] == 0]
+                active = self._run.going_on(active)
                 if not active.size:
                     return
             self._expose(active)
@@ -417,17 +437,17 @@ class _GateByGate:
         )
 
     def _certify(self, active: Any, policy: PulseGating, needed: float) -> None:
-        pixels, tables, bins = self._pixels, self._tables, self._sensor.bins
-        promising = active[pixels.promising[active] != 0]
-        if not promising.size:
-            return
+        cupy, pixels, tables, bins = self._cupy, self._pixels, self._tables, self._sensor.bins
+        promising, count = self._run.keep(active, pixels.promising, wanted=True)
         self._run.launch(
             "certify.cu",
             "certify",
-            promising.size,
+            min(active.size, _PROVING_BLOCKS * self._run.multiprocessors),
             _PROVING_THREADS,
             tables.on_host.shared_bytes(policy.tolerance, bins),
             promising,
+            count,
+            cupy.zeros(1, dtype=cupy.int32),
             pixels.marks,
             pixels.fired,
             pixels.log_prior,
@@ -435,7 +455,6 @@ class _GateByGate:
             pixels.expected_background,
             pixels.level,
             pixels.cycles,
-            pixels.promising,
             pixels.arm,
             pixels.next_try,
             pixels.certain,
@@ -454,14 +473,12 @@ class _GateByGate:
 
     def _open_best(self, active: Any) -> None:
         """The best gate that the sensor can open."""
-        lost = self._sensor.lost_periods(np.arange(self._sensor.bins))
-        base, late = float(lost[0]), int((lost == lost[0]).sum())
         if isinstance(self._sensor.gates, Suffixes):
-            self._open_best_suffix(active, base, late)
+            self._open_best_suffix(active)
         else:
-            self._open_best_windows(active, base, late)
+            self._open_best_windows(active)
 
-    def _open_best_suffix(self, active: Any, base: float, late: int) -> None:
+    def _open_best_suffix(self, active: Any) -> None:
         pixels, tables = self._pixels, self._tables
         self._run.launch(
             "suffix.cu",
@@ -473,15 +490,15 @@ class _GateByGate:
             np.int32(active.size),
             self._worth,
             self._chance,
-            np.float32(base),
-            np.int32(late),
+            np.float32(self._base),
+            np.int32(self._late),
             tables.rising,
             np.int32(self._sensor.rise_bins),
             NOTHING if tables.may_open is None else tables.may_open,
             pixels.opens,
         )
 
-    def _open_best_windows(self, active: Any, base: float, late: int) -> None:
+    def _open_best_windows(self, active: Any) -> None:
         """Windows, or any subset, which is windows and gaps of one bin that open at once."""
         cupy, pixels, sensor = self._cupy, self._pixels, self._sensor
         windows = isinstance(sensor.gates, Windows)
@@ -509,8 +526,8 @@ class _GateByGate:
                 np.int32(gap),
                 np.int32(sensor.rise_bins if windows else 0),
                 rising,
-                np.float64(base),
-                np.int32(late),
+                np.float64(self._base),
+                np.int32(self._late),
             )
         count = np.int32(active.size)
         blocks = -(-active.size // _THREADS)
