@@ -88,7 +88,7 @@ def test_no_less_than_this_is_spread_over_all_depths():
 
 def test_a_sure_pixel_fits_each_part_by_how_far_it_is_away():
     examples = examples_of([50.0], np.array([[48.0, 55.0]]))
-    (fits,) = examples.fits(BINS, USUAL_APART, USUAL_APART)
+    (fits,) = examples.fits(BINS, examples.of_all(BINS), USUAL_APART, USUAL_APART)
 
     def laplace(away):
         return BINS * np.exp(-away / WIDTHS) / (2 * WIDTHS)
@@ -101,20 +101,22 @@ def test_a_sure_pixel_fits_each_part_by_how_far_it_is_away():
 
 def test_neighbours_that_are_not_reliable_speak_for_no_depth():
     examples = replace(examples_of([50.0], np.array([[50.0, 50.0]])), reliable=np.zeros((1, 3)))
-    (fits,) = examples.fits(BINS, USUAL_APART, USUAL_APART)
+    (fits,) = examples.fits(BINS, examples.of_all(BINS), USUAL_APART, USUAL_APART)
     assert fits[1:] == pytest.approx(np.ones(2 * WIDTHS.size))
 
 
 def test_where_no_two_face_each_other_single_neighbours_stand_in():
     examples = replace(examples_of([50.0], np.array([[48.0, 90.0]])), weight=np.array([[1.0, 0.0, 0.0]]))
-    single, between = examples.fits(BINS, USUAL_APART, USUAL_APART)[0, 1:].reshape(2, WIDTHS.size)
+    single, between = examples.fits(BINS, examples.of_all(BINS), USUAL_APART, USUAL_APART)[0, 1:].reshape(
+        2, WIDTHS.size
+    )
     assert between == pytest.approx(single)
 
 
 def test_a_pixel_that_knows_nothing_is_judged_by_its_signal():
     """How far apart signals are is likelier on one surface, or on two, by both laws."""
     examples = replace(examples_of([0.0], np.array([[48.0, 55.0]]), sure=0.0), brighter=np.full((1, 3), 2.0))
-    (fits,) = examples.fits(BINS, 0.5, 4.0)
+    (fits,) = examples.fits(BINS, examples.of_all(BINS), 0.5, 4.0)
     assert fits[0] == pytest.approx(np.exp(-2 / 4.0) / 8)
     assert fits[1:] == pytest.approx(np.full(2 * WIDTHS.size, np.exp(-2 / 0.5)))
 
