@@ -6,8 +6,10 @@ types of all arguments are held against the kernels' parameters, which CuPy itse
 
 from __future__ import annotations
 
+import threading
 import types
 from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 
@@ -35,7 +37,8 @@ class _Kernel:
     def __call__(self, grid, block, arguments, *, shared_mem=0):
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         (blocks,), (threads,) = grid, block
-        kernels_on_cpu.run(self._library, self._name, blocks, *arguments, shared_bytes=shared_mem, threads=threads)
+        options = {"shared_bytes": shared_mem, "threads": threads}
+        _streams()[-1].launch(partial(kernels_on_cpu.run, self._library, self._name, blocks, *arguments, **options))
 
 
 class RawModule:
@@ -65,6 +68,46 @@ class _Device(AbstractContextManager):
         return None
 
 
+class _Stream(AbstractContextManager):
+    """Kernels that were launched in a second stream run when the first one waits for them, and not before."""
+
+    def __init__(self):
+        self._launched = []
+        self._waited = False
+
+    def __enter__(self):
+        assert self._waited, "it begins before what was launched before is done"
+        self._waited = False
+        _CURRENT.streams = [*_streams(), self]
+        return self
+
+    def __exit__(self, *_):
+        _CURRENT.streams = _streams()[:-1]
+
+    def record(self):
+        return self
+
+    def wait_event(self, stream):
+        self._waited = True
+        while stream._launched:
+            stream._launched.pop(0)()
+
+    def launch(self, kernel):
+        if self is _streams()[0]:
+            kernel()
+        else:
+            self._launched.append(kernel)
+
+
+_CURRENT = threading.local()
+
+
+def _streams():
+    if not hasattr(_CURRENT, "streams"):
+        _CURRENT.streams = [_Stream()]
+    return _CURRENT.streams
+
+
 def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
     """A module to be imported in CuPy's place."""
     cupy = types.ModuleType("cupy")
@@ -83,6 +126,12 @@ def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
         CUDARuntimeError=type("CUDARuntimeError", (Exception,), {}),
     )
     compiler = types.SimpleNamespace(CompileException=type("CompileException", (Exception,), {}))
-    cupy.cuda = types.SimpleNamespace(Device=_Device, runtime=runtime, compiler=compiler)
+    cupy.cuda = types.SimpleNamespace(
+        Device=_Device,
+        runtime=runtime,
+        compiler=compiler,
+        Stream=lambda non_blocking: _Stream(),
+        get_current_stream=lambda: _streams()[-1],
+    )
     cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
     return cupy

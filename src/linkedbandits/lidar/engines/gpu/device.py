@@ -7,6 +7,8 @@ they are first used, which takes some seconds; CuPy keeps the result on disk.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -162,6 +164,28 @@ class Program:
 
 
 _SHARED_WITHOUT_ASKING = 48 * 1024
+
+
+@contextmanager
+def side_by_side(device: int, others: Callable[[], None]) -> Iterator[None]:
+    """The kernels of this context run beside those that ``others`` launches; what comes after waits for both.
+
+    Both wait for what was launched before. The device is the current one.
+    """
+    first, second = import_cupy().cuda.get_current_stream(), second_stream(device)
+    second.wait_event(first.record())
+    try:
+        with second:
+            others()
+        yield
+    finally:
+        first.wait_event(second.record())
+
+
+@cache
+def second_stream(device: int) -> Any:
+    """CuPy keeps memory for each stream; this one stays."""
+    return import_cupy().cuda.Stream(non_blocking=True)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from linkedbandits.lidar.acquisitions import Acquisition, Task
 from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.engines.engine import Light
-from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, on_host, program
+from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, on_host, program, side_by_side
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
 from linkedbandits.lidar.engines.gpu.fragments import digits_needed
 from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, PixelArrays
@@ -67,7 +68,7 @@ class Run:
         around: Around | None = None,
     ) -> None:
         self._cupy = import_cupy()
-        device = self._cupy.cuda.Device().id
+        self.device = self._cupy.cuda.Device().id
         self.multiprocessors = self._cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._made, self._task, self._sensor, self._model = made, task, task.sensor, model
         digits = digits_needed(task.cycles)
@@ -80,10 +81,10 @@ class Run:
             likely=task.likely is not None,
             certain=task.delta is not None,
         )
-        self._program = program(device, shape)
+        self._program = program(self.device, shape)
         self._block = 32 * shape.warps
         self.warps = _MOST_WARPS if task.sensor.bins < _BINS_FOR_ONE_WARP else 1
-        self._tables = device_tables(device, model, task.sensor)
+        self._tables = device_tables(self.device, model, task.sensor)
         self._key = tuple(np.uint32(word) for word in key)
         self._dead_periods = np.float64(task.sensor.dead_time / task.sensor.period)
         most = inf if task.seconds is None else np.floor(task.seconds / task.sensor.bin_seconds * (1 + 1e-12))
@@ -368,9 +369,11 @@ class _GateByGate:
             return
         assert isinstance(self._policy, PulseGating)
         self._weigh(active, self._policy)
-        if self._policy.delta is not None:
-            self._certify(active, self._policy, log(1 / self._policy.delta))
-        if not self._free_running:
+        if self._policy.delta is None:
+            self._open_best(active)
+            return
+        # Gates are found while the last proofs, which take long, are still under way.
+        with side_by_side(self._run.device, partial(self._certify, active, self._policy, log(1 / self._policy.delta))):
             self._open_best(active)
 
     def _draw(self, active: Any, policy: ThompsonGating) -> None:
@@ -472,7 +475,9 @@ class _GateByGate:
         )
 
     def _open_best(self, active: Any) -> None:
-        """The best gate that the sensor can open."""
+        """The best gate that the sensor can open; a free-running one has none."""
+        if self._free_running:
+            return
         if isinstance(self._sensor.gates, Suffixes):
             self._open_best_suffix(active)
         else:
