@@ -16,6 +16,8 @@ import numpy as np
 from tests.support import kernels_on_cpu
 
 SHARED_BYTES = 227 * 1024
+STATIC_BYTES = 7_200
+"""What a kernel declares of them itself, as those that prove do."""
 MEMORY = 2**30
 
 
@@ -28,8 +30,8 @@ def _array(make):
 
 
 class _Kernel:
-    max_dynamic_shared_size_bytes = 48 * 1024
-    shared_size_bytes = 0
+    shared_size_bytes = STATIC_BYTES
+    max_dynamic_shared_size_bytes = 48 * 1024 - STATIC_BYTES
 
     def __init__(self, library, name):
         self._library, self._name = library, name

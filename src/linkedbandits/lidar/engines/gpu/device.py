@@ -143,8 +143,8 @@ class Program:
                 f"{self._shape.bins} bins take {shared_bytes + static:,} bytes of a multiprocessor's memory, and this "
                 f'card has {most:,}; merge bins, or use engine="compiled" (--engine compiled)'
             )
-        if shared_bytes > _SHARED_WITHOUT_ASKING:  # never less than another launch of it was given
-            found.max_dynamic_shared_size_bytes = max(shared_bytes, found.max_dynamic_shared_size_bytes)
+        if shared_bytes + static > _SHARED_WITHOUT_ASKING:  # for this launch and all others of the kernel
+            found.max_dynamic_shared_size_bytes = most - static
         return found
 
     def number(self, source: str, name: str) -> int:
@@ -164,6 +164,7 @@ class Program:
 
 
 _SHARED_WITHOUT_ASKING = 48 * 1024
+"""Bytes, those that the kernel itself declares included."""
 
 
 @contextmanager
