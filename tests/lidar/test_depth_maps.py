@@ -75,7 +75,7 @@ def expectations(monkeypatch, photons, **told):
     seen = []
 
     def watched(samples, detections, sensor, *, expected, **rest):
-        seen.append(expected)
+        seen.append(expected.expected(photons.bins))
         return sure(samples, detections, sensor, expected=expected, **rest)
 
     monkeypatch.setattr(depth_maps, "locate", watched)
@@ -94,6 +94,14 @@ def test_later_pixels_begin_with_what_was_found_around_them(monkeypatch):
         assert each.background == pytest.approx(0.001, rel=1e-4)
     (alone,) = expectations(monkeypatch, PHOTONS, borrow=False)
     assert alone.log_prior == pytest.approx(-np.log(20))
+
+
+def test_pixels_that_are_copied_together_change_nothing(monkeypatch):
+    whole = find_depths(PHOTONS, fwhm=2.0)
+    monkeypatch.setattr(depth_maps, "_PIXELS_AT_ONCE", 2)
+    parts = find_depths(PHOTONS, fwhm=2.0)
+    for name in ("depth", "interval", "signal", "background", "confident"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name), equal_nan=True)
 
 
 def test_a_calibrated_background_is_what_is_expected_of_each_pixel(monkeypatch):
@@ -175,7 +183,7 @@ def test_no_pixel_is_expected_to_be_as_its_own_photons_are(monkeypatch):
     seen = []
 
     def watched(samples, detections, **told):
-        seen.append(told["expected"])
+        seen.append(told["expected"].expected(40))
         return locate(samples, detections, **told)
 
     def expectations(detections):

@@ -13,6 +13,7 @@ from linkedbandits.lidar import Sensor, locating
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
+from tests.support.around import said_around
 from tests.support.photon_counts import apart, counts_of
 
 SENSOR = Sensor(bins=60, ambient=3.0)
@@ -83,6 +84,19 @@ def test_what_is_expected_of_a_pixel_tells_where_counts_do_not():
     assert told.probable.mean() > alone.probable.mean()
     bright = replace(near, background=np.full(80, 5.0))
     assert np.isfinite(locate(samples, successes, SENSOR, expected=bright).depth).mean() > 0.5
+
+
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_what_pixels_around_say_is_spread_over_the_bins(engine):
+    depth = np.linspace(3, 57, 30)
+    counts = counts_of(SENSOR, depth, 0.5, 35)
+    found, its = (
+        locate(*counts, SENSOR, expected=expected, engine=engine)
+        for expected in (said_around(depth), said_around(depth).expected(60))
+    )
+    for name in ("depth", "low", "high", "signal", "background", "confident", "probable"):
+        assert np.array_equal(getattr(found, name), getattr(its, name), equal_nan=True)
+    assert not np.array_equal(found.depth, locate(*counts, SENSOR, engine=engine).depth, equal_nan=True)
 
 
 def test_a_smaller_delta_needs_a_wider_interval():

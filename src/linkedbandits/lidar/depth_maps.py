@@ -22,12 +22,14 @@ from linkedbandits.lidar.locating import Located, locate
 from linkedbandits.lidar.misfits import misfits
 from linkedbandits.lidar.photons import Photons
 from linkedbandits.lidar.pulse import read_pulse
-from linkedbandits.lidar.sensor import LEAST_BACKGROUND, Sensor
+from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 BEFORE = 0.005
 """Photons a bin and cycle: the background that is expected before anything was counted. It must not come from the
 photons themselves, and M is wide: a hundred times more or less costs four nats, in the first pass alone."""
+_PIXELS_AT_ONCE = 2**14
+"""Pixels whose counts are copied together: a whole pass may not fit into memory twice."""
 _APART = 2.0
 """A background that is this many times what was calibrated is worth a word."""
 _FEW = 0.05
@@ -199,20 +201,22 @@ def _pass_by_pass(
 ) -> Located:
     """Every pixel located, each with a prior from the passes before its own."""
     samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
-    pixels = len(samples)
     calibrated = None if photons.background is None else photons.background.reshape(-1)
     columns = len(fields(Located))
-    found = np.zeros((columns, pixels))
+    found = np.zeros((columns, len(samples)))
     known = Known.nothing(photons.shape)
-    for some in passes(photons.shape) if borrow else [Pass(1, np.arange(pixels))]:
+    for some in passes(photons.shape) if borrow else [Pass(1, np.arange(len(samples)))]:
         these = around(known, some, signal, BEFORE, photons.bins)
-        expected = these.expected(photons.bins)
         if calibrated is not None:
-            expected = replace(expected, background=np.maximum(calibrated[some.pixels], LEAST_BACKGROUND))
-        located = find(samples[some.pixels], detections[some.pixels], expected=expected)
-        found[:, some.pixels] = [getattr(located, field.name) for field in fields(located)]
-        light = located.signal, located.background
-        known.put(some, these, located.depth, located.probable, *light, tolerance=tolerance, bins=photons.bins)
+            these = replace(these, background=calibrated[some.pixels])
+        for first in range(0, some.pixels.size, _PIXELS_AT_ONCE):
+            part = slice(first, first + _PIXELS_AT_ONCE)
+            pixels = some.pixels[part]
+            located = find(samples[pixels], detections[pixels], expected=these.take(part))
+            found[:, pixels] = [getattr(located, field.name) for field in fields(located)]
+        now = Located(*found[:, some.pixels])
+        light = now.signal, now.background
+        known.put(some, these, now.depth, now.probable, *light, tolerance=tolerance, bins=photons.bins)
     whole = Located(*found)
     return replace(whole, confident=whole.confident > 0)
 

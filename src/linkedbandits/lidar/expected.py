@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from scipy.special import logsumexp
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
@@ -53,7 +52,9 @@ class Expected:
                 "a bin has no weight at all, or one that is no number; give every bin a little, such as 1e-9, or "
                 "a return from there could not be found"
             )
-        if not (logsumexp(self.log_prior, axis=1) < _ROUNDING).all():  # less than one would only cost photons
+        with np.errstate(over="ignore"):
+            whole = np.exp(self.log_prior).sum(axis=1)
+        if not (whole < 1 + _ROUNDING).all():  # less than one would only cost photons
             raise InvalidParameter("the weights of bins add up to more than one; normalise them")
         if not (np.isfinite(self.signal).all() and np.isfinite(self.background).all()):
             raise InvalidParameter("a signal or background that is expected is no number; give one for every pixel")

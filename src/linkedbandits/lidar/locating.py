@@ -12,6 +12,7 @@ from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.display import texts
 from linkedbandits.errors import UnknownName
 from linkedbandits.extras import need_numba
+from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.engines import ENGINES
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
@@ -68,16 +69,16 @@ def locate(
     strongest: float | None = None,
     delta: float = 0.05,
     tolerance: float = 1.0,
-    expected: Expected | None = None,
+    expected: Expected | Around | None = None,
     engine: str = "numpy",
     progress: Progress | None = None,
 ) -> Located:
     """The depth of every pixel whose bins were sampled and fired so often, (pixels, bins) each.
 
     ``sensor`` has the pulse and about what background to expect; ``signal`` is about what comes back. ``expected`` says
-    more of every pixel, and must not come from its own counts. None of them has to be right: they are where the search
-    begins, and the guarantee does not rest on them. It rests on the pulse, on one return at most, and on
-    bins that fire independently of each other. ``engine`` says who computes it
+    more of every pixel, or what those around it say of it, and must not come from its own counts. None of them has to
+    be right: they are where the search begins, and the guarantee does not rest on them. It rests on the pulse, on one
+    return at most, and on bins that fire independently of each other. ``engine`` says who computes it
     (:mod:`linkedbandits.lidar.engines`): the numbers are the same, to rounding.
     """
     check_delta(delta)
@@ -87,7 +88,8 @@ def locate(
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest, within_range=False)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
-    expected.check()
+    if isinstance(expected, Expected):
+        expected.check()
     if engine == "compiled":
         found = _in_machine_code(samples, detections, sensor, model, expected, delta, tolerance, strongest, progress)
         return _judged(found, bins, tolerance)
@@ -110,7 +112,7 @@ def locate(
         raise UnknownName(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     found = np.full((7, pixels), np.nan)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
-        tried, fired, these = samples[some], detections[some], expected.take(some)
+        tried, fired, these = samples[some], detections[some], _over_bins(expected.take(some), bins)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
         seen = model.evidence(tried, fired, level, depth, these.log_prior) > LEAST_EVIDENCE
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
@@ -131,7 +133,7 @@ def _in_machine_code(
     detections: IntArray,
     sensor: Sensor,
     model: ReturnModel,
-    expected: Expected,
+    expected: Expected | Around,
     delta: float,
     tolerance: float,
     strongest: float | None,
@@ -149,7 +151,7 @@ def _in_machine_code(
             detections[some],
             sensor,
             model,
-            expected.take(some),
+            _over_bins(expected.take(some), sensor.bins),
             delta=delta,
             tolerance=tolerance,
             strongest=strongest,
@@ -160,6 +162,11 @@ def _in_machine_code(
         if progress is not None:
             progress(depth.size)
     return found
+
+
+def _over_bins(expected: Expected | Around, bins: int) -> Expected:
+    """The weights of all bins: of a few pixels at a time, since they take much room."""
+    return expected if isinstance(expected, Expected) else expected.expected(bins)
 
 
 def _judged(found: FloatArray, bins: int, tolerance: float) -> Located:

@@ -11,6 +11,7 @@ from linkedbandits.lidar.engines.engine import Found
 from linkedbandits.lidar.estimators import find_estimator, model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
+from linkedbandits.model import IntArray
 
 
 def find(made: Acquisition, task: Task, estimator: str, acquired: Acquired) -> Found:
@@ -33,14 +34,10 @@ def find(made: Acquisition, task: Task, estimator: str, acquired: Acquired) -> F
             sure[some], _ = shares(likelihood + log_prior[:, np.newaxis, np.newaxis], none, task.tolerance)
         seen[some] = model.evidence(samples, successes, level[some], depth[some], log_prior) > LEAST_EVIDENCE
         signal[some], background[some] = certificate.fit_at(samples, successes, depth[some], alike.take(some))
-    if estimator == "map":  # the others have no model that could speak against a return
-        found = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)
-    else:
-        estimate = find_estimator(estimator, task.sensor, task.signal, task.strongest, task.told)
-        found = estimate(acquired.samples, acquired.successes, acquired.bin)
-    confident = acquired.proved & np.isfinite(found) & (estimator == made.sure_of)
-    return Found(
-        depth=found,
+    depth = np.where(((seen > 0) | task.present) & acquired.successes.any(axis=1), depth, np.nan)
+    confident = acquired.proved & np.isfinite(depth) & (made.sure_of == "map")
+    found = Found(
+        depth=depth,
         cycles=acquired.cycles,
         seconds=acquired.seconds,
         confident=confident.astype(np.float64),
@@ -50,3 +47,16 @@ def find(made: Acquisition, task: Task, estimator: str, acquired: Acquired) -> F
         background=background,
         sure=sure * (seen > 0),
     )
+    return (
+        found if estimator == "map" else by_another(estimator, made, task, acquired.samples, acquired.successes, found)
+    )
+
+
+def by_another(
+    estimator: str, made: Acquisition, task: Task, samples: IntArray, successes: IntArray, found: Found
+) -> Found:
+    """What ``map`` found, with the depths of another estimator; it has no model that could speak against a return."""
+    estimate = find_estimator(estimator, task.sensor, task.signal, task.strongest, task.told)
+    depth = estimate(samples, successes, found.bin.astype(np.int64))
+    confident = (found.proved > 0) & np.isfinite(depth) & (estimator == made.sure_of)
+    return found._replace(depth=depth, confident=confident.astype(np.float64))

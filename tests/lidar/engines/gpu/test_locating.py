@@ -15,6 +15,7 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
 from linkedbandits.lidar.returns import return_model
 from tests.lidar.engines.test_same_law import NO_CARD
+from tests.support.around import said_around
 from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler
 
@@ -22,10 +23,11 @@ BINS = 60
 SENSOR = Sensor(bins=BINS, ambient=BACKGROUND * BINS)
 
 
-def located(pixels, progress=None):
+def located(pixels, progress=None, expected=None):
     """What the card finds, and what the reference does."""
     model = return_model(SENSOR.pulse, SENSOR.background, SIGNAL / 10, SIGNAL * 10)
-    expected = Expected(pixels.expected.log_prior, pixels.expected.signal, pixels.expected.background)
+    if expected is None:
+        expected = Expected(pixels.expected.log_prior, pixels.expected.signal, pixels.expected.background)
     found = locate_counts(
         pixels.samples,
         pixels.fired,
@@ -62,6 +64,16 @@ def test_it_locates_what_the_reference_locates(card_on_cpu, monkeypatch):
     assert told == [9, 9, 2]
 
 
+@needs_compiler
+def test_what_pixels_around_say_is_spread_over_the_bins_on_the_card(card_on_cpu, monkeypatch):
+    monkeypatch.setattr(locating, "_PIXELS_AT_ONCE", 9)
+    pixels = make_pixels(SENSOR.pulse, bins=BINS, count=20)
+    around = said_around(np.linspace(5, 55, 20), seed=2)
+    found, its = located(pixels, expected=around)
+    check(found, its)
+    assert not np.array_equal(found[5], located(pixels)[0][5])
+
+
 def test_counts_that_a_card_cannot_hold_are_refused():
     pixels = make_pixels(SENSOR.pulse, bins=BINS, count=14)
     pixels.samples[3, 7] = 2**31
@@ -71,4 +83,6 @@ def test_counts_that_a_card_cannot_hold_are_refused():
 
 @pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
 def test_it_does_on_a_real_card():
-    check(*located(make_pixels(SENSOR.pulse, bins=BINS, count=40)))
+    pixels = make_pixels(SENSOR.pulse, bins=BINS, count=40)
+    check(*located(pixels))
+    check(*located(pixels, expected=said_around(np.linspace(5, 55, 40), seed=2)))

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 import pytest
 
 from linkedbandits.lidar import Sensor, Task
+from linkedbandits.lidar.acquiring import Acquired
 from linkedbandits.lidar.acquisitions import find_acquisition
 from linkedbandits.lidar.borrowing import Around
+from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.engines.engine import Light
 from linkedbandits.lidar.engines.finding import find
 from linkedbandits.lidar.engines.gpu import run as module
 from linkedbandits.lidar.engines.gpu.device import on_host
-from linkedbandits.lidar.engines.gpu.engine import _acquired
+from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING
 from linkedbandits.lidar.engines.gpu.run import Run
 from linkedbandits.lidar.estimators import model_of
+from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from linkedbandits.lidar.two_returns import MORE, gain_of_two
+from tests.lidar.engines.test_same_law import NO_CARD
 from tests.support import by_counter
+from tests.support.around import said_around
 from tests.support.by_counter import alike
 from tests.support.kernels_on_cpu import needs_compiler
 
@@ -37,7 +44,28 @@ def on_card(task, method, around=None, some=slice(None)):
     model = model_of(task.sensor, task.signal, task.strongest, task.told)
     run = Run(made, task, model, LIGHT.take(some), NUMBERS[some], KEY, around)
     run.go()
-    return run, _acquired(run, made, on_host(run.pixels.certain) > 0)
+    return run, acquired_by(run, made)
+
+
+def acquired_by(run, made):
+    """All that was acquired, with its counts and what was expected, on the host."""
+    arrays = run.pixels
+    samples = on_host(arrays.samples()).astype(np.int64)
+    prior = np.zeros((arrays.count, 0))
+    if made.gates is not None:
+        alike = np.full(samples.shape, -np.log(samples.shape[1]))
+        prior = alike if arrays.log_prior is NOTHING else on_host(arrays.log_prior).astype(np.float64)
+    return Acquired(
+        samples=samples,
+        successes=on_host(arrays.fired).astype(np.int64),
+        cycles=run.cycles(),
+        seconds=run.seconds(),
+        bin=run.named().astype(np.int64),
+        stopped=on_host(arrays.stopped) > 0,
+        proved=on_host(arrays.certain) > 0,
+        level=on_host(arrays.level).astype(np.int64),
+        log_prior=prior,
+    )
 
 
 def by_reference(task, method, pixel, monkeypatch, around=None):
@@ -108,6 +136,41 @@ def test_pixels_begin_with_what_was_found_around_them(card_on_cpu, monkeypatch):
     assert any(alike(found, each, pixel) for pixel, each in enumerate(its))
     np.testing.assert_allclose(found.log_prior, np.concatenate([each.log_prior for each in its]), rtol=1e-6)
     assert not any(alike(on_card(task, "pulse")[1], each, pixel) for pixel, each in enumerate(its))
+
+
+def check_proofs(pixels, cycles):
+    """Certificates of a card on the counts that it acquired are those of the reference on the same counts."""
+    rng = np.random.default_rng(8)
+    task = replace(TASK, cycles=cycles, delta=0.2)
+    light = Light(rng.uniform(5, 43, pixels), rng.uniform(0.3, 2, pixels), rng.uniform(0.02, 0.08, pixels))
+    made, model = find_acquisition("pulse", task), model_of(SENSOR, task.signal, task.strongest, task.told)
+    run = Run(made, task, model, light, np.arange(pixels), KEY, said_around(light.depth))
+    run.go()
+    arrays, acquired = run.pixels, acquired_by(run, made)
+    arrays.promising[:] = 1
+    arrays.certain[:] = 0
+    module._GateByGate(run)._certify(run._cupy.arange(pixels, dtype=run._cupy.int32), made.gates, log(1 / task.delta))
+    certain, arm = on_host(arrays.certain) > 0, on_host(arrays.arm)
+    expected = Expected(
+        acquired.log_prior, *(on_host(each) for each in (arrays.expected_signal, arrays.expected_background))
+    )
+    counts = acquired.samples, acquired.successes
+    depth = model.estimate(*counts, acquired.level, acquired.log_prior)
+    proof = Certificate(SENSOR.pulse, task.tolerance, made.gates.signal_limit, model.told)
+    its, _ = proof.attempt(*counts, depth, log(1 / task.delta), expected)
+    its &= gain_of_two(SENSOR.pulse, *counts, depth, task.tolerance, *proof.fit_at(*counts, depth, expected)) <= MORE
+    assert np.array_equal(certain, its)
+    assert np.array_equal(arm, np.floor(depth))
+    assert 0.1 < certain.mean() < 0.9
+
+
+def test_proofs_are_those_of_the_reference_on_the_same_counts(card_on_cpu):
+    check_proofs(pixels=12, cycles=150)
+
+
+@pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
+def test_they_are_on_a_real_card():
+    check_proofs(pixels=400, cycles=150)
 
 
 @pytest.mark.parametrize("method", ["synchronous", "shifted", "even", "free-running", "thompson", "pulse"])

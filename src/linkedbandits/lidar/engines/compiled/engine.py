@@ -24,7 +24,7 @@ from linkedbandits.lidar.engines.compiled.fixed_loop import acquire_even, acquir
 from linkedbandits.lidar.engines.compiled.pixel_loop import After, Before, acquire_pulse
 from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Light, Pixels, Progress
-from linkedbandits.lidar.engines.finding import find
+from linkedbandits.lidar.engines.finding import by_another
 from linkedbandits.lidar.engines.refusals import refuse_unless_simulated
 from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
@@ -83,10 +83,9 @@ class Job:
             f"the acquisition {acquisition_name(self.pixels.acquisition)}": (
                 self._acquiring,
                 lambda: self.acquire(none),
-            )
+            ),
+            "the estimator map": (find_depths, lambda: self._find(self.acquire(none))),
         }
-        if self.pixels.estimator == "map":
-            kinds["the estimator map"] = (find_depths, lambda: self.measure(none))
         have_made(kinds)
 
     @property
@@ -98,10 +97,11 @@ class Job:
 
     def measure(self, some: slice) -> tuple[slice, Found]:
         """Acquire these pixels and find their depths."""
-        acquired = self.acquire(some)
-        if self.pixels.estimator == "map":
-            return some, self._find(acquired)
-        return some, find(self.made, self.task, self.pixels.estimator, acquired)
+        acquired, estimator = self.acquire(some), self.pixels.estimator
+        found = self._find(acquired)
+        if estimator != "map":
+            found = by_another(estimator, self.made, self.task, acquired.samples, acquired.successes, found)
+        return some, found
 
     def acquire(self, some: slice) -> Acquired:
         """What came of these pixels."""

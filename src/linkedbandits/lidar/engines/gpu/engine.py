@@ -6,19 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Any
 
 import numpy as np
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquiring import Acquired
 from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
 from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Pixels, Progress
-from linkedbandits.lidar.engines.finding import find
+from linkedbandits.lidar.engines.finding import by_another
 from linkedbandits.lidar.engines.gpu.device import devices, import_cupy, on_host
 from linkedbandits.lidar.engines.gpu.fragments import MOST_CYCLES, MOST_IN_HALF
-from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, bytes_of_pixel
+from linkedbandits.lidar.engines.gpu.pixel_arrays import bytes_of_pixel
 from linkedbandits.lidar.engines.gpu.run import SEARCHED_AT_ONCE, Run
 from linkedbandits.lidar.engines.gpu.tables import search_numbers
 from linkedbandits.lidar.engines.refusals import refuse_unless_simulated
@@ -148,40 +146,20 @@ def _measure_tile(pixels: Pixels, made: Acquisition) -> Found:
     run = Run(made, task, model, pixels.light, pixels.numbers, key_of(pixels.seed), pixels.around)
     run.go()
     proved = on_host(run.pixels.certain) > 0
-    if pixels.estimator != "map":
-        return find(made, task, pixels.estimator, _acquired(run, made, proved))
-    found = run.find()
-    confident = proved & np.isfinite(found.depth) & (pixels.estimator == made.sure_of)
-    return Found(
-        depth=found.depth,
+    light = run.find()
+    confident = proved & np.isfinite(light.depth) & (made.sure_of == "map")
+    found = Found(
+        depth=light.depth,
         cycles=run.cycles(),
         seconds=run.seconds(),
         confident=confident.astype(np.float64),
         proved=proved.astype(np.float64),
         bin=run.named().astype(np.float64),
-        signal=found.signal,
-        background=found.background,
-        sure=found.sure,
+        signal=light.signal,
+        background=light.background,
+        sure=light.sure,
     )
-
-
-def _acquired(run: Run, made: Acquisition, proved: Any) -> Acquired:
-    """All that was acquired, with its counts: for estimators that run on the host."""
-    arrays = run.pixels
-    samples = on_host(arrays.samples()).astype(np.int64)
-    prior = np.zeros((arrays.count, 0))
-    if made.gates is not None:
-        bins = samples.shape[1]
-        given = arrays.log_prior is not NOTHING
-        prior = on_host(arrays.log_prior).astype(np.float64) if given else np.full((arrays.count, bins), -np.log(bins))
-    return Acquired(
-        samples=samples,
-        successes=on_host(arrays.fired).astype(np.int64),
-        cycles=run.cycles(),
-        seconds=run.seconds(),
-        bin=run.named().astype(np.int64),
-        stopped=on_host(arrays.stopped) > 0,
-        proved=proved,
-        level=on_host(arrays.level).astype(np.int64),
-        log_prior=prior,
-    )
+    if pixels.estimator == "map":
+        return found
+    samples, fired = (on_host(each).astype(np.int64) for each in (run.pixels.samples(), run.pixels.fired))
+    return by_another(pixels.estimator, made, task, samples, fired, found)

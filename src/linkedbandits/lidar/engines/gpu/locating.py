@@ -8,7 +8,9 @@ from math import inf
 import numpy as np
 
 from linkedbandits.errors import InvalidParameter
+from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, on_host, program
+from linkedbandits.lidar.engines.gpu.priors import spread_prior
 from linkedbandits.lidar.engines.gpu.tables import make_tables
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.pulse import PulseShape
@@ -28,14 +30,17 @@ def locate_counts(
     detections: IntArray,
     pulse: PulseShape,
     model: ReturnModel,
-    expected: Expected,
+    expected: Expected | Around,
     *,
     needed: float,
     tolerance: float,
     strongest: float,
     progress: Callable[[int], None] | None = None,
 ) -> FloatArray:
-    """What counts say of every pixel: (7, pixels). The first card that can be used does it."""
+    """What counts say of every pixel: (7, pixels). The first card that can be used does it.
+
+    What is expected from pixels around is spread over the bins there, and takes no memory of the host.
+    """
     if samples.size and samples.max() > MOST_COUNTS:
         raise InvalidParameter(
             f'{samples.max():,} looks at a bin are more than the {MOST_COUNTS:,} of engine="gpu"; use engine="compiled"'
@@ -48,7 +53,8 @@ def locate_counts(
     with cupy.cuda.Device(card):
         shape = Shape(bins, model.pulse.half, model.signals.size, model.phases.size, 1, likely=False, certain=False)
         shared = tables.shared_bytes(tolerance, bins)
-        kernel = program(card, shape).kernel("locate.cu", "locate", shared)
+        kernels = program(card, shape)
+        kernel = kernels.kernel("locate.cu", "locate", shared)
         on_device = [
             cupy.asarray(each)
             for each in (tables.fire, tables.share, tables.signals, tables.backgrounds, tables.between, tables.cells)
@@ -58,16 +64,20 @@ def locate_counts(
             some = slice(first, min(first + _PIXELS_AT_ONCE, pixels))
             count = some.stop - some.start
             marks = np.diff(samples[some], axis=1, prepend=0).astype(np.int32)
-            # Rounded down: then weights add up to no more than one, which a guarantee rests on.
-            prior = np.nextafter(expected.log_prior[some].astype(np.float32), np.float32(-inf))
+            these = expected.take(some)
+            if isinstance(these, Around):
+                prior, light = spread_prior(kernels, these, bins), these.light
+            else:
+                # Rounded down: then weights add up to no more than one, which a guarantee rests on.
+                down = np.nextafter(these.log_prior.astype(np.float32), np.float32(-inf))
+                prior, light = cupy.asarray(down), (these.signal, these.background)
             result = cupy.empty((NUMBERS, count))
             arguments = (
                 cupy.arange(count, dtype=cupy.int32),
                 cupy.asarray(marks),
                 cupy.asarray(detections[some].astype(np.int32)),
-                cupy.asarray(prior),
-                cupy.asarray(expected.signal[some]),
-                cupy.asarray(expected.background[some]),
+                prior,
+                *(cupy.asarray(each) for each in light),
                 result,
                 np.int64(count),
                 *on_device,

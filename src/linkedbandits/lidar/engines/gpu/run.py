@@ -16,6 +16,7 @@ from linkedbandits.lidar.engines.gpu.device import Shape, import_cupy, on_host, 
 from linkedbandits.lidar.engines.gpu.device_tables import device_tables
 from linkedbandits.lidar.engines.gpu.fragments import digits_needed
 from linkedbandits.lidar.engines.gpu.pixel_arrays import NOTHING, PixelArrays
+from linkedbandits.lidar.engines.gpu.priors import spread_prior
 from linkedbandits.lidar.engines.gpu.tables import gate_words, search_numbers
 from linkedbandits.lidar.gates import Suffixes, Windows
 from linkedbandits.lidar.gating import LEAST_WORTH, STEP, TEMPER
@@ -81,7 +82,7 @@ class Run:
             likely=task.likely is not None,
             certain=task.delta is not None,
         )
-        self._program = program(self.device, shape)
+        self.kernels = program(self.device, shape)
         self._block = 32 * shape.warps
         self.warps = _MOST_WARPS if task.sensor.bins < _BINS_FOR_ONE_WARP else 1
         self._tables = device_tables(self.device, model, task.sensor)
@@ -103,11 +104,11 @@ class Run:
 
     def launch(self, source: str, name: str, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
         """Start a kernel; ``shared`` is how many bytes of shared memory each block has."""
-        self._program.kernel(source, name, shared)((blocks,), (threads,), arguments, shared_mem=shared)
+        self.kernels.kernel(source, name, shared)((blocks,), (threads,), arguments, shared_mem=shared)
 
     def number(self, source: str, name: str) -> int:
         """A number that the compiler knows."""
-        return self._program.number(source, name)
+        return self.kernels.number(source, name)
 
     def find(self) -> FoundOnDevice:
         """The likeliest depths, and the light that goes with them."""
@@ -329,22 +330,7 @@ class _GateByGate:
                 pixels.log_prior = cupy.ascontiguousarray(cupy.broadcast_to(cupy.asarray(row), (pixels.count, bins)))
         else:
             pixels.expected_signal, pixels.expected_background = (cupy.asarray(each) for each in around.light)
-            pixels.log_prior = cupy.empty((pixels.count, bins), dtype=cupy.float32)
-            self._run.launch(
-                "prior.cu",
-                "spread_prior",
-                -(-pixels.count // self._run.warps),
-                32 * self._run.warps,
-                0,
-                np.int32(pixels.count),
-                np.int32(around.depth.shape[1]),
-                np.int32(around.widths.size),
-                *(
-                    cupy.asarray(np.ascontiguousarray(each))
-                    for each in (around.depth, around.trust, around.group, around.shares, around.widths)
-                ),
-                pixels.log_prior,
-            )
+            pixels.log_prior = spread_prior(self._run.kernels, around, bins)
         level = self._model.level_of(on_host(pixels.expected_background))
         pixels.level = cupy.asarray(level.astype(np.int32))
 
