@@ -254,6 +254,10 @@ def test_the_help_is_in_groups_and_has_examples_that_run(tmp_path, monkeypatch):
         ),
         (("--scene", "ramp", "--pulse-step", "50ps"), "--pulse-unit and --pulse-step go with --pulse FILE"),
         (("--scene", "ramp", "--gates", "windows:2", "--method", "even"), "even may open at any bin"),
+        (
+            ("--scene", "ramp", "--engine", "compiled", "--method", "pulse", "--method", "elimination"),
+            "and not elimination; use --engine numpy",
+        ),
     ],
 )
 def test_arguments_without_a_meaning_are_refused_in_one_line(arguments, said):

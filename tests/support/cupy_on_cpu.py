@@ -59,6 +59,10 @@ class RawModule:
         return kernels_on_cpu.number(self._library, name)
 
 
+class OutOfMemoryError(MemoryError):
+    """What CuPy raises where a card has no more memory."""
+
+
 class _Device(AbstractContextManager):
     compute_capability = "90"
 
@@ -132,6 +136,7 @@ def fake_cupy(cards: int = 1, free_bytes: int = MEMORY) -> types.ModuleType:
         Device=_Device,
         runtime=runtime,
         compiler=compiler,
+        memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         Stream=lambda non_blocking: _Stream(),
         get_current_stream=lambda: _streams()[-1],
     )

@@ -145,7 +145,9 @@ def _simulate(told: Any, given: frozenset[str]) -> None:
     workers = WORKERS if told.workers is None and told.engine == "numpy" else told.workers
     if workers is not None:
         check_whole("--workers", workers)
-    find_engine(told.engine, workers)
+    engine = find_engine(told.engine, workers)
+    for name in methods:
+        engine.refuse(faster(task) if name == "auto" else name, task)
     _check_pictures({"--picture": told.picture, "--plate": told.plate})
     if told.pixel is not None and told.plate is None:
         raise InvalidParameter(f"--pixel {told.pixel} goes with --plate FILE; give one, or leave it out")

@@ -8,7 +8,7 @@ import pytest
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Sensor, Task
-from linkedbandits.lidar.acquisitions import ACQUISITIONS, find_acquisition
+from linkedbandits.lidar.acquisitions import ACQUISITIONS
 from linkedbandits.lidar.engines.refusals import SIMULATED, refuse_unless_simulated
 from linkedbandits.lidar.gates import AnySubset
 
@@ -16,7 +16,7 @@ TASK = Task(Sensor(bins=40), signal=0.5, cycles=20)
 
 
 def refuse(acquisition, task=TASK):
-    refuse_unless_simulated("compiled", find_acquisition(acquisition, task), acquisition, task)
+    refuse_unless_simulated("compiled", acquisition, task)
 
 
 def test_what_is_simulated_is_an_acquisition():

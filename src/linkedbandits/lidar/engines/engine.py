@@ -82,6 +82,9 @@ class Pixels(NamedTuple):
 class Engine(Protocol):
     """A way to compute frames."""
 
+    def refuse(self, acquisition: str, task: Task) -> None:
+        """An error that names the remedy, where it does not simulate that; :meth:`measure` has it too."""
+
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths; ``progress`` is told how many have just finished.
 

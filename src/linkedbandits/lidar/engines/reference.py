@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkedbandits.lidar.acquiring import acquire
-from linkedbandits.lidar.acquisitions import find_acquisition
+from linkedbandits.lidar.acquisitions import Task, find_acquisition
 from linkedbandits.lidar.engines.engine import Found, Pixels, Progress
 from linkedbandits.lidar.engines.finding import find
 from linkedbandits.streams import block_lanes
@@ -28,6 +28,10 @@ class NumpyEngine:
 
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
+
+    def refuse(self, acquisition: str, task: Task) -> None:
+        """It has all acquisitions that there are; those that do not go with the task refuse it themselves."""
+        find_acquisition(acquisition, task)
 
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar.acquisitions import Acquisition, Task
+from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
 
 SIMULATED = ("pulse", "free-running", "thompson", "synchronous", "shifted", "even")
 
 
-def refuse_unless_simulated(engine: str, made: Acquisition, acquisition: str, task: Task) -> None:
+def refuse_unless_simulated(engine: str, acquisition: str, task: Task) -> None:
     """Refuse an acquisition, or a sensor, that only the reference has."""
+    acquisition = acquisition_name(acquisition)
+    made = find_acquisition(acquisition, task)
     if acquisition not in SIMULATED:
         raise InvalidParameter(
             f'engine="{engine}" simulates {", ".join(SIMULATED)}, and not {acquisition}; use engine="numpy"'

@@ -12,7 +12,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Scene, Sensor, Task, capture
 from linkedbandits.lidar.engines.gpu import engine
 from tests.lidar.engines.test_same_law import NO_CARD
-from tests.support.cupy_on_cpu import fake_cupy
+from tests.support.cupy_on_cpu import OutOfMemoryError, fake_cupy
 from tests.support.kernels_on_cpu import needs_compiler
 from tests.support.same_law import TASK, cells
 
@@ -99,3 +99,31 @@ def test_a_card_without_room_for_a_pixel_says_so(monkeypatch, card_on_cpu):
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(free_bytes=1000))
     with pytest.raises(InvalidParameter, match="1,000 free"):
         capture(WALL, SMALL, engine="gpu")
+
+
+def no_memory(*_, **__):
+    raise OutOfMemoryError("Out of memory allocating 9,437,184,000 bytes (allocated so far: 0 bytes).")
+
+
+@needs_compiler
+def test_memory_that_others_took_meanwhile_is_an_error_that_says_what_to_do(monkeypatch, card_on_cpu):
+    monkeypatch.setattr(sys.modules["cupy"], "zeros", no_memory)
+    with pytest.raises(InvalidParameter, match=r"card 0 is used up \(Out of memory .*end what else runs there"):
+        capture(WALL, SMALL, engine="gpu")
+
+
+@needs_card
+@pytest.mark.parametrize("bins", [1000, 1800, 2000, 4096])
+def test_any_number_of_bins_that_is_not_refused_fits_a_multiprocessor(bins):
+    task = Task(Sensor(bins=bins, ambient=1.0), signal=1.0, cycles=60, delta=0.1)
+    frame = capture(WALL, task, engine="gpu")
+    assert np.isfinite(frame.depth).any()
+
+
+@needs_card
+@pytest.mark.parametrize("estimator", ["coates", "matched"])
+def test_another_estimator_leaves_the_light_as_it_was(estimator):
+    one, other = (capture(WALL, SMALL, "synchronous", name, seed=3, engine="gpu") for name in ("map", estimator))
+    assert np.array_equal(one.signal, other.signal)
+    assert np.array_equal(one.background, other.background)
+    assert not np.array_equal(one.depth, other.depth, equal_nan=True)

@@ -46,6 +46,10 @@ class CompiledEngine:
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers
 
+    def refuse(self, acquisition: str, task: Task) -> None:
+        """An error where it does not simulate that."""
+        refuse_unless_simulated("compiled", acquisition, task)
+
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""
         job = Job(pixels)
@@ -69,7 +73,7 @@ class Job:
     def __init__(self, pixels: Pixels) -> None:
         self.pixels, self.task = pixels, pixels.task
         self.made = find_acquisition(pixels.acquisition, self.task)
-        refuse_unless_simulated("compiled", self.made, acquisition_name(pixels.acquisition), self.task)
+        refuse_unless_simulated("compiled", pixels.acquisition, self.task)
         self._tables = tables_for(self.task.sensor, _model(self.made, self.task))
         self._finding = tables_for(
             self.task.sensor, model_of(self.task.sensor, self.task.signal, self.task.strongest, self.task.told)

@@ -33,6 +33,20 @@ def import_cupy() -> Any:
     return cupy
 
 
+@contextmanager
+def on_card(number: int) -> Iterator[None]:
+    """Kernels and arrays of this context are on that card; an error names the remedy where its memory is too small."""
+    cupy = import_cupy()
+    with cupy.cuda.Device(number):
+        try:
+            yield
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise InvalidParameter(
+                f'engine="gpu": the memory of card {number} is used up ({_first_line(error)}); end what else runs '
+                'there, or use engine="compiled"'
+            ) from error
+
+
 def on_host(array: Any) -> Any:
     """An array of a device as one of NumPy's; waits for the kernels that write it."""
     return import_cupy().asnumpy(array)
@@ -45,8 +59,9 @@ def devices() -> list[int]:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise InvalidParameter(
-            f'engine="gpu" finds no card that it can use ({_first_line(error)}); look whether nvidia-smi shows one and '
-            'its driver is as new as the CUDA version of CuPy, or use engine="compiled" or "numpy"'
+            f'engine="gpu" finds no card that it can use ({_first_line(error)}); look whether nvidia-smi shows one '
+            "and a driver as new as the CUDA version of CuPy (pip install 'linkedbandits[gpu-cuda12]' for older drivers); "
+            'or use engine="compiled" or "numpy"'
         ) from error
     usable = [number for number in range(count) if _capability(cupy, number) >= _LEAST_CAPABILITY]
     if not usable:

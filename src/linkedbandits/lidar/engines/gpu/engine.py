@@ -14,7 +14,7 @@ from linkedbandits.lidar.acquisitions import Acquisition, Task, find_acquisition
 from linkedbandits.lidar.engines.counter import key_of
 from linkedbandits.lidar.engines.engine import Found, Pixels, Progress
 from linkedbandits.lidar.engines.finding import by_another
-from linkedbandits.lidar.engines.gpu.device import devices, import_cupy, on_host
+from linkedbandits.lidar.engines.gpu.device import devices, import_cupy, on_card, on_host
 from linkedbandits.lidar.engines.gpu.fragments import MOST_CYCLES, MOST_IN_HALF
 from linkedbandits.lidar.engines.gpu.pixel_arrays import bytes_of_pixel
 from linkedbandits.lidar.engines.gpu.run import SEARCHED_AT_ONCE, Run
@@ -39,11 +39,15 @@ class GpuEngine:
     def __init__(self) -> None:
         self._cards = devices()
 
+    def refuse(self, acquisition: str, task: Task) -> None:
+        """An error where it does not simulate that, or has no numbers large enough."""
+        refuse_unless_simulated("gpu", acquisition, task)
+        _refuse_too_large(task)
+
     def measure(self, pixels: Pixels, progress: Progress) -> Found:
         """Acquire these pixels and find their depths."""
         made = find_acquisition(pixels.acquisition, pixels.task)
-        refuse_unless_simulated("gpu", made, pixels.acquisition, pixels.task)
-        _refuse_too_large(pixels.task)
+        self.refuse(pixels.acquisition, pixels.task)
         whole = Found.nothing(pixels.numbers.size)
         cards = self._cards
         tiles: SimpleQueue[slice] = SimpleQueue()
@@ -129,7 +133,7 @@ def _work(
     stop: Event,
 ) -> None:
     """One tile after the other, as long as there are any, and nobody says stop."""
-    with import_cupy().cuda.Device(card):
+    with on_card(card):
         while not stop.is_set():
             try:
                 some = tiles.get_nowait()

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.borrowing import Around
-from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, on_host, program
+from linkedbandits.lidar.engines.gpu.device import Shape, devices, import_cupy, on_card, on_host, program
 from linkedbandits.lidar.engines.gpu.priors import spread_prior
 from linkedbandits.lidar.engines.gpu.tables import make_tables
 from linkedbandits.lidar.expected import Expected
@@ -50,7 +50,7 @@ def locate_counts(
     found = np.full((NUMBERS, pixels), np.nan)
     tables = make_tables(pulse, model)
     card = devices()[0]
-    with cupy.cuda.Device(card):
+    with on_card(card):
         shape = Shape(bins, model.pulse.half, model.signals.size, model.phases.size, 1, likely=False, certain=False)
         shared = tables.shared_bytes(tolerance, bins)
         kernels = program(card, shape)
