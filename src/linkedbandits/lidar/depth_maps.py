@@ -156,8 +156,8 @@ def find_depths(
     to a factor of ten, ``delta`` how often an interval may be wrong, ``tolerance`` how many bins a sure depth may be
     off: one unless given, or half of a pulse wider than five bins. ``borrow`` has pixels begin with what was found
     around them, from pixels that were looked at before (:mod:`linkedbandits.lidar.borrowing`). ``engine`` says who
-    computes it: ``compiled`` gives the same as ``numpy``, sooner. ``progress`` is called with the number of pixels
-    that have just finished.
+    computes it: ``compiled`` and ``gpu`` give the same as ``numpy``, sooner. ``progress`` is called with the number of
+    pixels that have just finished.
 
     >>> import numpy as np
     >>> counts = np.zeros((1, 1, 60), dtype=int)

@@ -63,6 +63,11 @@ SETTINGS = {
 }
 
 
+WITH_POWER = (
+    *("windows", "proof", "neighbours", "seconds", "free-running", "free-running, proof", "thompson", "synchronous"),
+    *("shifted", "even"),
+)
+"""Settings of every method, in which a brighter scene is shown to be noticed."""
 LONG = {"many cycles", "bright, many cycles", "likely or proof", "proof", "likely", "windows", "any subset"}
 """Settings with fewer pixels: they take the reference long."""
 
@@ -97,6 +102,19 @@ def test_frames_of_an_engine_have_the_law_of_the_reference(setting, engine):
 def test_another_law_would_be_noticed(changed, engine):
     scene = cells(150)
     found = compare(capture(scene, TASK, seed=11), capture(scene, changed, seed=12, engine=engine))
+    assert found.judged < LEVEL, str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("setting", WITH_POWER)
+def test_a_quarter_more_signal_would_be_noticed_with_every_method(setting, engine):
+    """With as many pixels as the laws are compared with."""
+    task, method = SETTINGS[setting]
+    scene = cells(60 if setting in LONG else 150)
+    brighter = replace(task, signal=1.25 * task.signal)
+    found = compare(capture(scene, task, method, seed=1001), capture(scene, brighter, method, seed=1, engine=engine))
     assert found.judged < LEVEL, str(found)
 
 

@@ -60,7 +60,7 @@ def devices() -> list[int]:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise InvalidParameter(
             f'engine="gpu" finds no card that it can use ({_first_line(error)}); look whether nvidia-smi shows one '
-            "and a driver as new as the CUDA version of CuPy (pip install 'linkedbandits[gpu-cuda12]' for older drivers); "
+            "and a driver as new as CuPy's CUDA version ('linkedbandits[gpu-cuda12]' is for drivers of CUDA 12), "
             'or use engine="compiled" or "numpy"'
         ) from error
     usable = [number for number in range(count) if _capability(cupy, number) >= _LEAST_CAPABILITY]
