@@ -111,8 +111,9 @@ def locate(
     if engine != "numpy":
         raise UnknownName(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     found = np.full((7, pixels), np.nan)
+    expected = _over_bins(expected, bins)
     for some in few_at_a_time(pixels, model.cells_per_bin * bins):
-        tried, fired, these = samples[some], detections[some], _over_bins(expected.take(some), bins)
+        tried, fired, these = samples[some], detections[some], expected.take(some)
         depth, level = model.fitted(tried, fired, these.background, these.log_prior)
         seen = model.evidence(tried, fired, level, depth, these.log_prior) > LEAST_EVIDENCE
         low, high = certificate.interval(tried, fired, depth, log(1 / delta), these)
@@ -165,7 +166,7 @@ def _in_machine_code(
 
 
 def _over_bins(expected: Expected | Around, bins: int) -> Expected:
-    """The weights of all bins: of a few pixels at a time, since they take much room."""
+    """The weights of all bins."""
     return expected if isinstance(expected, Expected) else expected.expected(bins)
 
 
