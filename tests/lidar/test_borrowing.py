@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import trusting
 from linkedbandits.lidar.borrowing import COARSEST, Around, Known, Pass, around, learn_from, passes
 from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
+from tests.support.around import said_around
 
 SHAPES = st.tuples(st.integers(1, 11), st.integers(1, 11))
 BINS = 40
@@ -318,3 +320,22 @@ def test_a_pixel_takes_what_its_group_has_learnt():
     close, wide = np.exp(these.expected(BINS).log_prior)
     assert close[20] > 5 * wide[20]
     assert np.array_equal(np.exp(these.take(np.array([1])).expected(BINS).log_prior[0]), wide)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"depth": np.full((3, 4), np.nan)}, "no number"),
+        ({"background": np.array([0.1, np.nan, 0.1])}, "no number"),
+        ({"trust": np.full((3, 4), 0.3)}, "more than one"),
+        ({"trust": np.full((3, 4), -0.1)}, "less than none"),
+        ({"group": np.array([0, 1, 2])}, "not among the 2"),
+        ({"signal": np.ones(4)}, "for every pixel"),
+        ({"shares": np.full((2, 3, 2), 0.5)}, "for every width"),
+    ],
+)
+def test_what_a_guarantee_cannot_rest_on_is_refused(wrong, said):
+    right = said_around(np.array([5.0, 20.0, 30.0]))
+    right.check()
+    with pytest.raises(InvalidParameter, match=said):
+        replace(right, **wrong).check()

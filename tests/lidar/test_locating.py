@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.intervals import share_interval
 from linkedbandits.lidar import Sensor, locating
 from linkedbandits.lidar.certificate import Certificate
@@ -84,6 +85,15 @@ def test_what_is_expected_of_a_pixel_tells_where_counts_do_not():
     assert told.probable.mean() > alone.probable.mean()
     bright = replace(near, background=np.full(80, 5.0))
     assert np.isfinite(locate(samples, successes, SENSOR, expected=bright).depth).mean() > 0.5
+
+
+@pytest.mark.parametrize("engine", ["numpy", "compiled", "gpu"])
+def test_what_is_expected_is_checked_whoever_computes(engine):
+    counts = counts_of(SENSOR, np.array([5.0, 20.0]), 0.5, 35)
+    with pytest.raises(InvalidParameter, match="counts of 2 pixels, and of 3"):
+        locate(*counts, SENSOR, expected=said_around(np.array([5.0, 20.0, 30.0])), engine=engine)
+    with pytest.raises(InvalidParameter, match="no number"):
+        locate(*counts, SENSOR, expected=said_around(np.array([5.0, np.nan])), engine=engine)
 
 
 @pytest.mark.parametrize("engine", ["numpy", "compiled"])

@@ -32,7 +32,6 @@ from linkedbandits.lidar import (
     Sensor,
     Task,
     capture,
-    find_acquisition,
     find_estimator,
     find_scene,
     read_scene,
@@ -135,8 +134,6 @@ def _simulate(told: Any, given: frozenset[str]) -> None:
     sensor = _sensor(told, given, shown)
     task = _task(told, sensor)
     methods: list[str] = told.method or list(of.DEFAULT_METHODS)
-    for name in methods:
-        find_acquisition(faster(task) if name == "auto" else name, task)
     outs: list[Path] = told.out or []
     if outs and len(methods) > 1:
         raise InvalidParameter(f"--out goes with one --method, and there are {', '.join(methods)}; choose one")

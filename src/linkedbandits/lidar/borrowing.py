@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.expected import LEAST_SIGNAL, Expected
 from linkedbandits.lidar.sensor import LEAST_BACKGROUND
 from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, WIDTHS, Examples, Trust, learn
@@ -142,6 +143,25 @@ class Around:
 
     def __post_init__(self) -> None:
         assert np.array_equal(self.widths[1:], 2 * self.widths[:-1]), "each width is twice the one before"
+
+    def check(self) -> None:
+        """Refuse what a guarantee cannot rest on: who takes it from outside calls this, once."""
+        pixels, columns, groups = self.depth.shape[:1], self.depth.shape[1:], len(self.shares)
+        rows = (self.depth, self.trust, self.signal, self.background, self.group)
+        shapes = tuple(each.shape for each in (*rows, self.shares))
+        if shapes != (self.depth.shape, self.depth.shape, pixels, pixels, pixels, (groups, *columns, self.widths.size)):
+            raise InvalidParameter(
+                f"depths around of shape {self.depth.shape}, trust of {self.trust.shape} and shares of "
+                f"{self.shares.shape} do not go together; give a row for every pixel, and shares for every width"
+            )
+        if not all(np.isfinite(each).all() for each in (*rows, self.shares)):
+            raise InvalidParameter("what was found around a pixel is no number; leave it out, with a trust of 0")
+        if (self.trust < 0).any() or (self.shares < 0).any() or (self.trust.sum(axis=1) > 1 + _TINY).any():
+            raise InvalidParameter(
+                "trust in what was found around a pixel adds up to more than one, or is less than none"
+            )
+        if not np.isin(self.group, np.arange(groups)).all():
+            raise InvalidParameter(f"a pixel's group is not among the {groups} that have shares; give one that is")
 
     def take(self, pixels: IntArray | slice) -> Around:
         """Of these pixels alone."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.display import texts
-from linkedbandits.errors import UnknownName
+from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.extras import need_numba
 from linkedbandits.lidar.borrowing import Around
 from linkedbandits.lidar.certificate import Certificate
@@ -88,8 +88,11 @@ def locate(
     certificate = Certificate(sensor.pulse, tolerance, inf if strongest is None else strongest, within_range=False)
     if expected is None:
         expected = Expected.alike(pixels, bins, signal, model.expected_background)
-    if isinstance(expected, Expected):
-        expected.check()
+    expected.check()
+    if len(expected.signal) != pixels:
+        raise InvalidParameter(
+            f"counts of {pixels} pixels, and of {len(expected.signal)} it is said what to expect; give a row for each"
+        )
     if engine == "compiled":
         found = _in_machine_code(samples, detections, sensor, model, expected, delta, tolerance, strongest, progress)
         return _judged(found, bins, tolerance)

@@ -13,6 +13,9 @@ from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, few_at_a_time, shares
 from linkedbandits.model import IntArray
 
+_AT_ONCE = 64
+"""Pixels that an estimator gets at a time: their arrays stay in a core's cache."""
+
 
 def find(made: Acquisition, task: Task, estimator: str, acquired: Acquired) -> Found:
     """What the counts of every pixel say."""
@@ -57,6 +60,8 @@ def by_another(
 ) -> Found:
     """What ``map`` found, with the depths of another estimator; it has no model that could speak against a return."""
     estimate = find_estimator(estimator, task.sensor, task.signal, task.strongest, task.told)
-    depth = estimate(samples, successes, found.bin.astype(np.int64))
+    answer = found.bin.astype(np.int64)
+    parts = [slice(first, first + _AT_ONCE) for first in range(0, len(samples), _AT_ONCE)]
+    depth = np.concatenate([np.zeros(0), *(estimate(samples[some], successes[some], answer[some]) for some in parts)])
     confident = (found.proved > 0) & np.isfinite(depth) & (estimator == made.sure_of)
     return found._replace(depth=depth, confident=confident.astype(np.float64))

@@ -10,7 +10,13 @@ import pytest
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Scene, Sensor, Task, capture
+from linkedbandits.lidar.acquisitions import find_acquisition
+from linkedbandits.lidar.engines.counter import key_of
+from linkedbandits.lidar.engines.engine import Light, Pixels
 from linkedbandits.lidar.engines.gpu import engine
+from linkedbandits.lidar.engines.gpu.device import on_host
+from linkedbandits.lidar.engines.gpu.run import Run
+from linkedbandits.lidar.estimators import model_of
 from tests.lidar.engines.test_same_law import NO_CARD
 from tests.support.cupy_on_cpu import OutOfMemoryError, fake_cupy
 from tests.support.kernels_on_cpu import needs_compiler
@@ -99,6 +105,21 @@ def test_a_card_without_room_for_a_pixel_says_so(monkeypatch, card_on_cpu):
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(free_bytes=1000))
     with pytest.raises(InvalidParameter, match="1,000 free"):
         capture(WALL, SMALL, engine="gpu")
+
+
+@needs_compiler
+def test_another_estimator_gets_what_was_counted(card_on_cpu):
+    """With ``coates`` the bin that fired most often of all samples: not what fired alone, nor the samples."""
+    made, task = find_acquisition("synchronous", SMALL), SMALL
+    light = Light(np.linspace(10.0, 40.0, 15), np.full(15, 1.0), np.full(15, 0.02))
+    pixels = Pixels(task, "synchronous", "coates", np.arange(15), light, None, seed=5, number=0)
+    run = Run(made, task, model_of(task.sensor, task.signal), light, pixels.numbers, key_of(5))
+    run.go()
+    samples, fired = on_host(run.pixels.samples()), on_host(run.pixels.fired)
+    share = np.where(samples > 0, fired / np.maximum(samples, 1), 0.0)
+    found = engine.GpuEngine().measure(pixels, lambda _: None)
+    assert np.array_equal(found.depth, np.where(fired.any(axis=1), share.argmax(axis=1) + 0.5, np.nan), equal_nan=True)
+    assert found.signal.any()
 
 
 def no_memory(*_, **__):

@@ -16,6 +16,7 @@ from linkedbandits.lidar.locating import locate
 from linkedbandits.lidar.returns import return_model
 from tests.lidar.engines.test_same_law import NO_CARD
 from tests.support.around import said_around
+from tests.support.cupy_on_cpu import OutOfMemoryError
 from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler
 
@@ -72,6 +73,16 @@ def test_what_pixels_around_say_is_spread_over_the_bins_on_the_card(card_on_cpu,
     found, its = located(pixels, expected=around)
     check(found, its)
     assert not np.array_equal(found[5], located(pixels)[0][5])
+
+
+@needs_compiler
+def test_a_card_without_memory_says_what_to_do(card_on_cpu, monkeypatch):
+    def no_memory(*_, **__):
+        raise OutOfMemoryError("Out of memory allocating 4 bytes.")
+
+    monkeypatch.setattr(card_on_cpu, "arange", no_memory)
+    with pytest.raises(InvalidParameter, match="card 0 is used up"):
+        located(make_pixels(SENSOR.pulse, bins=BINS, count=14))
 
 
 def test_counts_that_a_card_cannot_hold_are_refused():

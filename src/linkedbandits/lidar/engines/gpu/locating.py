@@ -77,7 +77,7 @@ def locate_counts(
                 cupy.asarray(marks),
                 cupy.asarray(detections[some].astype(np.int32)),
                 prior,
-                *(cupy.asarray(each) for each in light),
+                *(cupy.asarray(each, dtype=cupy.float64) for each in light),
                 result,
                 np.int64(count),
                 *on_device,
