@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 
 import pytest
 
@@ -20,6 +21,12 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(MissingExtra, match=r"linkedbandits\[gpu\]"):
         capture(cells(1), TASK, engine="gpu")
+
+
+def test_a_folder_of_that_name_is_no_cupy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
+    with pytest.raises(MissingExtra, match=r"linkedbandits\[gpu\]"):
+        device.import_cupy()
 
 
 class _Runtime:

@@ -25,7 +25,9 @@ def import_cupy() -> Any:
     """CuPy, or an error that says what to install."""
     try:
         import cupy
-    except ImportError as error:
+
+        cupy.cuda  # noqa: B018  # a folder of that name would be imported, too
+    except (ImportError, AttributeError) as error:
         raise MissingExtra(
             f'engine="gpu" needs CuPy, and it cannot be imported ({error}); with an NVIDIA card, {_REMEDY}; '
             'without one, use engine="compiled" (--engine compiled)'
