@@ -41,6 +41,10 @@ ALIKE = 3.0
 """Bins: depths that are no farther apart agree."""
 _AT_ONCE = 2**13
 """Pixels that are looked at together."""
+_KINDS_SEEN = np.array([SINGLE] * 4 + [BETWEEN] * 2)
+"""The columns of a sight: a pixel has no more than four neighbours, and two pairs of them that face each other."""
+_IN_COLUMN, _IN_ROW, _AT_CORNERS = 1, 2, 3
+"""Where neighbours lie."""
 _SURELY = 1 - 1e-9
 _TINY = 1e-9
 
@@ -158,7 +162,7 @@ class Around:
             raise InvalidParameter("what was found around a pixel is no number; leave it out, with a trust of 0")
         if (self.trust < 0).any() or (self.shares < 0).any() or (self.trust.sum(axis=1) > 1 + _TINY).any():
             raise InvalidParameter(
-                "trust in what was found around a pixel adds up to more than one, or is less than none"
+                "trust in what was found around a pixel adds up to more than one, or is less than none; scale it"
             )
         if not np.isin(self.group, np.arange(groups)).all():
             raise InvalidParameter(f"a pixel's group is not among the {groups} that have shares; give one that is")
@@ -265,13 +269,13 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     for way in (_IN_COLUMN, _IN_ROW, _AT_CORNERS):
         sight = _Sight.of(near.way == way, near.kind)
         weight = near.weight[:, sight.columns] * sight.there
-        has = weight[:, _SIGHT == BETWEEN].any(axis=1)
+        has = weight[:, _KINDS_SEEN == BETWEEN].any(axis=1)
         seen = np.ix_(has, sight.columns)
         brighter = signal[pixels[has], np.newaxis] - (signal[near.pixel[seen]] + signal[near.other[seen]]) / 2
         parts.append((pixels[has], near.depth[seen], weight[has], near.reliable[seen], brighter))
     of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
-    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, _SIGHT)
-    learnt = learn(examples, bins, _groups(depth, weight, _SIGHT))
+    examples = Examples(known.depth[of], known.alone[of], depth, weight, reliable, apart, _KINDS_SEEN)
+    learnt = learn(examples, bins, _groups(depth, weight, _KINDS_SEEN))
     return [trust.at_half_the_spacing().at_least(LEAST_ANYWHERE) for trust in learnt]
 
 
@@ -306,14 +310,10 @@ class _Sight(NamedTuple):
         """The columns that are seen."""
         columns, there = [], []
         for each in (SINGLE, BETWEEN):
-            found, room = np.flatnonzero(seen & (kind == each)), np.count_nonzero(each == _SIGHT)
+            found, room = np.flatnonzero(seen & (kind == each)), np.count_nonzero(each == _KINDS_SEEN)
             columns.append(np.resize(found, room))
             there.append(np.arange(room) < found.size)
         return cls(np.concatenate(columns), np.concatenate(there))
-
-
-_SIGHT = np.array([SINGLE] * 4 + [BETWEEN] * 2)
-_IN_COLUMN, _IN_ROW, _AT_CORNERS = 1, 2, 3
 
 
 def _groups(depth: FloatArray, weight: FloatArray, kind: IntArray) -> IntArray:

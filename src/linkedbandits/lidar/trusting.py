@@ -112,9 +112,8 @@ class Examples:
         )
         unknown = 1 - self.sure
         as_same, as_other = (np.exp(unknown * (np.abs(brighter) / -apart - log(2 * apart))) for apart in (same, other))
-        falls = [
-            np.exp(np.abs(self.target - depth) / -WIDTHS[-1])
-        ]  # the widest first: each is twice as wide as the next
+        away = np.abs(self.target - depth)
+        falls = [np.exp(away / -WIDTHS[-1])]  # the widest first: each is twice as wide as the next
         for _ in WIDTHS[1:]:
             falls.append(falls[-1] * falls[-1])
         parts = []

@@ -7,26 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkedbandits.errors import InvalidParameter, LinkedBanditError
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import capture
-from linkedbandits.lidar.engines.gpu import device
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
+from tests.support.cards import needs_card
 from tests.support.kernel_pixels import MEASURED
 from tests.support.same_law import LEVEL, SENSOR, TASK, cells, compare, frames
 
-
-def _no_card() -> str | None:
-    try:
-        device.devices()
-    except (LinkedBanditError, ImportError) as error:
-        return f"no graphics card: {error}"
-    return None
-
-
-NO_CARD = _no_card()
 ENGINES = [
     "compiled",
-    pytest.param("gpu", marks=pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))),
+    pytest.param("gpu", marks=needs_card),
 ]
 SLOW_LIGHT = replace(SENSOR, dead_time=10e-9)
 SETTINGS = {
@@ -80,7 +70,7 @@ def test_frames_of_an_engine_have_the_law_of_the_reference(setting, engine):
     """False alarms: 1e-4 in each setting, by the choice of the level; what would be noticed, the next test shows."""
     task, method = SETTINGS[setting]
     pixels = 60 if setting in LONG else 150
-    if NO_CARD is None and engine == "gpu":
+    if engine == "gpu":
         pixels = 300
     found = compare(*frames(task, method, engine, pixels=pixels))
     assert found.judged > LEVEL, str(found)

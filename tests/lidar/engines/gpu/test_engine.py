@@ -17,12 +17,10 @@ from linkedbandits.lidar.engines.gpu import engine
 from linkedbandits.lidar.engines.gpu.device import on_host
 from linkedbandits.lidar.engines.gpu.run import Run
 from linkedbandits.lidar.estimators import model_of
-from tests.lidar.engines.test_same_law import NO_CARD
+from tests.support.cards import needs_card
 from tests.support.cupy_on_cpu import OutOfMemoryError, fake_cupy
 from tests.support.kernels_on_cpu import needs_compiler
 from tests.support.same_law import TASK, cells
-
-needs_card = pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
 
 
 @needs_card

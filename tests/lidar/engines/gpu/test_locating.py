@@ -14,8 +14,8 @@ from linkedbandits.lidar.engines.gpu.locating import NUMBERS, locate_counts
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
 from linkedbandits.lidar.returns import return_model
-from tests.lidar.engines.test_same_law import NO_CARD
 from tests.support.around import said_around
+from tests.support.cards import needs_card
 from tests.support.cupy_on_cpu import OutOfMemoryError
 from tests.support.kernel_pixels import BACKGROUND, SIGNAL, make_pixels
 from tests.support.kernels_on_cpu import needs_compiler
@@ -92,7 +92,7 @@ def test_counts_that_a_card_cannot_hold_are_refused():
         located(pixels)
 
 
-@pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
+@needs_card
 def test_it_does_on_a_real_card():
     pixels = make_pixels(SENSOR.pulse, bins=BINS, count=40)
     check(*located(pixels))

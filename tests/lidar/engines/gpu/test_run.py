@@ -23,10 +23,10 @@ from linkedbandits.lidar.estimators import model_of
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.gates import AnySubset, Suffixes, Windows
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
-from tests.lidar.engines.test_same_law import NO_CARD
 from tests.support import by_counter
 from tests.support.around import said_around
 from tests.support.by_counter import alike
+from tests.support.cards import needs_card
 from tests.support.kernels_on_cpu import needs_compiler
 
 pytestmark = needs_compiler
@@ -168,7 +168,7 @@ def test_proofs_are_those_of_the_reference_on_the_same_counts(card_on_cpu):
     check_proofs(pixels=12, cycles=150)
 
 
-@pytest.mark.skipif(NO_CARD is not None, reason=str(NO_CARD))
+@needs_card
 def test_they_are_on_a_real_card():
     check_proofs(pixels=400, cycles=150)
 

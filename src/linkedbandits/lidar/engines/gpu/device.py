@@ -26,8 +26,9 @@ def import_cupy() -> Any:
     try:
         import cupy
 
-        cupy.cuda  # noqa: B018  # a folder of that name would be imported, too
-    except (ImportError, AttributeError) as error:
+        if not hasattr(cupy, "cuda"):
+            raise ImportError("what has that name is no package")
+    except ImportError as error:
         raise MissingExtra(
             f'engine="gpu" needs CuPy, and it cannot be imported ({error}); with an NVIDIA card, {_REMEDY}; '
             'without one, use engine="compiled" (--engine compiled)'
