@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.lidar import trusting
+from linkedbandits.lidar import borrowing, trusting
 from linkedbandits.lidar.borrowing import COARSEST, Around, Known, Pass, around, learn_from, passes
 from linkedbandits.lidar.trusting import AGREE, BETWEEN, DIFFER, LEAST_ANYWHERE, SINGLE, USUAL_ANYWHERE, WIDTHS, Trust
 from tests.support.around import said_around
@@ -320,6 +320,25 @@ def test_a_pixel_takes_what_its_group_has_learnt():
     close, wide = np.exp(these.expected(BINS).log_prior)
     assert close[20] > 5 * wide[20]
     assert np.array_equal(np.exp(these.take(np.array([1])).expected(BINS).log_prior[0]), wide)
+
+
+def test_examples_lie_in_rows_and_columns_and_amid_corners(monkeypatch):
+    """Of the pixel amid nine that are two apart, whose depths tell which is which: 0 to 8."""
+    taken = []
+    monkeypatch.setattr(borrowing, "learn", lambda examples, *_: taken.append(examples) or [Trust.usual()] * 2)
+    known = Known.nothing((5, 5))
+    nine = Pass(2, np.flatnonzero(np.add.outer(np.arange(5) % 2, np.arange(5) % 2) == 0))
+    ones = np.ones(9)
+    known.put(nine, None, np.arange(9.0), ones, ones, ones, tolerance=1.0, bins=20)
+    learn_from(known, Pass(1, np.arange(0)), 20)
+    (examples,) = taken
+    amid = examples.target == 4
+    seen = {kind: examples.depth[amid][:, examples.kind == kind].tolist() for kind in (SINGLE, BETWEEN)}
+    assert sorted(map(sorted, map(set, seen[SINGLE]))) == [[0, 2, 6, 8], [1, 7], [3, 5]]
+    assert seen[BETWEEN] == [[4, 4]] * 3
+    assert (examples.weight[amid] > 0).all()
+    for row in seen[SINGLE]:
+        assert len({row.count(depth) for depth in row}) == 1  # none counts for more than the others
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import hypot
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,7 +41,7 @@ ALIKE = 3.0
 _AT_ONCE = 2**13
 """Pixels that are looked at together."""
 _KINDS_SEEN = np.array([SINGLE] * 4 + [BETWEEN] * 2)
-"""The columns of a sight: a pixel has no more than four neighbours, and two pairs of them that face each other."""
+"""The columns that an example has: four of neighbours, and two of pairs that face each other."""
 _IN_COLUMN, _IN_ROW, _AT_CORNERS = 1, 2, 3
 """Where neighbours lie."""
 _SURELY = 1 - 1e-9
@@ -267,10 +266,10 @@ def learn_from(known: Known, some: Pass, bins: int) -> list[Trust]:
     # A pixel of a pass has two neighbours that face each other, or four at its corners: so has an example.
     parts = []
     for way in (_IN_COLUMN, _IN_ROW, _AT_CORNERS):
-        sight = _Sight.of(near.way == way, near.kind)
-        weight = near.weight[:, sight.columns] * sight.there
+        columns = _seen(near, way)
+        weight = near.weight[:, columns]
         has = weight[:, _KINDS_SEEN == BETWEEN].any(axis=1)
-        seen = np.ix_(has, sight.columns)
+        seen = np.ix_(has, columns)
         brighter = signal[pixels[has], np.newaxis] - (signal[near.pixel[seen]] + signal[near.other[seen]]) / 2
         parts.append((pixels[has], near.depth[seen], weight[has], near.reliable[seen], brighter))
     of, depth, weight, reliable, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -296,24 +295,16 @@ class _Near:
     way: IntArray
 
 
-class _Sight(NamedTuple):
-    """What a pixel sees that lies between two others, or amid four: the columns of four neighbours and of two pairs.
+def _seen(near: _Near, way: int) -> IntArray:
+    """The columns that a pixel between two others sees, or amid four: as many of each kind, whichever it is.
 
-    Where it sees fewer, some of them are not ``there``.
+    Two neighbours stand there twice each, and so does their pair: what counts are shares among those of a kind.
     """
-
-    columns: IntArray
-    there: BoolArray
-
-    @classmethod
-    def of(cls, seen: BoolArray, kind: IntArray) -> _Sight:
-        """The columns that are seen."""
-        columns, there = [], []
-        for each in (SINGLE, BETWEEN):
-            found, room = np.flatnonzero(seen & (kind == each)), np.count_nonzero(each == _KINDS_SEEN)
-            columns.append(np.resize(found, room))
-            there.append(np.arange(room) < found.size)
-        return cls(np.concatenate(columns), np.concatenate(there))
+    columns = []
+    for kind in (SINGLE, BETWEEN):
+        found = np.flatnonzero((near.way == way) & (near.kind == kind))
+        columns.append(np.resize(found, np.count_nonzero(kind == _KINDS_SEEN)))
+    return np.concatenate(columns)
 
 
 def _groups(depth: FloatArray, weight: FloatArray, kind: IntArray) -> IntArray:
