@@ -120,9 +120,11 @@ def test_a_second_signal_ends_a_command_at_once(folder):
         os.kill(process.pid, signal.SIGINT)
         os.kill(process.pid, signal.SIGTERM)
         _, complained = process.communicate(timeout=SECONDS)
-    # The first may have done its work before the second came; which of the two is heard first is up to the system.
-    assert process.returncode in {130, 143}
-    assert complained.startswith(("linkedbandits: interrupted; ", "linkedbandits: ended at once; "))
+    # The first may have done its work before the second came; which of the two is heard first is up to the system. And
+    # in its last moments the interpreter handles none any more: then the system ends it, 143 to a shell as well.
+    assert process.returncode in {130, 143, -signal.SIGTERM}
+    heard = ("linkedbandits: interrupted; ", "linkedbandits: ended at once; ")
+    assert complained.startswith(heard[0] if process.returncode < 0 else heard)
     until(lambda: all_gone(begun), "its workers to be gone")
 
 
