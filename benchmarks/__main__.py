@@ -26,6 +26,7 @@ SECTIONS = {
     "validity": "validity:main",
     "validity-beyond": "validity:report_beyond",
     "validity-rules": "validity:report_rules",
+    "truth": "truth:main",
     "commit-before": "commit_before:main",
     "real": "real:main",
     "real-order": "real:order",

@@ -20,7 +20,8 @@ import numpy as np
 from scipy.stats import beta, binom
 
 import linkedbandits as lb
-from linkedbandits.chain.drift import BLOCK, Drift, level_of
+from linkedbandits.attempts.alarms import level_of
+from linkedbandits.chain.drift import BLOCK, Drift
 from tools.claims import CONFIDENCE, Claims
 
 DELTA = 0.05

@@ -36,7 +36,6 @@ SHARES = (
     ("lead, odds ratio 2.1, one-sparse 50", ONE_SPARSE_50, lb.LinkedLead(0.1, odds_ratio=2.1), "ordered", 4000),
     ("lead, gap 0.05, one-sparse 50", ONE_SPARSE_50, lb.LinkedLead(0.1, gap=0.05), "ordered", 10_000),
     ("duels, one-sparse 50", ONE_SPARSE_50, lb.LinkedDuels(0.1), "free", 1000),
-    ("order of 2, five from 0.6 to 0.2", FIVE, lb.LinkedOrder(0.1, places=2), "free", 1000),
 )
 PROTOTYPE = (
     ("one-sparse 10", ONE_SPARSE_10, 8000),

@@ -19,7 +19,8 @@ import numpy as np
 
 from linkedbandits.errors import CannotRead
 from linkedbandits.intervals import share_interval
-from linkedbandits.lidar import DepthMap, Photons, find_depths
+from linkedbandits.lidar import DepthMap, Photons, find_depths, locate
+from linkedbandits.lidar.depth_maps import sensor_of
 from linkedbandits.lidar.photon_files import read_contents
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
@@ -95,9 +96,12 @@ def measured_pulse(cells: Cells, folder: str) -> Path:
     find them again with what that shows would not do: depths would follow the first photon, and sharpen its edge.
     """
     photons = cells.photons((0, 1), seed=0)
-    found = find_depths(photons, fwhm=FWHM, signal=cells.signal, delta=DELTA, borrow=False)
-    place = found.depth / photons.bin_depth
-    sure = zip(*(width(found, photons) <= NARROW).nonzero(), strict=True)
+    sensor = sensor_of(photons, FWHM, None)
+    samples, detections = (each.reshape(-1, photons.bins) for each in (photons.samples, photons.detections))
+    # Not find_depths, which gives no interval where the photons refute the pulse.
+    found = locate(samples, detections, sensor, signal=cells.signal, delta=DELTA, tolerance=sensor.tolerance)
+    place = found.depth.reshape(photons.shape)
+    sure = zip(*(found.high - found.low <= NARROW).reshape(photons.shape).nonzero(), strict=True)
     away = np.concatenate([cells.stamps[pixel] / MERGE - place[pixel] for pixel in sure])
     edges = np.arange(-BEFORE, AFTER + FINE / 2, FINE)
     values = np.histogram(away + 0.5 / MERGE, edges)[0].astype(np.float64)

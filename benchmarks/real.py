@@ -28,10 +28,6 @@ TRIALS = int(os.environ.get("TRIALS", "2000"))
 """Of the policies that the figures are about; the others get a tenth."""
 MOST_PLAYS = 200_000
 """A run that is longer ends undecided."""
-GAP = 0.005
-"""Of all requests, what an option has to be ahead by to matter for the order;"""
-ORDER_TRIALS = int(os.environ.get("TRIALS", "200"))
-"""and how many runs look for it."""
 DATA = Path(__file__).parent / "data"
 PAGE = Path(__file__).parents[1] / "docs" / "real-options.md"
 
@@ -205,26 +201,14 @@ def against_the_bound(rows: list[Row]) -> str:
 
 
 def order() -> None:
-    """Attempts per request in the order of the means, in the greedy order, and in the one that LinkedOrder finds."""
-    print(f"LinkedOrder({DELTA:g}, places=all, gap={GAP:g}), {ORDER_TRIALS:,} runs a table\n")
-    print("| table | options | served | by means | greedy | fewer | found | plays | claim broken |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    """Attempts per request in the order of the means and in the greedy order."""
+    print("| table | options | served | by means | greedy | fewer |")
+    print("|---|--:|--:|--:|--:|--:|")
     for case in CASES:
         table = case.table()
         options = table.means.size
-        runs = lb.simulate(
-            table.means,
-            lb.LinkedOrder(DELTA, places=options, gap=GAP),
-            linkage="free",
-            world=table.world(ORDER_TRIALS, seed=1),
-            trials=ORDER_TRIALS,
-            seed=1,
-            max_plays=10**7,
-        )
         by_means = table.attempts(np.argsort(-table.means).tolist())
         greedy = table.attempts(table.greedy_order())
-        found = np.array([table.attempts(top) for top in runs.top.tolist()])
-        broken = sum(passes_over_a_lead(table, top) for top in runs.top.tolist())
         cells = [
             case.name,
             f"{options}",
@@ -232,21 +216,8 @@ def order() -> None:
             f"{by_means:.4f}",
             f"{greedy:.4f}",
             f"{1 - greedy / by_means:.1%}",
-            f"{found.mean():.4f}",
-            f"{runs.plays.mean():,.0f}" + ("" if runs.confident.all() else " (not all ended)"),
-            f"{broken} of {ORDER_TRIALS}",
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
-
-
-def passes_over_a_lead(table: lb.OutcomeTable, top: list[int]) -> bool:
-    """Is some option not at its place, though it is ahead there of all others that are left by the gap?"""
-    for place, named in enumerate(top[:-1]):
-        gains = table.gains(top[:place])
-        second, first = np.sort(gains[top[place:]])[-2:]
-        if first - second >= GAP and gains[named] < first:
-            return True
-    return False
 
 
 def page(rows: list[Row], bound: str, rest: list[Row]) -> str:
@@ -258,7 +229,7 @@ are drawn from tables of what real systems did. For those who choose a policy fo
 readers. The short answer is in [which policy do I need?](which-policy.md), and the proofs are in
 [options that fail together](duels.md).
 
-Policies other than `LinkedDuels` and `LinkedOrder` take the options of a play to be independent of each other.
+Policies other than `LinkedDuels` take the options of a play to be independent of each other.
 
 ## How to read the tables
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption, told_difference
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption, ToldDifference
 from linkedbandits.linkage import LINKAGES
-from tests.support.every_policy import EVERY_POLICY, policy_id
+from tests.support.every_policy import EVERY_POLICY, of_as_many_arms, policy_id
 
 WHOLE = {
     "name": "told difference",
@@ -48,7 +49,7 @@ def test_the_sentence_says_for_whom_it_holds_and_the_remedy_what_to_use():
     assert "linkage single" in INDEPENDENT_OPTIONS.remedy
 
 
-RIGHT_UNDER_DEPENDENCE = {"linked-duels", "linked-order"}
+RIGHT_UNDER_DEPENDENCE = {"linked-duels"}
 """Policies whose plays try several options, and which compare them fairly whatever depends on what."""
 CASES = [(policy, linkage) for policy in EVERY_POLICY for linkage in LINKAGES.values() if linkage.allows(policy.asks)]
 
@@ -64,10 +65,35 @@ def test_a_policy_whose_plays_try_several_options_assumes_that_they_are_independ
     assert (INDEPENDENT_OPTIONS in exp.assumptions) == needs_it
 
 
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_whatever_a_policy_was_told_is_declared_and_stands_in_its_verdicts(policy):
+    """By the names that users type, whatever the policy itself says of them."""
+    told = any(getattr(policy, name, None) is not None for name in ("gap", "odds_ratio", "lift"))
+    verdict = lb.Experiment("abcd", policy).recommend()
+    assert (TOLD_DIFFERENCE in verdict.assumes) == told
+
+
+@pytest.mark.parametrize("policy", EVERY_POLICY, ids=policy_id)
+def test_a_policy_without_a_bound_never_claims_a_guarantee(policy):
+    means = of_as_many_arms([0.05, 0.95, 0.25, 0.02], policy)
+    exp = lb.Experiment(range(len(means)), policy, max_plays=3_000)
+    tosses = np.random.default_rng(1)
+    while not exp.done:
+        play = exp.ask()
+        hit = next((arm for arm in play.arms if tosses.random() < means[arm]), None)
+        exp.tell(play.id, hit)
+    verdict, runs = exp.recommend(), lb.simulate(means, policy, trials=3)
+    has_a_proof = policy.error_bound is not None and policy.status_at_stop == "confident"
+    assert verdict.proved == (has_a_proof and verdict.status == "confident")
+    assert ("not proved" in verdict._repr_html_()) != verdict.proved
+    assert runs.proved.tolist() == [has_a_proof] * 3
+    assert runs.summary().in_words()["with a proved guarantee"] == ("100 %" if has_a_proof else "0 %")
+
+
 def test_duels_assume_nothing_but_what_they_are_told():
     told = lb.LinkedDuels(0.1, gap=0.05)
     assert lb.LinkedDuels(0.1).assumptions(LINKAGES["free"]) == ()
-    assert told.assumptions(LINKAGES["free"]) == (told_difference(0.05),)
+    assert told.assumptions(LINKAGES["free"]) == (ToldDifference(gap=0.05).assumption(),)
     assert lb.Experiment("ab", told, linkage="free").recommend().assumes == ("told difference",)
 
 

@@ -1,4 +1,4 @@
-"""Extras are asked for by name, and what they do to signals is undone."""
+"""Extras are asked for by name, and what they do to the signals of a command is undone."""
 
 from __future__ import annotations
 

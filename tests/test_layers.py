@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "linkedbandits": (
         "errors version signals",
-        "extras file_locks",
+        "extras file_locks durable_files",
         "display",
         "figures",
         "model workers assumptions",
@@ -57,7 +57,7 @@ LAYERS = {
     "linkedbandits.live": (
         "default_policy whole_chains pair_log",
         "answer_log",
-        "first_tries spares",
+        "first_tries losses spares",
         "requests saving warm_start",
         "foresight",
         "run",
@@ -68,7 +68,7 @@ LAYERS = {
     ),
     "linkedbandits.chain": (
         "attempting backlog behind deadlines drift forks history results status troubles",
-        "expenses in_order lookout losses watching",
+        "expenses in_order lookout watching",
         "home reporting",
         "ahead chapter rounds tally",
         "in_file in_memory in_service tracing",
@@ -86,7 +86,7 @@ LAYERS = {
         "tuple_numbers client demo alarms expenses backups deletion deliverer webhook_keeping",
         "hosted",
         "jobs view creation survey",
-        "looks_ahead exporting waiting_room pulse",
+        "background exporting waiting_room pulse",
         "groups",
         "desk export_process",
         "succession",

@@ -138,10 +138,18 @@ def test_in_a_notebook_a_verdict_is_a_table_of_what_it_says():
 
 
 def test_a_verdict_without_a_proof_says_so_in_a_notebook():
-    several = lb.Verdict("a", "budget", 3, None, top=("a", "b"), settled=(True, False), contradicted=("a lead",))
+    several = lb.Verdict("a", "exhausted", 3, None, top=("a", "b"), contradicted=("a lead",))
     html = several._repr_html_()
-    assert "not proved" in html
+    assert "exhausted, not proved" in html
     assert "probability" not in html
-    assert "a, b (not decided)" in html
+    assert ">a, b<" in html
     assert ">a lead<" in html
     assert "nothing of how options depend" in html
+
+
+@pytest.mark.parametrize(
+    ("status", "bound", "proved"),
+    [("confident", 0.05, True), ("confident", None, False), ("confident", 1.0, False), ("exhausted", None, False)],
+)
+def test_a_verdict_is_proved_by_its_own_rule_and_a_bound_alone(status, bound, proved):
+    assert lb.Verdict("a", status, 9, bound).proved == proved

@@ -84,7 +84,7 @@ def test_it_is_called_by_its_class_in_kebab_case_unless_it_has_a_name():
 def test_its_fields_say_what_it_looks_for():
     assert RandomTuples(delta=0.2).goal.delta == 0.2
     assert TwoBest().goal.k == 2
-    assert (ForSoManyPlays(plays=9).goal.budget, ForSoManyPlays().status_at_stop) == (9, "budget")
+    assert (ForSoManyPlays(plays=9).goal.budget, ForSoManyPlays().status_at_stop) == (9, "exhausted")
     assert (RandomTuples().status_at_stop, RandomTuples().error_bound) == ("confident", None)
 
 

@@ -40,7 +40,7 @@ class TenOfEach:
 
     name: ClassVar[str] = "ten-of-each"
     asks: ClassVar[str] = "needs"
-    status_at_stop = "budget"
+    status_at_stop = "exhausted"
     error_bound = None
 
     def start(self, lanes, arms, seeds):
@@ -68,9 +68,8 @@ def test_a_policy_that_declares_nothing_looks_for_the_best_arm_and_keeps_no_evid
     policy = Least()
     state = policy.start(2, 3, LANES_SEEDS)
     state.arm = np.array([2, 1])
-    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, in_order=False, costs=())
+    assert policy.goal == Goal(delta=None, k=1, tolerance=0.0, neighbours=0, budget=None, costs=())
     assert policy.told_difference is None
-    assert policy.settled(state) is None
     assert policy.answer(state).tolist() == [[2], [1]]
     assert policy.log10_evidence(state) is None
     assert policy.contradicted(state, state.arm) is None
@@ -106,8 +105,8 @@ def test_a_goal_that_makes_no_sense_is_refused_by_name(wrong, said):
 
 
 LACKS = (
-    "Plain is not a whole policy: it lacks answers_at_any_time, goal, told_difference, answer, settled, "
-    "log10_evidence, contradicted, fitted_to, assumptions; "
+    "Plain is not a whole policy: it lacks answers_at_any_time, goal, told_difference, answer, "
+    "log10_evidence, carry_over, contradicted, fitted_to, assumptions; "
     r"inherit from linkedbandits.policy.Policy, as class Plain\(Policy\[...\]\)"
 )
 
@@ -141,11 +140,11 @@ def test_a_policy_that_has_all_parts_needs_no_base_class():
         def answer(self, state):
             return state.arm[:, np.newaxis]
 
-        def settled(self, state):
-            return None
-
         def log10_evidence(self, state):
             return None
+
+        def carry_over(self, state, capital):
+            return False
 
         def contradicted(self, state, arm):
             return None
@@ -164,7 +163,7 @@ def test_a_part_that_has_no_default_is_asked_for():
     class Nameless(Policy[LaneState]):
         asks = "needs"
         start, request, observe = TenOfEach.start, TenOfEach.request, TenOfEach.observe
-        status_at_stop, error_bound = "budget", None
+        status_at_stop, error_bound = "exhausted", None
 
     with pytest.raises(lb.InvalidParameter, match="Nameless is not a whole policy: it lacks name; write name"):
         check_is_policy(Nameless())
@@ -175,7 +174,7 @@ def test_a_policy_without_a_method_of_its_own_cannot_be_made():
     class Half(Policy[LaneState]):
         name = "half"
         asks = "needs"
-        status_at_stop, error_bound = "budget", None
+        status_at_stop, error_bound = "exhausted", None
         start, request = TenOfEach.start, TenOfEach.request
 
     with pytest.raises(TypeError, match="observe"):
@@ -224,8 +223,6 @@ GOALS = {
     "LinkedLead(delta=0.1, odds_ratio=None, lift=None, gap=0.2)": Goal(delta=0.1),
     "LinkedDuels(delta=0.1, gap=None)": Goal(delta=0.1),
     "LinkedDuels(delta=0.1, gap=0.2)": Goal(delta=0.1),
-    "LinkedOrder(delta=0.1, places=2, gap=None)": Goal(delta=0.1, k=2, in_order=True),
-    "LinkedOrder(delta=0.1, places=3, gap=0.1)": Goal(delta=0.1, k=3, in_order=True),
     "CascadeBAI(delta=0.1, k=1, factor=4.0)": Goal(delta=0.1),
     "CascadeBAI(delta=0.1, k=2, factor=4.0)": Goal(delta=0.1, k=2),
     "MaximalSampling(delta=0.1, plays=None, calibration='proved')": Goal(delta=0.1),

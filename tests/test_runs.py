@@ -30,7 +30,7 @@ def runs():
 
 
 def test_status_tells_confidence_from_an_exhausted_budget(runs):
-    assert runs.status.tolist() == ["confident"] * 8 + ["budget"] * 2
+    assert runs.status.tolist() == ["confident"] * 8 + ["exhausted"] * 2
 
 
 def test_any_of_several_best_arms_is_right(runs):
@@ -45,12 +45,6 @@ def test_so_is_an_arm_within_so_many_places_of_one():
         np.flatnonzero(~lb.Runs(means, top, top, top, top > 0, neighbours=places).correct).tolist() for places in (0, 1)
     ]
     assert far == [[0, 1, 3, 4], [0]]
-
-
-def test_of_an_order_the_first_arm_alone_is_judged():
-    means, top = np.array([0.5, 0.4, 0.1]), np.array([[0, 2], [0, 1], [1, 0]])
-    judged = [lb.Runs(means, top, top, top, top[:, 0] > 0, in_order=ordered).correct.tolist() for ordered in (0, 1)]
-    assert judged == [[False, True, True], [True, True, False]]
 
 
 def test_the_summary_has_the_figures_of_the_runs(runs):
@@ -142,10 +136,12 @@ def test_a_simulation_says_whose_runs_they_are():
 
 
 def test_a_summary_shows_rounded_numbers_and_keeps_the_others():
-    summary = lb.Summary(1000, 1040.577, 14.12915, 971.5, 1646.0, 4889.3, 0.0010000000000000009, (2.5e-5, 0.00556), 1.0)
+    summary = lb.Summary(
+        1000, 1040.577, 14.12915, 971.5, 1646.0, 4889.3, 0.0010000000000000009, (2.5e-5, 0.00556), 1.0, 0.5
+    )
     assert repr(summary) == (
         "Summary(trials=1000, plays_mean=1041.0, plays_standard_error=14.13, plays_median=971.5, plays_90=1646.0, "
-        "samples_mean=4889.0, error_rate=0.001, error_interval=(2.5e-05, 0.00556), confident=1.0)"
+        "samples_mean=4889.0, error_rate=0.001, error_interval=(2.5e-05, 0.00556), confident=1.0, proved=0.5)"
     )
     assert summary.error_rate == 0.0010000000000000009
 

@@ -78,7 +78,7 @@ def test_a_second_one_ends_what_takes_long_to_clean_up():
     """)
     status, said, complained = ended(process, signal.SIGINT, signal.SIGINT)
     assert (status, said) == (130, "")
-    assert complained == "linkedbandits: ended at once; a study keeps what it had finished\n"
+    assert complained == "linkedbandits: ended at once\n"
 
 
 def test_one_is_enough_for_what_cannot_be_interrupted():
@@ -203,13 +203,13 @@ AT_THE_END = """
 def test_what_the_interpreter_does_at_its_end_is_bounded_too():
     process = start(AT_THE_END.format(seconds=0.5))
     status, _, complained = ended(process, signal.SIGTERM)
-    assert (status, complained) == (143, "linkedbandits: ended at once; a study keeps what it had finished\n")
+    assert (status, complained) == (143, "linkedbandits: ended at once\n")
 
 
 def test_a_second_one_ends_it_at_once_when_everything_has_unwound():
     process = start(AT_THE_END.format(seconds=300))
     status, _, complained = ended(process, signal.SIGINT, signal.SIGINT)
-    assert (status, complained) == (130, "linkedbandits: ended at once; a study keeps what it had finished\n")
+    assert (status, complained) == (130, "linkedbandits: ended at once\n")
 
 
 def test_a_server_is_told_of_what_comes_before_it_listens():

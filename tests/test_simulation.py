@@ -134,12 +134,12 @@ def test_no_run_passes_its_budget(budget, linkage):
     assert (runs.plays <= budget).all()
     used_up = ~(runs.samples == 60).all(axis=1)
     assert (runs.plays[used_up] == budget).all()
-    assert (runs.status[used_up] == "budget").all()
+    assert (runs.status[used_up] == "exhausted").all()
 
 
 def test_two_equal_best_arms_end_with_the_budget():
     runs = lb.simulate([0.5, 0.5], lb.UniformSampling(delta=0.01), trials=50, max_plays=5000)
-    assert (runs.status == "budget").all()
+    assert (runs.status == "exhausted").all()
     assert (runs.plays == 5000).all()
 
 
@@ -152,7 +152,7 @@ def test_without_a_budget_a_run_ends_where_counters_do(policy):
 
 def test_the_budget_ends_a_run_with_the_arm_that_leads():
     runs = lb.simulate([0.2, 0.8], lb.UniformSampling(samples=500), trials=200, seed=1, max_plays=300)
-    assert (runs.status == "budget").all()
+    assert (runs.status == "exhausted").all()
     assert runs.error_rate() < 0.05
 
 

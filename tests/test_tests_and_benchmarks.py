@@ -1,6 +1,6 @@
 """Where tests are, and what they may import.
 
-Tests mirror the source. Tests import no benchmarks and benchmarks no tests: what both need is in tools, which imports
+Tests import no benchmarks and benchmarks no tests: what both need is in tools, which imports
 neither.
 """
 
@@ -87,66 +87,6 @@ def f():
     ]
     assert is_a_path_trick(ast.parse("sys.path.insert(0, 'tests')").body[0].value)
     assert not is_a_path_trick(ast.parse("paths.append('tests')").body[0].value)
-
-
-SOURCE = ROOT / "src" / "linkedbandits"
-NOT_MIRRORED = {
-    "__main__": "starts the command line, and so do the tests in tests/cli, in a process of its own",
-    "version": "one constant, which tests/cli/test_options.py asks the command line for",
-}
-"""Modules without a test file of their own name, and why. What a package's ``__init__`` imports is tested elsewhere."""
-
-
-A_TEST = re.compile(r"^ *(async )?def test_", re.MULTILINE)
-
-
-def modules(source: Path) -> list[str]:
-    """Every module by its path, such as ``a/b`` for ``a/b.py``; packages are no modules."""
-    paths = (path.relative_to(source).with_suffix("") for path in source.rglob("*.py") if path.stem != "__init__")
-    return sorted(path.as_posix() for path in paths)
-
-
-def mirror_of(module: str, tests: Path) -> Path:
-    """The file with the tests of a module: ``tests/a/test_b.py`` of ``a/b``."""
-    return tests / Path(module).with_name(f"test_{Path(module).name}.py")
-
-
-def unmirrored(source: Path, tests: Path) -> list[str]:
-    """The modules whose mirroring file is missing, or has no test in it."""
-
-    def has_tests(path: Path) -> bool:
-        return path.is_file() and A_TEST.search(path.read_text(encoding="utf-8")) is not None
-
-    return [module for module in modules(source) if not has_tests(mirror_of(module, tests))]
-
-
-def test_every_module_has_a_test_file_of_its_own_name():
-    missing = set(unmirrored(SOURCE, ROOT / "tests")) - NOT_MIRRORED.keys()
-    assert not missing, "write " + ", ".join(
-        f"tests/{mirror_of(module, Path()).as_posix()}" for module in sorted(missing)
-    )
-
-
-def test_no_module_is_excused_that_needs_no_excuse():
-    assert NOT_MIRRORED.keys() <= set(unmirrored(SOURCE, ROOT / "tests"))
-
-
-def test_a_module_without_tests_is_found(tmp_path):
-    source, tests = tmp_path / "src", tmp_path / "tests"
-    for path, text in {
-        source / "top.py": "",
-        source / "a" / "__init__.py": "",
-        source / "a" / "tested.py": "",
-        source / "a" / "untested.py": "",
-        source / "a" / "b" / "empty.py": "",
-        tests / "test_top.py": "def test_it(): pass",
-        tests / "a" / "test_tested.py": "class TestIt:\n    def test_it(self): pass",
-        tests / "test_untested.py": "def test_it(): pass",
-        tests / "a" / "b" / "test_empty.py": "def helper(): pass",
-    }.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert unmirrored(source, tests) == ["a/b/empty", "a/untested"]
 
 
 def test_the_files_whose_tests_begin_first_are_there():

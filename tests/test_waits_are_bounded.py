@@ -38,6 +38,7 @@ ALLOWED = {
     ("stream.py", "reading.exception()"): "called when it is done",
     ("stream.py", "making.exception()"): "called when it is done",
     ("stream.py", "closing.wait()"): "a coroutine: waited for with a timeout",
+    ("slow_failures.py", "task.exception()"): "called when it is done",
     ("mutants.py", "self._idle.get()"): "for a workplace, which is given back when the time of its tests is up",
     ("mutants.py", "task.result()"): "called when it is done",
     ("stream.py", "changed.wait()"): "a coroutine: waited for with a timeout",

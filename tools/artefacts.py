@@ -1,4 +1,4 @@
-"""Write down what a version of the library leaves behind: a store, saved experiments and a study's folder.
+"""Write down what a version of the library leaves behind: a store and a study's folder.
 
 Later versions have to open them, and to say what was said then: that is written down beside them. It is run with the
 library of that time, whichever that is, and uses only what all of them have:
@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.policies import POLICIES, make_policy
 from linkedbandits.service.desk import Desk
@@ -207,42 +206,6 @@ def make_store(out: Path) -> None:
     (out / "copy.sqlite").unlink()
 
 
-def make_saves(out: Path) -> None:
-    """One experiment for every policy and linkage, with plays out, given up and told late."""
-    saves = []
-    for number, (name, linkage) in enumerate(SETTINGS):
-        for parallel in (None, 8) if linkage in ("ordered", "free") and number % 2 else (None,):
-            policy = make_policy(name, FAMILIES[name])
-            exp = lb.Experiment(PLACES, policy, linkage=linkage, max_plays=MOST_PLAYS, parallel=parallel)
-            coins, out_now = Coins(PLACES, number), []
-            for step in range(61 if parallel is None else 120):
-                if exp.done:
-                    break
-                out_now.append(exp.ask())
-                if len(out_now) >= (parallel or 1):
-                    each = out_now.pop(step % len(out_now))
-                    if parallel and step % 10 == 3:
-                        exp.abandon(each.id)
-                    exp.tell(each.id, coins.hit(each.arms))
-            text = exp.to_json()
-            save = {
-                "name": f"{name}, {linkage}" + ("" if parallel is None else ", in parallel"),
-                "saved": text,
-                "counts": [exp.plays, exp.late, exp.in_flight],
-                "out": [each.id for each in out_now],
-                "estimates": estimates(exp),
-                "verdict": verdict(exp),
-            }
-            for each in out_now:
-                exp.tell(each.id, None)
-            while not exp.done:
-                each = exp.ask()
-                exp.tell(each.id, PLACES[-1] if PLACES[-1] in each.arms else None)
-            save["in_the_end"] = verdict(exp)
-            saves.append(save)
-    (out / "saves.json").write_text(json.dumps(saves, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def make_study(out: Path) -> None:
     """A small study's folder, and its table of figures."""
     folder = out / "study"
@@ -261,5 +224,4 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True)
     make_store(target)
-    make_saves(target)
     make_study(target)

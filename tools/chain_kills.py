@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import linkedbandits as lb
-from linkedbandits.chain.in_file import LOST, NONE_WORKED
+from linkedbandits.chain.in_file import BEGUN, LOST, NONE_WORKED
 from linkedbandits.live.answer_log import NO_HIT
 from tools.chain_worker import MEANS, open_chain
 from tools.waiting import SECONDS, killed_in_the_end
@@ -110,7 +110,7 @@ def left_on_disk(path: Path) -> OnDisk:
         for line in answers.read_bytes()[applied:].splitlines(keepends=True):
             if line.endswith(b"\n"):  # else it was not acknowledged
                 play, arm, _ = map(int, line.split())
-                if arm != LOST:  # else it is given up below
+                if arm not in (BEGUN, LOST):  # what is lost is given up below
                     experiment.tell(play, None if arm == NONE_WORKED else experiment.arms[arm])
                     out.discard(play)
     for play in sorted(out):

@@ -5,6 +5,7 @@ Times are no such claims: they depend on what else the machine does, so a ratio 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from math import log
 
 CONFIDENCE = 0.99
@@ -26,6 +27,20 @@ class Claims:
         if self._failed:
             raise SystemExit("\n".join(f"claim failed: {said}" for said in self._failed))
         print("all claims that are not about time hold")
+
+
+Row = tuple[str, str, str]
+"""What is measured, what it was before, and what it is now."""
+Measure = Callable[[Claims], Iterator[Row]]
+
+
+def print_rows(claims: Claims, measures: Iterable[Measure]) -> None:
+    """A table of what is measured, with what it was before."""
+    print("| claim | before | now |")
+    print("|---|--:|--:|")
+    for measure in measures:
+        for row in measure(claims):
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
 def enough_to_tell(trials: int, delta: float) -> bool:

@@ -42,9 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, service(Path(folder)) as url, Client(url) as client:
         bins = client.create("Depth sensor, one pixel", list(BINS), lb.LinkedElimination(delta=0.05))
         play(bins, BINS, 20_000)
-        ordered = client.create(
-            "In which order to try six mirrors?", list(CITIES), lb.LinkedOrder(0.05, places=3, gap=0.02), linkage="free"
-        )
+        ordered = client.create("Which of six mirrors first?", list(CITIES), lb.LinkedDuels(0.05, gap=0.02))
         play(ordered, CITIES, 100_000, hard=HARD)
         demo = until(lambda: demo_of(client), "the demonstration")
         assert demo is not None

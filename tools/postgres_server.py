@@ -39,10 +39,8 @@ class PostgresServer:
         self._programs = programs
         self._folder = folder
         self._data = folder / "data"
-        self._user: str | None = None
-        if os.geteuid() == 0:
-            known = {entry.pw_name for entry in pwd.getpwall()}
-            self._user = "postgres" if "postgres" in known else "nobody"
+        self._user = user_for_servers()
+        if self._user is not None:
             shutil.chown(folder, self._user)
         self._run("initdb", "-D", str(self._data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
         self._configure()
@@ -66,7 +64,7 @@ class PostgresServer:
         """Returns when it answers."""
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*_ending_with_its_parent(), str(self._programs / "postgres"), "-D", str(self._data)],
+                [*ending_with_its_parent(), str(self._programs / "postgres"), "-D", str(self._data)],
                 user=self._user,
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
@@ -143,13 +141,20 @@ class PostgresServer:
             ).returncode
 
 
-def _ending_with_its_parent() -> list[str]:
+def user_for_servers() -> str | None:
+    """The user to run a server as that refuses to run as root; None if this process is not root."""
+    if os.geteuid() != 0:
+        return None
+    return "postgres" if "postgres" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
+
+
+def ending_with_its_parent() -> list[str]:
     """What to put before a command, so that tests that are killed leave no server behind, nor its shared memory."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "QUIT"] if setpriv else []
 
 
-def _where_a_server_can_work() -> str:
+def where_a_server_can_work() -> str:
     """Where temporary files go, unless a socket's path would be too long there, or closed to whom the server runs as.
 
     A socket's path may have 107 bytes, which pytest's own folders pass.
@@ -168,7 +173,7 @@ def running_postgres(durable: bool = False) -> Iterator[PostgresServer | None]:
     if programs is None:
         yield None
         return
-    folder = Path(tempfile.mkdtemp(prefix="lb-pg-", dir=_where_a_server_can_work()))
+    folder = Path(tempfile.mkdtemp(prefix="lb-pg-", dir=where_a_server_can_work()))
     try:
         server = PostgresServer(programs, folder, durable)
         server.start()

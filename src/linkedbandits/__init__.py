@@ -69,7 +69,6 @@ if TYPE_CHECKING:
         LinkedElimination,
         LinkedHalving,
         LinkedLead,
-        LinkedOrder,
         LinkedTrackAndStop,
         MaximalSampling,
         MedianElimination,
@@ -102,7 +101,7 @@ else:
         "linkedbandits.plain": "PlainPolicy",
         "linkedbandits.policies": (
             "CascadeBAI DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
-            "LinkedOrder LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
+            "LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
             "WholeSequenceEGE"
         ),
         "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
@@ -171,7 +170,6 @@ __all__ = [
     "LinkedElimination",
     "LinkedHalving",
     "LinkedLead",
-    "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",

@@ -22,7 +22,7 @@ class Assumption:
     name: str
     """What verdicts call it: two or three words."""
     condition: str
-    """How a sentence goes on that ends with "if", without a full stop."""
+    """The clause that follows "if", without a full stop."""
     sentence: str
     """What is assumed, for whom it holds and for whom it does not: a whole sentence or two."""
     remedy: str
@@ -73,9 +73,9 @@ class ToldDifference:
     """
 
     gap: float | None = None
-    """By how much its mean is higher,"""
+    """By how much its mean is higher."""
     odds_ratio: float | None = None
-    """or how many times its odds, successes for one failure, are those of any other."""
+    """How many times its odds, successes for one failure, are those of any other."""
 
     def __post_init__(self) -> None:
         if (self.gap is None) == (self.odds_ratio is None):
@@ -86,41 +86,26 @@ class ToldDifference:
     def __str__(self) -> str:
         return f"an odds ratio of {self.odds_ratio:.6g}" if self.gap is None else f"a gap of {self.gap:.6g}"
 
+    def assumption(self) -> Assumption:
+        """That it is so, for a policy to declare.
 
-def told_difference(gap: float, instead: str = "leave the gap out") -> Assumption:
-    """The best option is ahead of every other by at least this, as the user has said.
-
-    ``instead`` is what to do where one does not know.
-
-    >>> told_difference(0.05).condition
-    'the best option is ahead of every other by at least 0.05'
-    """
-    ahead = f"ahead of every other by at least {gap:g}"
-    return _told(
-        f"the best option is {ahead}",
-        f"The best option is taken to be {ahead}, as was told; where it is not, another may be answered.",
-        instead,
-    )
-
-
-def told_odds_ratio(ratio: float, instead: str) -> Assumption:
-    """The odds of the best option are at least so many times those of every other, as the user has said.
-
-    >>> told_odds_ratio(2.0, "leave it out").condition
-    'the odds of the best option are at least 2 times those of every other'
-    """
-    odds = f"odds of the best option are at least {ratio:g} times those of every other"
-    return _told(
-        f"the {odds}",
-        f"The {odds} (successes for one failure), as was told; where they are not, another may be answered.",
-        instead,
-    )
-
-
-def _told(condition: str, sentence: str, instead: str) -> Assumption:
-    return Assumption(
-        name=TOLD_DIFFERENCE,
-        condition=condition,
-        sentence=sentence,
-        remedy=f"If you do not know by how much the best one is ahead, {instead}.",
-    )
+        >>> ToldDifference(gap=0.05).assumption().condition
+        'the best option is ahead of every other by at least 0.05'
+        >>> ToldDifference(odds_ratio=2.0).assumption().condition
+        'the odds of the best option are at least 2 times those of every other'
+        """
+        if self.gap is not None:
+            ahead = f"ahead of every other by at least {self.gap:g}"
+            condition, sentence = f"the best option is {ahead}", f"The best option is taken to be {ahead}"
+        else:
+            odds = f"odds of the best option are at least {self.odds_ratio:g} times those of every other"
+            condition, sentence = f"the {odds}", f"The {odds} (successes for one failure)"
+        return Assumption(
+            name=TOLD_DIFFERENCE,
+            condition=condition,
+            sentence=f"{sentence}, as was told; where that is not so, another may be answered.",
+            remedy=(
+                "If you do not know by how much the best one is ahead, leave it out, or use linked-duels or "
+                "linked-elimination, which need not be told."
+            ),
+        )

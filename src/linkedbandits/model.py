@@ -22,7 +22,8 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 Label = Hashable
-Status = Literal["confident", "budget"]
+Status = Literal["confident", "exhausted", "running"]
+"""How a run stands: its policy stopped by its own rule, its plays ran out first, or it still goes on."""
 
 COUNT_LIMIT = 2**62
 """No run uses more plays than this; a need that saturates here can never be met."""
@@ -103,15 +104,14 @@ class Counts:
 class Verdict:
     """The answer to "which arm is best?".
 
-    ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"budget"`` if the plays ran out first (or
-    still go on). ``error_bound`` is the proved bound on the probability that the answer is wrong by the policy's own
-    claim (not the best arm; with an epsilon or neighbours, not within these of it; with costs, not the arm with most
-    successes per cost), or None where there is no proof.
-    ``top`` has the k best arms, best first, where a policy was asked for more than one. If they are an order to try
-    them in, ``settled`` says of each place whether it is decided; at the others the policy names what leads.
-    What is settled holds with the policy's delta even if plays ran out before the rest. ``assumes`` names what the
-    policy takes for granted: only where that holds is the answer worth what it says. ``Experiment.assumptions`` has the
-    sentences, with what to use instead. ``contradicted`` names those of them that what was seen speaks against.
+    ``status`` is ``"confident"`` if the policy stopped by its own rule, ``"exhausted"`` if a budget of plays ran out
+    first, and ``"running"`` before either: then ``arm`` is what leads so far. ``error_bound`` is the proved bound on
+    the probability that the answer is wrong by the policy's own claim (not the best arm; with an epsilon or neighbours,
+    not within these of it; with costs, not the arm with most successes per cost), or None where there is no proof.
+    ``top`` has the k best arms, best first, where a policy was asked for more than one. ``assumes`` names everything
+    that the policy was told or takes for granted: only where that holds is the answer worth what it says.
+    ``Experiment.assumptions`` has the sentences, with what to use instead. ``contradicted`` names those of them that
+    what was seen speaks against.
     """
 
     arm: Label
@@ -119,9 +119,26 @@ class Verdict:
     plays: int
     error_bound: float | None
     top: tuple[Label, ...] = field(default=(), repr=False)
-    settled: tuple[bool, ...] = field(default=(), repr=False, kw_only=True)
     assumes: tuple[str, ...] = ()
     contradicted: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    @property
+    def proved(self) -> bool:
+        """True if the policy stopped by its own rule and a bound on its error, below 1, is proved."""
+        return self.status == "confident" and self.error_bound is not None and self.error_bound < 1
+
+    @property
+    def guarantee(self) -> str:
+        """How sure it is in a few words, with what that rests on.
+
+        >>> Verdict("a", "confident", 90, 0.05, assumes=("told difference",)).guarantee
+        'error at most 0.05, assuming told difference'
+        >>> Verdict("a", "confident", 90, None).guarantee
+        'not proved'
+        """
+        if not self.proved:
+            return "not proved"
+        return f"error at most {self.error_bound:g}" + (f", assuming {', '.join(self.assumes)}" if self.assumes else "")
 
     def __repr__(self) -> str:
         """Without what is only of interest for some verdicts; but what is contradicted has to be seen."""
@@ -129,15 +146,14 @@ class Verdict:
         return f"Verdict({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     def _repr_html_(self) -> str:
-        sure = "confident" if self.status == "confident" else "not proved: plays ran out, or still go on"
-        entries = {"status": sure, "plays": counted_plays(self.plays)}
-        if self.error_bound is not None:
+        entries = {
+            "status": f"{self.status}{'' if self.proved else ', not proved'}",
+            "plays": counted_plays(self.plays),
+        }
+        if self.proved:
             entries["wrong with probability at most"] = f"{self.error_bound:g}"
         if self.top:
-            decided = dict(zip(self.top, self.settled, strict=False))
-            entries["in order"] = ", ".join(
-                f"{arm}{'' if decided.get(arm, True) else ' (not decided)'}" for arm in self.top
-            )
+            entries["in order"] = ", ".join(map(str, self.top))
         entries["assumes"] = ", ".join(self.assumes) or "nothing of how options depend on each other"
         if self.contradicted:
             entries["what was seen speaks against"] = ", ".join(self.contradicted)

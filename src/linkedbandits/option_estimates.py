@@ -2,7 +2,8 @@
 
 A chain keeps it of the calls of its process, and the service of all processes that have told it. What is kept are sums,
 of attempts that a call began with: whether and at what price an option works there does not depend on what the others
-did, so they are samples of its mean on all requests.
+did, so they are samples of its mean on all requests. A chain adds them in the order in which calls began, up to the
+first that is still running: as calls end, slow failures would come last, and limits that hold at all times would not.
 """
 
 from __future__ import annotations

@@ -149,8 +149,8 @@ class PlainPolicy(Policy[PlainState]):
 
     @property
     def status_at_stop(self) -> Status:
-        """``"budget"`` if it has a field ``plays``, else ``"confident"``."""
-        return "budget" if getattr(self, "plays", None) is not None else "confident"
+        """``"exhausted"`` if it has a field ``plays``, else ``"confident"``."""
+        return "exhausted" if getattr(self, "plays", None) is not None else "confident"
 
     @property
     def error_bound(self) -> float | None:

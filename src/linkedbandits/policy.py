@@ -12,6 +12,7 @@ to write itself, and what has a default. Nothing is read from a policy or its st
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption, ToldDifference
 from linkedbandits.checks import check_costs, check_not_negative, check_probability, check_whole
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
-from linkedbandits.linkage import Asks, Linkage, linkages_for
+from linkedbandits.linkage import LINKAGES, Asks, Linkage, find_linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, leading_arms
 
 SeedArray = npt.NDArray[np.uint64]
@@ -112,7 +113,7 @@ class Goal:
     """What a policy looks for: which answers are right, how often it may be wrong, and what it may spend.
 
     >>> Goal(delta=0.05, k=3)
-    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, in_order=False, costs=())
+    Goal(delta=0.05, k=3, tolerance=0.0, neighbours=0, budget=None, costs=())
     """
 
     delta: float | None = None
@@ -125,10 +126,6 @@ class Goal:
     """How many places an arm may be away from a right answer and still be one itself."""
     budget: int | None = None
     """The plays that the policy takes at most; None where it has no limit of its own."""
-    in_order: bool = False
-    """Are the k arms an order in which to try them, each the best on the requests that all before it fail on?
-
-    Means tell only whether the first of them is right."""
     costs: tuple[float, ...] = ()
     """What a try of each arm costs, where the best arm is the one with most successes per cost; empty elsewhere."""
 
@@ -166,7 +163,7 @@ class Policy(Protocol[StateT]):
     @property
     @abstractmethod
     def status_at_stop(self) -> Status:
-        """``"confident"`` if it stops by a rule of confidence, ``"budget"`` if it just uses what it was given."""
+        """``"confident"`` if it stops by a rule of confidence, ``"exhausted"`` if it just uses what it was given."""
         ...
 
     @property
@@ -207,19 +204,21 @@ class Policy(Protocol[StateT]):
         """The arms it names, (lanes, k), best first. By default the one of ``state.arm``."""
         return state.arm[:, np.newaxis]
 
-    def settled(self, state: StateT) -> BoolArray | None:
-        """Which places of its answer it came to an end with, (lanes, k), where the answer is an order.
-
-        At the others it names the arm that leads. None, the default, where the answer is no order.
-        """
-        return None
-
     def log10_evidence(self, state: StateT) -> FloatArray | None:
         """Evidence against every arm as a power of ten, (lanes, arms); an arm is dropped at 1/delta.
 
         None, the default, where the policy keeps none.
         """
         return None
+
+    def carry_over(self, state: StateT, capital: FloatArray) -> bool:
+        """Begin, in a state from :meth:`start`, with the capital against every arm that an earlier rule has made.
+
+        ``capital`` (lanes, arms) is what ``10 ** log10_evidence`` was then. Returns False, the default, where the
+        policy cannot use it and begins from 1. A policy whose evidence against the best arm is a supermartingale may
+        go on from it: the product is one as well.
+        """
+        return False
 
     def contradicted(self, state: StateT, arm: IntArray) -> BoolArray | None:
         """In which lanes what was seen speaks against what the policy was told, if this arm is named there: (lanes,).
@@ -239,10 +238,12 @@ class Policy(Protocol[StateT]):
     def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
         """What has to hold of the arms under ``linkage``, or its answer is wrong more often than it says.
 
-        By default that the arms of a play are independent of each other, unless every play tries one arm only. Return
-        ``()`` where the answer is right whatever depends on what.
+        By default that the arms of a play are independent of each other, unless every play tries one arm only, and the
+        ``told_difference`` if there is one. Leave the first out where the answer is right whatever depends on what.
         """
-        return () if linkage.tries_one else (INDEPENDENT_OPTIONS,)
+        independent = () if linkage.tries_one else (INDEPENDENT_OPTIONS,)
+        told = self.told_difference
+        return independent if told is None else (*independent, told.assumption())
 
 
 AnyPolicy = Policy[Any]
@@ -262,8 +263,8 @@ INHERITED = (
     "goal",
     "told_difference",
     "answer",
-    "settled",
     "log10_evidence",
+    "carry_over",
     "contradicted",
     "fitted_to",
     "assumptions",
@@ -299,6 +300,23 @@ def may_be_played(kind: type[AnyPolicy], linkage: Linkage) -> bool:
     when it does so.
     """
     return linkage.allows(kind.asks) or (linkage.tries_one and getattr(kind, "asks_play_by_play", False))
+
+
+def linkage_of(policies: Iterable[AnyPolicy | type[AnyPolicy]], given: str | Linkage | None) -> Linkage:
+    """The linkage that is given; where none is, the first one that allows what all of these policies ask for.
+
+    That is ``ordered`` wherever it can be, and ``free`` for policies that ask for any tuple. Where no linkage suits all
+    of them it is ``ordered``, and :func:`check_linkage` says which policy needs another.
+
+    >>> from linkedbandits import LinkedDuels, LinkedElimination
+    >>> linkage_of([LinkedElimination(0.05)], None).name, linkage_of([LinkedDuels(0.05)], None).name
+    ('ordered', 'free')
+    """
+    if given is not None:
+        return find_linkage(given)
+    asked = {kind.asks for kind in policies if hasattr(kind, "asks")}
+    suited = (link for link in LINKAGES.values() if all(link.allows(asks) for asks in asked))
+    return next(suited, find_linkage("ordered"))
 
 
 def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
@@ -351,7 +369,6 @@ def _as_json(value: object) -> object:
 DECLARED_AS = {
     "delta": "delta",
     "k": "k",
-    "places": "k",
     "epsilon": "tolerance",
     "neighbours": "neighbours",
     "plays": "budget",
@@ -368,6 +385,12 @@ def undeclared_parameters(policy: AnyPolicy) -> dict[str, str]:
     goal = policy.goal
     names = [name for name in parameter_names(type(policy)) if name in DECLARED_AS]
     return {name: DECLARED_AS[name] for name in names if getattr(policy, name) != getattr(goal, DECLARED_AS[name])}
+
+
+def untold_parameters(policy: AnyPolicy) -> list[str]:
+    """The parameters that tell the policy how far ahead the best arm is, where its ``told_difference`` is silent."""
+    told = [name for name in ("gap", "odds_ratio", "lift") if getattr(policy, name, None) is not None]
+    return told if policy.told_difference is None else []
 
 
 def unfitted_parameters(policy: AnyPolicy, linkage: Linkage, parallel: int) -> list[str]:

@@ -32,6 +32,9 @@ class Summary:
     error_rate: float
     error_interval: tuple[float, float]
     confident: float
+    """The share of runs that the policy stopped by its own rule."""
+    proved: float
+    """The share of runs that it stopped so with a proved bound on its error."""
 
     __repr__ = short_repr
 
@@ -51,7 +54,8 @@ class Summary:
             "plays of nine trials in ten": plays(self.plays_90),
             "samples on average": plays(self.samples_mean),
             "wrong": f"{percent(self.error_rate)} (95 % interval: {percent(low)} to {percent(high)})",
-            "stopped with their guarantee": percent(self.confident),
+            "stopped by the policy's own rule": percent(self.confident),
+            "with a proved guarantee": percent(self.proved),
         }
 
     def _needed(self) -> Needed:
@@ -144,10 +148,9 @@ class Runs(WithFrames):
 
     ``top`` has the answer's k arms, best first; ``arm`` is the first of them. ``tolerance`` is the policy's own: how
     far below the k-th best mean an arm may be and still count as right. So are ``neighbours``: how many places an arm
-    may be away from such a one. With ``in_order`` the arms are an order, each the best where all before it fail; means
-    tell only whether the first of them is right, so that alone is judged. With ``costs`` the best arm is the one with
-    most successes per cost. ``delta`` is how often the policy may be wrong, None where it is not told, and ``policy``
-    its name.
+    may be away from such a one. With ``costs`` the best arm is the one with most successes per cost. ``delta`` is how
+    often the policy may be wrong, None where it is not told, and ``policy`` its name. ``confident`` says which trials
+    the policy stopped by its own rule; whether that comes with a proved bound on its error, ``error_bound`` says.
     """
 
     means: FloatArray
@@ -157,9 +160,9 @@ class Runs(WithFrames):
     confident: BoolArray
     tolerance: float = 0.0
     neighbours: int = 0
-    in_order: bool = False
     costs: tuple[float, ...] = ()
     delta: float | None = None
+    error_bound: float | None = None
     policy: str = ""
 
     def __repr__(self) -> str:
@@ -217,22 +220,23 @@ class Runs(WithFrames):
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
-        """``"confident"`` or ``"budget"``, a trial each."""
-        return np.where(self.confident, "confident", "budget")
+        """``"confident"`` or ``"exhausted"``, a trial each."""
+        return np.where(self.confident, "confident", "exhausted")
+
+    @property
+    def proved(self) -> BoolArray:
+        """Which trials stopped by the policy's own rule with a proved bound on its error."""
+        return self.confident & (self.error_bound is not None)
 
     @property
     def correct(self) -> BoolArray:
-        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerances.
-
-        Of an order, only the first arm is judged: ``OutcomeTable.gains`` has what it takes to judge the others.
-        """
-        judged = self.top[:, :1] if self.in_order else self.top
+        """Did the trial name the best arms? Any of several equal ones is right, and any within the tolerances."""
         worth = per_cost(self.means, self.costs)
-        least = np.sort(worth)[-judged.shape[1]] - self.tolerance
+        least = np.sort(worth)[-self.top.shape[1]] - self.tolerance
         rounding = 1e-12 if self.tolerance else 1e-12 * least if self.costs else 0.0
         right = np.flatnonzero(worth >= least - rounding)
         places = np.abs(np.arange(self.means.size)[:, np.newaxis] - right).min(axis=1)
-        return np.asarray((places[judged] <= self.neighbours).all(axis=1))
+        return np.asarray((places[self.top] <= self.neighbours).all(axis=1))
 
     def error_rate(self) -> float:
         """The share of trials with a wrong answer."""
@@ -251,4 +255,5 @@ class Runs(WithFrames):
             error_rate=self.error_rate(),
             error_interval=share_interval(int(trials - self.correct.sum()), trials),
             confident=float(self.confident.mean()),
+            proved=float(self.proved.mean()),
         )

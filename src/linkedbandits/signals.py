@@ -29,6 +29,10 @@ SECONDS_BETWEEN_LOOKS = 0.2
 """How often it is looked whether the exception was lost."""
 
 
+_kept: list[str] = []
+"""What of the work is kept, the outermost first: of one command at a time."""
+
+
 class Interrupted(KeyboardInterrupt):
     """A signal asked the process to stop."""
 
@@ -44,12 +48,18 @@ def exit_status(stopped: KeyboardInterrupt) -> int:
 
 @contextmanager
 def what_is_kept(text: str) -> Iterator[None]:
-    """Say with an interruption what of the work is kept, and how to go on."""
+    """Say with an interruption, or an end at once, what of the work is kept, and how to go on."""
+    _kept.append(text)
     try:
         yield
     except KeyboardInterrupt as stopped:
         stopped.add_note(text)
+        raise  # what is kept stays to be said: a second signal may come while all unwinds
+    except BaseException:
+        _kept.pop()
         raise
+    else:
+        _kept.pop()
 
 
 def farewell(stopped: KeyboardInterrupt) -> str:
@@ -161,15 +171,16 @@ def ctrl_c_blocked() -> Iterator[None]:
 
 
 def take_back_signals() -> None:
-    """Undo what libraries do to Ctrl-C when they are imported.
+    """Undo what libraries do to Ctrl-C when they are imported, within :func:`ended_by_signals` alone.
 
     polars puts a hook of its own before the interpreter's: it ends the call that is under way with a KeyboardInterrupt,
     and the interpreter then raises another one, wherever the first has led by then. Call this right after the import.
+    Handlers that are not the command's stay as they are: they belong to the process that uses the library.
     """
     if threading.current_thread() is threading.main_thread():
         for number in STOP_SIGNALS:
             handler = signal.getsignal(number)
-            if handler is not None:
+            if handler is not None and isinstance(getattr(handler, "__self__", None), _RaisedOnce):
                 signal.signal(number, handler)
 
 
@@ -231,7 +242,7 @@ def end_now(number: int) -> None:
     with suppress(OSError):  # past the interpreter's buffers, which the main thread may hold
         if os.isatty(2):
             os.write(2, b"\r\n\x1b[?25h")  # a progress bar has hidden the cursor
-        os.write(2, b"linkedbandits: ended at once; a study keeps what it had finished\n")
+        os.write(2, "; ".join(["linkedbandits: ended at once", *_kept[:1]]).encode() + b"\n")
     os._exit(128 + number)
 
 

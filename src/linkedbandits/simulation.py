@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Linkage, find_linkage, fulfil
+from linkedbandits.linkage import Linkage, fulfil
 from linkedbandits.model import (
     BoolArray,
     FloatArray,
@@ -22,7 +22,7 @@ from linkedbandits.model import (
     check_means,
     check_request,
 )
-from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage
+from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage, linkage_of
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
 from linkedbandits.world import CoinFlips, LawOfRequests, World, check_lanes, check_world
@@ -66,7 +66,7 @@ def simulate(
     means: npt.ArrayLike,
     policy: AnyPolicy,
     *,
-    linkage: str | Linkage = "ordered",
+    linkage: str | Linkage | None = None,
     world: World | LawOfRequests | None = None,
     trials: int = 1000,
     seed: Seed = 0,
@@ -78,7 +78,9 @@ def simulate(
 ) -> Runs:
     """Run ``policy`` on arms with these means, ``trials`` times.
 
-    A run that has not stopped after ``max_plays`` plays ends there with status ``"budget"`` and names the arm with
+    Without a ``linkage`` it is ``ordered``, or ``free`` for a policy that asks for tuples in any order.
+
+    A run that has not stopped after ``max_plays`` plays ends there with status ``"exhausted"`` and names the arm with
     the highest empirical mean among those still in, or the one that its policy answers with at any time. Without
     ``max_plays`` that happens at 2**62 plays.
 
@@ -127,9 +129,9 @@ def runs_of(means: FloatArray, policy: AnyPolicy, outcomes: Outcomes) -> Runs:
         outcomes.confident,
         goal.tolerance,
         goal.neighbours,
-        goal.in_order,
         goal.costs,
         goal.delta,
+        policy.error_bound,
         policy.name,
     )
 
@@ -138,7 +140,7 @@ def simulate_lanes(
     means: FloatArray,
     policy: AnyPolicy,
     *,
-    linkage: str | Linkage = "ordered",
+    linkage: str | Linkage | None = None,
     world: World | LawOfRequests | None = None,
     first: int = 0,
     seed: Seed = 0,
@@ -166,7 +168,7 @@ def simulate_lanes(
     limit = check_max_plays(max_plays)
     if memory_limit <= 0:
         raise InvalidParameter(f"memory_limit={memory_limit!r} is not a number of bytes; try {WORKING_MEMORY}")
-    link = find_linkage(linkage)
+    link = linkage_of([policy], linkage)
     check_linkage(policy, link)
     policy = policy.fitted_to(link, parallel)
     try:

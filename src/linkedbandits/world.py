@@ -320,13 +320,6 @@ class LogWorld(OneLane):
         self.successes_left[arm] -= won
         return won
 
-    def followed_by(self, other: LogWorld) -> LogWorld:
-        """What was not read of this one, and behind it, arm by arm, what was not read of the other."""
-        return LogWorld(np.concatenate(parts) for parts in zip(self._unread(), other._unread(), strict=True))
-
-    def _unread(self) -> list[Rewards]:
-        return [queue[start:] for queue, start in zip(self._queues, self._read.tolist(), strict=True)]
-
     def to_json(self) -> list[dict[str, Any]]:
         """What was not read yet, ready for ``json.dumps``: eight outcomes a byte."""
         return [

@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from linkedbandits.attempts import Attempts, read_attempts
 from linkedbandits.attempts.set_aside import SetAside
 from linkedbandits.errors import CannotRead, InvalidAttempts
+from tools.waiting import SECONDS
 
 PLAIN = """request,option,outcome
 r1,a,failed
@@ -310,10 +313,23 @@ def test_a_hit_that_is_not_in_the_order(read):
     assert aside(log) == {
         "no order": (1, (4,)),
         "a hit that is not in the order": (1, (3,)),
-        "an option that worked and stands twice": (1, (7,)),
-        "an option twice in an order": (1, (6,)),
+        "an option twice in an order": (2, (6, 7)),  # whatever worked
     }
-    assert plays_of(log)[:3] == [[("a", True)], [("b", False), ("a", False)], [("a", False), ("b", True)]]
+    assert plays_of(log)[:3] == [[("a", True)], [("b", False), ("a", False)], [("b", False), ("a", True)]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tried,hit\na>b,b\na>a>b,b\na>c,c\na>a,a\nb,b\nb,b\n", "tried,ok\na>b,1\na>a>b,1\na>c,1\na>a,1\nb,1\nb,1\n"],
+)
+def test_first_attempts_of_lists_of_what_was_tried_are_kept_whatever_came_behind_them(read, text):
+    """A retry, or an option that is not one of those given, comes behind a failure alone: to drop the row selects."""
+    log = read(text, options=["a", "b"])
+    assert plays_of(log) == [*[[("a", False), ("b", True)]] * 2, *[[("a", False)]] * 2, *[[("b", True)]] * 2]
+    assert aside(log) == {
+        "an option twice in an order": (2, (3, 5)),
+        "an option that is not one of those given": (1, (4,)),
+    }
 
 
 def test_rows_that_are_not_in_the_order_of_attempts_are_refused(read):
@@ -323,6 +339,21 @@ def test_rows_that_are_not_in_the_order_of_attempts_are_refused(read):
         read("request,option,outcome\n" + rows)
     placed = "".join(f"{number},a,ok,2\n{number},b,failed,1\n" for number in range(30))
     assert read("request,option,outcome,position\n" + placed).set_aside == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "said"),
+    [
+        ("order,hit\n", "a>b,c\n", "a hit that is not in the order"),
+        ("tried,status\n", 'a>b,"502, 502, 200"\n', "outcomes that are not as many as the options"),
+    ],
+)
+def test_many_rows_that_contradict_themselves_are_refused(read, text, wrong, said):
+    """They have failures of the options that they name: without them these look better than they are."""
+    right = "a>b,b\n" if "hit" in text else 'a>b,"502, 200"\n'
+    assert read(text + right * 80 + wrong * 20).requests == 80
+    with pytest.raises(InvalidAttempts, match=f"21 of 101 rows of .* have {said}"):
+        read(text + right * 80 + wrong * 21)
 
 
 def test_many_words_that_are_not_known_are_refused(read):
@@ -784,3 +815,36 @@ def test_lists_of_objects_get_a_hint_how_to_flatten_them(tmp_path):
     path.write_text('{"id": 1, "attempts": [{"provider": "a", "ok": true}]}\n')
     with pytest.raises(InvalidAttempts, match=r"list of objects in 'attempts': .* jq -c '.attempts\[\] \+ del"):
         read_attempts(path)
+
+
+A_HOST = """
+import faulthandler, os, signal, sys, threading
+import linkedbandits as lb
+
+faulthandler.register(signal.SIGTERM, file=open(os.devnull, "w"))  # a handler that Python's own table does not have
+signal.signal(signal.SIGINT, mine := lambda *_: print("mine"))
+table = lambda: [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+before, during = table(), []
+replaced = []
+set_handler = signal.signal
+signal.signal = lambda *given: replaced.append(given) or set_handler(*given)
+lb.read_attempts(sys.argv[1], progress=lambda rows: during.append(table()))
+reader = threading.Thread(target=lambda: lb.read_attempts(sys.argv[1], progress=lambda rows: during.append(table())))
+reader.start()
+reader.join()
+assert during and all(seen == before for seen in [*during, table()])
+assert replaced == []
+os.kill(os.getpid(), signal.SIGTERM)
+os.kill(os.getpid(), signal.SIGINT)
+print("goes on")
+"""
+
+
+def test_reading_a_log_leaves_the_signal_handlers_of_the_process_alone(tmp_path):
+    """Also those that libraries in C have: to install Python's again would take SIGTERM from them."""
+    path = tmp_path / "log.csv"
+    path.write_text("request,option,outcome\n1,a,ok\n2,b,failed\n")
+    done = subprocess.run(
+        [sys.executable, "-c", A_HOST, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "mine\ngoes on\n", "")

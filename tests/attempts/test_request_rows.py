@@ -14,8 +14,10 @@ from linkedbandits.attempts.request_rows import (
     NO_OPTION,
     NO_ORDER,
     NO_OUTCOME,
+    ORDER_TWICE,
     OTHER_LENGTH,
     OTHER_OPTION,
+    OTHER_TRIED,
     TWICE,
     Play,
     order_of,
@@ -57,7 +59,8 @@ def test_plays():
     for nothing in (None, "None", "-", "null", "failed"):
         assert play_of("c>a", nothing, labels) == Play((2, 0), False, 0, (0, 1), 2)
     assert play_of("c", None, labels) == Play((2,), False, -1, (0,), 1)
-    assert play_of("c>c>b", "b", labels) == Play((2, 1), True, 1, (0, 2), 3, (TWICE,))
+    for hit in ("c", "b", None):  # not by what worked
+        assert play_of("c>c>b", hit, labels).why_not == ORDER_TWICE
     assert play_of("c>a", "b", labels).why_not == HIT_NOT_IN_ORDER
     assert play_of("c>x", "c", labels).why_not == OTHER_OPTION
     assert play_of(None, "c", labels).why_not == NO_ORDER
@@ -93,7 +96,8 @@ def test_options_are_numbered_as_they_turn_up_in_the_rows():
         ("a", "-", Play(why_not=NO_OUTCOME)),
         ("-", "-", Play(why_not=NO_ORDER)),
         ("a, b, c", "502, 200", Play(why_not=OTHER_LENGTH)),
-        ("a, z", "502, 200", Play(why_not=OTHER_OPTION)),
+        ("a, z", "502, 200", Play((0,), False, -1, (0,), 2, (OTHER_TRIED,))),
+        ("z, a", "502, 200", Play(why_not=OTHER_TRIED)),
     ],
 )
 def test_what_was_tried_has_an_outcome_each_or_one_for_the_last(order, outcome, play):

@@ -29,7 +29,6 @@ GAP, ODDS = ToldDifference(gap=0.3), ToldDifference(odds_ratio=2.0)
         (lb.WholeSequenceEGE(0.1, gap=0.3), GAP, {"gap": 0.3}),
         (lb.LinkedDuels(0.1, gap=0.3), GAP, {"gap": 0.3}),
         (lb.LinkedDuels(0.1), None, {}),
-        (lb.LinkedOrder(0.1, gap=0.3), None, {}),  # of an order, a gap says what matters, and not what is so
         (lb.LinkedElimination(0.1, k=2), None, {"k": 2}),
         (lb.LinkedElimination(0.1, costs=[1, 2, 3, 4]), None, {"costs": [1, 2, 3, 4]}),
     ],

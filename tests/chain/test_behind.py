@@ -130,19 +130,6 @@ def test_with_nothing_watched_the_order_is_kept_to():
     assert chain.order == ("best", "twin", "apart")
 
 
-def test_an_order_that_is_proved_is_kept_to():
-    gateways = Gateways(1)
-    chain = gateways.chain(policy=lb.LinkedOrder(0.05, places=3), watch=0.4, reopen=None)
-    gateways.call(chain, 3000)
-    verdict = chain.verdict()
-    assert verdict is not None
-    assert verdict.settled == (True, True, True)
-    assert chain.order == verdict.top == ("best", "apart", "twin")
-    assert chain.status().proved == 3
-    later = gateways.call(chain, 500)
-    assert {tried[:2] for tried in later if tried[0] == "best"} == {("best",), ("best", "apart")}
-
-
 def test_the_status_says_how_many_places_are_proved():
     gateways = Gateways(1)
     chain = gateways.chain()

@@ -519,14 +519,6 @@ def test_without_a_share_all_begin_with_the_best():
     assert chain.status().watched == 0
 
 
-def test_what_is_lost_after_the_verdict_is_not_on_record():
-    chain = decided(watch=0.5, failures=OSError)
-    before = len(chain._chapter.watch)
-    with pytest.raises(TypeError):
-        chain("one", "two")
-    assert len(chain._chapter.watch) == before
-
-
 @pytest.mark.statistical
 def test_drift_after_the_verdict_raises_an_alarm_and_the_hook_hears_of_it():
     """The best drops from 0.9 to 0.5: an alarm is missed with less than 10^-6."""

@@ -18,10 +18,13 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.attempts.alarms import Alarm, Rate
 from linkedbandits.chain import in_service
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Move
 from linkedbandits.chain.in_file import VERSION
 from tests.support.remotes import Remote, home_of
+from tests.support.service_parts import ManualClock
 from tools.waiting import SECONDS, until
 
 MEANS = {"a": 0.55, "b": 0.9, "c": 0.3}
@@ -264,6 +267,25 @@ def test_options_come_and_go_while_threads_call():
     assert len(chain.history) == 7
 
 
+def test_experiments_of_a_chain_share_one_level_of_alarms():
+    """Losses of one option in each of three experiments: each has a smaller part, and all of them add up."""
+
+    def lost() -> None:
+        raise KeyError("the caller is gone")
+
+    def fails() -> None:
+        raise ConnectionError
+
+    chain, levels = lb.Chain({"a": lost, "b": fails, "c": fails}, failures=OSError, delta=1e-9), []
+    for number in range(3):
+        for _ in range(200):
+            with suppress(lb.ChainFailed, KeyError):
+                chain()
+        levels += {alarm.level for alarm in chain.alarms(0.01) if alarm.kind == "losses"}
+        chain.add(f"new {number}", fails, keep=False)
+    assert levels == pytest.approx([options * part / 0.005 for options, part in ((3, 2), (4, 6), (5, 12))])
+
+
 # -------------------------------------------------------------------------------------------------------- in a file
 
 
@@ -389,6 +411,53 @@ def test_a_successor_that_was_not_announced_is_made_again(path):
         assert (chain.options, len(chain.history)) == (("a", "b", "c"), 3)
 
 
+@pytest.mark.parametrize("ends", ["fails", "hangs"])
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_a_play_that_is_out_when_options_change_is_in_the_log_of_the_successor(path, where, ends):
+    """A slow failure is not left out because it is slow; one that hangs is, when its lease has expired."""
+    go_on, began, clock = threading.Event(), threading.Event(), ManualClock()
+    slow = [True]
+
+    def option() -> str:
+        if slow.pop() if slow else False:
+            began.set()
+            assert go_on.wait(SECONDS)
+            raise ConnectionError
+        return "done"
+
+    def told(chain: lb.Chain) -> int:
+        chain.settle()
+        experiment = chain.experiment if where == "memory" else chain._home._experiment
+        return 0 if experiment.from_log is None else experiment.from_log.requests
+
+    options = dict.fromkeys("abc", option)
+    state = path if where == "file" else None
+    with (
+        lb.Chain(options, state=state, clock=clock, reopen=None) as chain,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        in_flight = pool.submit(chain)
+        assert began.wait(SECONDS)
+        for _ in range(5):
+            chain.settle()
+            assert chain().role == "play"
+        chain.remove("c")  # at once, though a call is running
+        assert chain.options == ("a", "b")
+        for _ in range(5):
+            chain.settle()
+            assert chain().role == "plain"  # served, and not learned from before the log is complete
+        assert told(chain) == 0
+        if ends == "hangs":
+            clock.now += 61.0
+            until(lambda: chain().role == "play" or told(chain), "plays")
+            assert told(chain) == 0  # the log ends before what was given up
+        go_on.set()
+        in_flight.result(SECONDS)
+        until(lambda: chain().role == "play" or chain.verdict(), "plays")
+        assert told(chain) == (0 if ends == "hangs" else 1)
+    assert chain.status().errors == 0
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_watches_with_a_part_of_the_level_of_its_own(path):
     world = World()
@@ -418,6 +487,33 @@ def test_a_forked_process_watches_with_a_part_of_the_level_of_its_own(path):
 @pytest.fixture
 def remote() -> Remote:
     return Remote()
+
+
+def test_in_the_service_each_process_has_a_smaller_part_of_the_level(remote):
+    homes = [home_of(remote) for _ in range(3)]
+    assert [home.share for home in homes] == [0.0] * 3
+    for home in homes:
+        home._round()
+    assert [home.share for home in homes] == [1 / 2, 1 / 6, 1 / 12]
+    homes[0].spend(Spent("a", True, 0.1, None))
+    homes[0]._last_round()
+    assert homes[0].share == 1 / 2
+
+
+def test_in_the_service_alarms_are_those_of_the_service_and_not_a_second_set(remote, monkeypatch):
+    def lost() -> None:
+        raise KeyError("the caller is gone")
+
+    said = Alarm("losses", "b", 3.0, 800.0, 0, 90, Rate(0, 60), Rate(9, 30), "Plays that begin with 'b'.", "Mend it.")
+    monkeypatch.setattr(remote, "alarms", lambda: (said,))
+    with lb.Chain({"a": lost, "b": int, "c": int}, state=remote, failures=OSError) as chain:
+        for number in range(200):
+            if number % 20 == 0:
+                chain.settle()
+            with suppress(KeyError):
+                chain()
+        assert chain.status().lost > 10
+        assert chain.alarms() == (said,)
 
 
 def test_in_the_service_there_is_one_successor_whoever_asks_for_it(remote):
@@ -647,3 +743,49 @@ def test_a_copy_that_is_put_back_in_the_middle_of_a_round_is_read_and_not_overwr
     # The answer that came after the copy was made is in the file of answers still.
     assert home._experiment.plays == at_the_copy + 1
     chain.close()
+
+
+def test_an_option_that_is_added_is_learned_of_at_once_if_no_call_is_running():
+    """Plays that were asked ahead for other threads, and that no call has begun, are not waited for."""
+    chain = lb.Chain({"a": lambda: None, "b": lambda: None}, lease=3600.0)
+    together = threading.Barrier(8)
+
+    def call_many() -> None:
+        together.wait(SECONDS)
+        for _ in range(40):
+            chain()
+
+    with ThreadPoolExecutor(8) as pool:
+        for working in [pool.submit(call_many) for _ in range(8)]:
+            working.result(SECONDS)
+    chain.add("c", lambda: None)
+    before = chain.status().plays
+    for _ in range(20):
+        chain()
+    assert chain.status().plays == before + 20
+
+
+def test_a_verdict_that_giving_up_a_hanging_play_leads_to_is_served_at_once():
+    clock, go_on = ManualClock(), threading.Event()
+
+    def works(hangs=False):
+        assert not hangs or go_on.wait(SECONDS)
+
+    def fails(hangs=False):
+        raise ConnectionError
+
+    chain = lb.Chain({"a": works, "b": fails}, lease=10.0, clock=clock)
+    with ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(chain, True)
+        until(lambda: chain.status().in_flight == 1, "the call to hang")
+        for _ in range(60):
+            chain()
+        clock.now += 11.0
+        plays = chain.status().plays
+        chain()  # gives the hanging play up, or has the thread in the background do so
+        until(chain.verdict, "a verdict")
+        status = chain.status()
+        go_on.set()
+        hanging.result(SECONDS)
+    assert (status.verdict.arm, status.errors) == ("a", 0)
+    assert status.plays <= plays + 1  # the one call may have had a play that was asked ahead

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from linkedbandits.attempts.alarms import level_of
 from linkedbandits.chain import drift
-from linkedbandits.chain.drift import BLOCK, Coin, Drift, Fall, level_of, weight_of
+from linkedbandits.chain.drift import BLOCK, Coin, Drift, Fall, weight_of
 from linkedbandits.intervals import anytime_limits
 
 

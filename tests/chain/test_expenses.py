@@ -169,17 +169,10 @@ def test_options_that_come_and_go_have_accounts_and_those_that_are_gone_no_place
         call(ledger, ("a", True, 2.0))
         call(ledger, ("b", True, 1.0))
     assert ledger.order == ("b", "a")
-    ledger.go_on_with("ac", {}, anew=False)
+    ledger.go_on_with("ac", {})
     assert ledger.order is None  # until enough is known of c
     call(ledger, ("b", True, 1.0))  # a call that was in flight
     for _ in range(ENOUGH):
         call(ledger, ("c", True, 1.0))
     assert ledger.order == ("c", "a")
     assert ledger.accounts["a"].first.tries == ENOUGH
-
-
-def test_after_a_change_accounts_begin_with_nothing():
-    ledger = Ledger.opened("ab", {"a": 4.0, "b": 1.0})
-    call(ledger, ("a", True, 4.0))
-    ledger.go_on_with("ab", {}, anew=True)
-    assert (ledger.accounts["a"].first.tries, ledger.accounts["a"].known_cost) == (0, 4.0)

@@ -8,7 +8,7 @@ from linkedbandits.chain.history import LONGEST_WHY, Era, options_changed, short
 from linkedbandits.live import Before
 from linkedbandits.model import Verdict
 
-VERDICT = Verdict("b", "confident", 300, 0.05, ("b", "a"), settled=(True, False), assumes=("independent options",))
+VERDICT = Verdict("b", "confident", 300, 0.05, ("b", "a"), assumes=("independent options",))
 
 
 def test_an_era_is_the_same_when_it_was_saved():
@@ -25,7 +25,7 @@ def test_what_a_successor_says_of_the_experiment_before():
         "drift",
         "drift: b",
     )
-    wider = Era.before(Before("more", ("a", "b"), 30, "b", "budget", 30), ("b", "a", "c"))
+    wider = Era.before(Before("more", ("a", "b"), 30, "b", "exhausted", 30), ("b", "a", "c"))
     assert (wider.verdict, wider.reason) == (None, "options")
 
 

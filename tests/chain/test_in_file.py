@@ -122,7 +122,7 @@ def test_a_file_of_answers_that_is_removed_loses_none_and_is_made_again(homes):
     assert "was removed" in home._troubles.last
     play = home.take()
     home.tell(play, None)
-    assert own_file(home).read_bytes() == f"{play.id} -1 {play.id}\n".encode()
+    assert own_file(home).read_bytes() == f"{play.id} -3 {play.id}\n{play.id} -1 {play.id}\n".encode()
     home.settle()
     assert (home._experiment.plays, home.condition().waiting, home._troubles.count) == (4, 0, 1)
 
@@ -284,7 +284,7 @@ def test_an_answer_is_on_record_before_the_call_returns(homes, path):
     home.tell(play, play.arms[1])
     name = f"{path.name}.answers-{home._name}"
     number = LABELS.index(play.arms[1])
-    assert path.with_name(name).read_bytes() == f"{play.id} {number} {play.id}\n".encode()
+    assert path.with_name(name).read_bytes() == f"{play.id} -3 {play.id}\n{play.id} {number} {play.id}\n".encode()
 
 
 def test_what_a_dead_process_has_answered_is_applied_and_what_it_had_out_is_given_up(homes, path):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.chain.losses import Losses, loss_alarms
+from linkedbandits.chain.in_order import InOrder
+from linkedbandits.live.losses import Losses, loss_alarms
 from tests.support.service_parts import ManualClock
 from tools.waiting import SECONDS, until
 
@@ -62,48 +65,12 @@ def test_nothing_lost_is_no_alarm():
     assert loss_alarms({"a": 1000, "b": 10}, {"a": 0, "b": 0}, 0.01) == ()
 
 
-def test_attempts_count_in_the_order_in_which_plays_began():
-    losses = Losses("ab", 60.0, ManualClock())
-    first, second, third = (losses.begin([option]) for option in "aab")
-    losses.end(second, lost=True)
-    losses.end(third, lost=False)
-    assert losses.counts() == ({"a": 0, "b": 0}, {"a": 0, "b": 0})
-    losses.end(first, lost=False)
-    assert losses.counts() == ({"a": 2, "b": 1}, {"a": 1, "b": 0})
-
-
-def test_a_play_that_is_out_for_longer_than_its_lease_is_lost_in_what_it_is_at():
-    clock = ManualClock()
-    losses = Losses("abc", 60.0, clock)
-    tried = ["a"]
-    play = losses.begin(tried)
-    tried.append("b")
-    clock.now += 61.0
-    assert losses.counts() == ({"a": 1, "b": 1, "c": 0}, {"a": 0, "b": 1, "c": 0})
-    tried.append("c")
-    losses.end(play, lost=False)  # it has come back after all, too late
-    assert losses.counts() == ({"a": 1, "b": 1, "c": 0}, {"a": 0, "b": 1, "c": 0})
-
-
-def test_what_ends_after_its_lease_is_lost_though_it_was_not_noticed_before():
-    clock = ManualClock()
-    losses = Losses("ab", 60.0, clock)
-    play = losses.begin(["a"])
-    clock.now += 61.0
-    losses.end(play, lost=False)
-    assert losses.counts() == ({"a": 1, "b": 0}, {"a": 1, "b": 0})
-
-
-def test_a_call_does_not_count_all_that_waited_behind_one_that_hung():
-    clock = ManualClock()
-    losses = Losses("ab", 60.0, clock)
-    losses.begin(["a"])
-    for _ in range(1000):
-        losses.end(losses.begin(["b"]), lost=False)
-    clock.now += 61.0
-    losses.end(losses.begin(["b"]), lost=False)
-    assert len(losses._plays) > 900
-    assert losses.counts() == ({"a": 1, "b": 1001}, {"a": 1, "b": 0})
+def test_a_play_is_lost_in_the_option_that_it_tried_last():
+    losses = Losses("abc")
+    losses.add(("a", "b"), lost=True)
+    losses.add(("b",), lost=False)
+    losses.add((), lost=True)
+    assert (losses.attempts, losses.lost) == ({"a": 1, "b": 2, "c": 0}, {"a": 0, "b": 1, "c": 0})
 
 
 def hanging_runs(rng: np.random.Generator, in_order: bool) -> bool:
@@ -111,21 +78,24 @@ def hanging_runs(rng: np.random.Generator, in_order: bool) -> bool:
 
     A play begins each second, and one that hangs is lost after 500. They are looked at every 100 seconds.
     """
-    clock = ManualClock(0.0)
-    losses = Losses("ab", 500.0 if in_order else 1e9, clock)
-    late: list[tuple[float, object]] = []
+    clock, losses = ManualClock(0.0), Losses("ab")
+    order: InOrder[str] = InOrder(lambda option, in_time: losses.add(option, lost=not in_time), 500.0, clock)
+    late: list[tuple[float, str]] = []
     for second in range(3600):
         clock.now = float(second)
-        play = losses.begin(["b" if second >= 3000 else "a"])
-        if rng.random() < 0.05:
-            if not in_order:  # what would be if it counted when it is lost: it leaves the line now, and comes later
-                late.append((second + 500.0, losses._plays.pop()))
+        option = "b" if second >= 3000 else "a"
+        hangs = rng.random() < 0.05
+        if in_order:
+            ticket = order.begin(option)
+            if not hangs:
+                order.end(ticket)
+        elif hangs:  # what would be if it counted when it is lost
+            late.append((second + 500.0, option))
         else:
-            losses.end(play, lost=False)
+            losses.add(option, lost=False)
         while late and late[0][0] <= second:
-            losses._plays.append(late[0][1])
-            losses.end(late.pop(0)[1], lost=True)
-        if second % 100 == 0 and loss_alarms(*losses.counts(), 0.2):
+            losses.add(late.pop(0)[1], lost=True)
+        if second % 100 == 0 and loss_alarms(losses.attempts, losses.lost, 0.2):
             return True
     return False
 
@@ -175,17 +145,60 @@ def test_an_option_that_hangs_for_ever_raises_an_alarm(where, tmp_path):
     assert "'a' are lost more often" in found["a"].sentence
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_child_does_not_wait_for_plays_of_its_parent():
-    losses = Losses("ab", 60.0, ManualClock())
-    losses.begin(["a"])
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        losses.end(losses.begin(["b"]), lost=True)
-        os.write(writing, str(losses.counts()).encode())
-        os._exit(0)
-    os.waitpid(pid, 0)
-    assert os.read(reading, 100) == b"({'a': 0, 'b': 1}, {'a': 0, 'b': 1})"
-    os.close(reading)
-    os.close(writing)
+KILLED = """
+import asyncio, os, random, sys
+import linkedbandits as lb
+
+luck, failing = random.Random(int(sys.argv[2])), []
+
+async def slow():  # its failures take until the process is killed
+    if luck.random() < 0.6:
+        return "slow"
+    failing.append(None)
+    if len(failing) == 5:
+        os.kill(os.getpid(), 9)
+    await asyncio.Event().wait()
+
+async def quick():
+    return "quick"
+
+chain = lb.Chain({"slow": slow, "quick": quick}, state=sys.argv[1], delta=1e-9, reopen=None)
+
+async def calls():
+    running = []
+    while True:
+        chain.settle()
+        running.append(asyncio.ensure_future(chain.acall()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+asyncio.run(calls())
+"""
+
+
+def run_until_killed(path, program: str, seed: int = 1) -> int:
+    return subprocess.run(
+        [sys.executable, "-c", program, str(path), str(seed)], timeout=SECONDS, check=False
+    ).returncode
+
+
+def test_plays_of_a_killed_process_reach_the_alarm_for_losses(tmp_path):
+    """Each process dies in failures of one option, and leaves no word of them but that the plays had begun."""
+    path = tmp_path / "chain.json"
+    assert {run_until_killed(path, KILLED, seed) for seed in range(5)} == {-9}
+    options = {"slow": lambda: "slow", "quick": lambda: "quick"}
+    with lb.Chain(options, state=path, delta=1e-9, reopen=None) as chain:
+        found = {alarm.option: alarm for alarm in chain.alarms() if alarm.kind == "losses"}
+        plays, lost = chain._home.losses()
+    assert lost == {"slow": 25, "quick": 0}
+    assert sum(plays.values()) > 80
+    assert found["slow"].sentence.startswith("Plays that begin with 'slow' are lost more often")
+
+
+def test_plays_that_a_killed_process_had_asked_ahead_are_not_lost(tmp_path):
+    path = tmp_path / "chain.json"
+    assert run_until_killed(path, KILLED.replace("asyncio.run(calls())", "os.kill(os.getpid(), 9)")) == -9
+    head = json.loads(path.read_text().partition("\n")[0])
+    assert len(head["out"]) >= 4
+    with lb.Chain({"slow": str, "quick": str}, state=path, delta=1e-9, reopen=None) as chain:
+        assert chain._home.losses() == ({"slow": 0, "quick": 0}, {"slow": 0, "quick": 0})

@@ -91,4 +91,4 @@ def test_several_places_may_be_proved():
     verdict = lb.Verdict("b", "confident", 200, None, top=("b", "a"))
     status = replace(lb.Chain({"a": int, "b": int}).status(), order=("b", "a"), proved=2, verdict=verdict)
     assert "order ('b', 'a'), the first 2 proved" in repr(status)
-    assert "verdict ('b', 'a') after 200 plays, without a guarantee" in repr(status)
+    assert "verdict ('b', 'a') after 200 plays, not proved" in repr(status)

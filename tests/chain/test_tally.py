@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from linkedbandits.chain.expenses import Ledger, Spent
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.tally import Tally
 
 
@@ -56,22 +56,9 @@ def test_a_child_counts_on_though_a_thread_of_the_parent_was_counting():
     os.close(writing)
 
 
-def test_costs_are_summed_by_role_and_kept_by_option():
-    tally = Tally(["a", "b"], Ledger.opened("ab", {"a": 2.0, "b": 3.0}))
+def test_costs_are_summed_by_role():
+    tally = Tally(["a", "b"])
     tally.end("play", ("b", "a"), "worked", (Spent("b", False, 0.1, 3.0), Spent("a", True, 0.2, 2.0)))
     tally.end("served", ("a",), "lost", ())
     tally.end("served", ("a",), "worked", (Spent("a", True, 0.2, None),))
-    counts = tally.counts()
-    assert counts.spent == {"play": 5.0, "plain": 0.0, "served": 0.0, "watched": 0.0}
-    assert {label: account.first.tries for label, account in counts.ledger.accounts.items()} == {"a": 1, "b": 1}
-    assert tally.order is None
-
-
-def test_the_order_by_measured_costs_is_there_without_waiting():
-    tally = Tally(["a", "b"], Ledger.opened("ab", "seconds"))
-    for number in range(40):
-        option = "ab"[number % 2]
-        tally.end("plain", (option,), "worked", (Spent(option, True, 1.0, {"a": 3.0, "b": 1.0}[option]),))
-    assert tally._backlog.hold()
-    assert tally.order == ("b", "a")
-    tally._backlog.release()
+    assert tally.counts().spent == {"play": 5.0, "plain": 0.0, "served": 0.0, "watched": 0.0}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -54,3 +55,35 @@ def test_refusals_name_the_remedy(store, tmp_path):
     assert "there is no file" in refusal("backup", str(tmp_path / "new"), "--store", str(nowhere))
     assert not nowhere.exists()
     assert not (tmp_path / "new").exists()
+
+
+@contextmanager
+def without_privileges():
+    """As a user whom permissions are for, also where tests run as root."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+@pytest.mark.parametrize("rights", [0o000, 0o500], ids=["closed", "read-only"])
+def test_a_folder_without_permission_is_refused_with_the_remedy(store, tmp_path, rights):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(rights)
+    for name in ("", "backup.sqlite3"):
+        with without_privileges():
+            refused = refusal("backup", str(folder / name), "--store", store)
+        assert "cannot be written to: you have no permission for it; name a file elsewhere" in refused
+    folder.chmod(0o700)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_place_behind_a_file_is_refused_with_the_remedy(store):
+    refused = refusal("backup", f"{store}/backup.sqlite3", "--store", store)
+    assert "a part of its path is no folder; name a file elsewhere" in refused

@@ -123,7 +123,7 @@ def test_a_second_signal_ends_a_command_at_once(folder):
     # The first may have done its work before the second came; which of the two is heard first is up to the system. And
     # in its last moments the interpreter handles none any more: then the system ends it, 143 to a shell as well.
     assert process.returncode in {130, 143, -signal.SIGTERM}
-    heard = ("linkedbandits: interrupted; ", "linkedbandits: ended at once; ")
+    heard = ("linkedbandits: interrupted; ", "linkedbandits: ended at once")
     assert complained.startswith(heard[0] if process.returncode < 0 else heard)
     until(lambda: all_gone(begun), "its workers to be gone")
 
@@ -242,7 +242,8 @@ def test_a_second_signal_ends_a_service_at_once(folder, loop):
         process.send_signal(number)
         _, complained = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + number
-    assert complained.endswith("linkedbandits: ended at once; a study keeps what it had finished\n")
+    *_, last = complained.splitlines()
+    assert last.startswith("linkedbandits: ended at once; all that was acknowledged is in ")
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
         ("--policy linked-ege:median=half", "median='half' is unknown; choose 'reuse' or 'fresh'"),
         (
             "--policy linked-duels:k=2",
-            "linked-duels has no parameter 'k'; it has delta, gap, parallel; for the order in",
+            "linked-duels has no parameter 'k'; it has delta, gap, parallel; for the k best of",
         ),
         ("--policy lil-ucb:gap=0.1", "lil-ucb has no parameter 'gap'; it has delta"),
         ("--policy uniform-sampling:samples=0", "samples=0 is not a whole number of at least 1"),

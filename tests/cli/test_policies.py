@@ -40,7 +40,7 @@ def test_json_says_what_each_needs_and_may_be_told():
 
 def test_what_they_assume_is_what_they_say_themselves():
     listed = {each["name"]: each for each in run_json("policies")}
-    assert listed["linked-duels"]["assumes"] == listed["linked-order"]["assumes"] == "nothing"
+    assert listed["linked-duels"]["assumes"] == "nothing"
     assert listed["linked-elimination"]["assumes"] == INDEPENDENT_OPTIONS.name
     assert listed["linked-lead"]["assumes"] == "independent options, told difference"
     assert listed["maximal-sampling"]["linkages"] == ["ordered", "free", "suffix"]

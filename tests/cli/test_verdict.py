@@ -96,7 +96,41 @@ def test_options_that_fail_together_are_no_matter_unless_all_attempts_are_read(l
 
 def test_an_effort_that_is_used_up_is_no_verdict_with_a_guarantee(log):
     data, status = data_of(log(*CLEAR), "--policy", "uniform-sampling:samples=20")
-    assert (data["verdict"]["status"], data["verdict"]["error_bound"], status) == ("budget", None, 3)
+    assert (data["verdict"]["status"], data["verdict"]["error_bound"], status) == ("exhausted", None, 3)
+
+
+@pytest.mark.parametrize("policy", ["lil-ucb", "linked-ege"])
+def test_a_policy_without_a_bound_names_an_option_without_a_proof_with_status_3(log, tmp_path, policy):
+    path, page = log([0.95, 0.2], 30_000), tmp_path / "page.html"
+    data, status = data_of(path, "--policy", policy, "--report", str(page))
+    assert (data["verdict"]["arm"], data["verdict"]["status"], data["verdict"]["error_bound"]) == (
+        "a",
+        "confident",
+        None,
+    )
+    assert (status, data["exit_status"], data["proved"]) == (3, 3, False)
+    assert data["sentence"].startswith("a is the answer of the policy, without a guarantee")
+    assert not data["order"]["settled"]
+    shown = page.read_text().partition("</style>")[2]
+    assert "stopped without a guarantee" in shown
+    assert "decided" not in shown
+    text = run("verdict", path, "--policy", policy)
+    assert (text.returncode, "decided" in text.stdout) == (3, False)
+
+
+def test_what_was_told_to_duels_is_said_in_the_text_the_page_and_the_json(log, tmp_path):
+    path, page = log([0.5, 0.5], 3000, by_request=True), tmp_path / "page.html"
+    told = ("--attempts", "duels", "--policy", "linked-duels:gap=0.3", "--report", str(page))
+    data, status = data_of(path, *told)
+    assert (status, data["proved"], data["verdict"]["assumes"]) == (0, True, ["told difference"])
+    said = "wrong with probability at most 0.05 if it is ahead by as much as was told"
+    why = "The best option is taken to be ahead of every other by at least 0.3, as was told"
+    text = words(run("verdict", path, *told))
+    for shown in (text, " ".join(page.read_text().split())):
+        assert said in shown
+        assert why in shown
+    assert "it assumes: told difference." in page.read_text()
+    assert any(why in note for note in data["notes"])
 
 
 def test_told_what_difference_matters_and_contradicted_is_status_4(log):
@@ -373,7 +407,9 @@ def test_the_help_says_how_it_ends():
     shown = run("verdict", "--help", COLUMNS="80").stdout
     assert max(len(line) for line in shown.splitlines()) <= 80
     said = " ".join(shown.split())
-    assert "status 0 if there is a verdict, 3 if not yet, 4 if there is one that an alarm speaks against" in said
+    assert (
+        "status 0 if there is a proved verdict, 3 if not yet or if the policy names an option without a proof" in said
+    )
 
 
 def test_the_page_is_written_beside(log, tmp_path):
@@ -438,6 +474,15 @@ def test_a_file_is_watched_until_there_is_a_verdict(tmp_path, watched):
     assert len(lines) == len(set(lines))
     assert "Set aside" not in result.stdout  # halves of lines wait for the rest
     assert "a works most often" in report
+
+
+def test_a_watch_for_duels_waits_for_the_second_attempt_of_the_last_request(tmp_path, watched):
+    path = tmp_path / "growing.csv"
+    whole = "".join(f"{n},a,ok\n{n},b,\nx{n},b,failed\nx{n},a,ok\n" for n in range(60))
+    path.write_text("request,option,outcome\n1000,a,ok\n1000,b,\n1001,b,failed\n")
+    result = watched(path, "1001,a,ok\n" + whole, arguments=["--attempts", "duels"])
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "122 requests" in words(result)
 
 
 def test_a_watched_file_may_begin_empty(tmp_path, watched):

@@ -45,6 +45,16 @@ def test_one_pixel_of_wisc_may_be_read_alone_with_its_cycles_given(scan):
     assert found.detections[0, 0, 50] == 21
 
 
+def test_a_scan_of_wisc_with_two_photons_in_a_cycle_is_not_synchronous(scan):
+    scan = scan.rename(scan.with_name("ext_5%"))
+    assert read_photons(scan, merge=10).exact
+    write_t3(scan / "t3mode_0_000000_2.out", np.array([0, 0, 29]), np.array([5000, 9000, 5000]))
+    found = read_photons(scan, merge=10)
+    assert not found.exact
+    assert found.notes[-1].startswith("In 1 of 6 pixels photons behind the first of their cycle were left out.")
+    assert "no depth is called sure" in found.notes[-1]
+
+
 def test_the_mode_of_wisc_is_the_name_of_the_folder(scan):
     assert read_photons(scan.rename(scan.with_name("ext_5%")), merge=100).mode == "synchronous"
     shifted = scan.with_name("ext_5%").rename(scan.with_name("det"))

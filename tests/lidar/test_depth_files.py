@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,11 +30,21 @@ MAP = DepthMap(
 def test_npz_has_everything_under_the_names_of_the_arrays(tmp_path):
     write_depth(tmp_path / "d.npz", MAP)
     with np.load(tmp_path / "d.npz") as arrays:
-        assert tuple(arrays.files) == ARRAYS == ("depth", "interval", "signal", "background", "confident", "cycles")
+        assert ARRAYS == ("depth", "interval", "signal", "background", "confident", "cycles")
+        assert tuple(arrays.files) == (*ARRAYS, "notes")
     again = read_depth(tmp_path / "d.npz")
     for name in ARRAYS:
         assert np.array_equal(getattr(again, name), getattr(MAP, name), equal_nan=name in {"depth", "interval"})
         assert getattr(again, name).dtype == getattr(MAP, name).dtype
+
+
+def test_notes_go_with_what_is_called_sure(tmp_path):
+    noted = replace(MAP, notes=("So no depth is called sure.", "5 µs"))
+    for name in ("d.npz", "d.ply"):
+        write_depth(tmp_path / name, noted)
+    assert read_depth(tmp_path / "d.npz").notes == noted.notes
+    head, _, _ = (tmp_path / "d.ply").read_bytes().partition(b"end_header\n")
+    assert {b"comment So no depth is called sure.", b"comment 5 ?s"} <= set(head.splitlines())
 
 
 def test_png_has_millimetres_and_0_where_there_is_no_depth(tmp_path):

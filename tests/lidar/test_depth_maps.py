@@ -43,6 +43,18 @@ def test_nothing_is_sure_where_samples_are_not_exact(monkeypatch):
     assert not find_depths(replace(PHOTONS, exact=False), fwhm=2.0).confident.any()
 
 
+def test_it_says_where_a_depth_and_its_interval_disagree(monkeypatch):
+    """What is sure of it is for locate to say."""
+
+    def beside(*counts, **told):
+        found = sure(*counts, **told)
+        return replace(found, low=found.low + 1.5, high=found.high + 1.5, confident=found.confident & False)
+
+    monkeypatch.setattr(depth_maps, "locate", beside)
+    (note,) = find_depths(PHOTONS, fwhm=2.0).notes
+    assert note == "12 depths are outside of the interval of the same pixel, and not called sure."
+
+
 @pytest.mark.parametrize(
     ("photons", "signal", "said"),
     [

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkedbandits.lidar import Photons, Sensor, find_depths
+from linkedbandits.lidar import Photons, Sensor, find_depths, read_depth, read_photons
 from linkedbandits.lidar.misfits import misfits
 from linkedbandits.lidar.pulse import Pulse
+from tests.support.command_line import run_json
+from tools.photon_arrivals import Light, first_photons, stamps_of_free_running
 
 BINS, CYCLES = 120, 800
 
@@ -82,3 +84,78 @@ def test_second_returns_of_a_few_pixels_are_no_other_pulse():
     photons = Photons.from_histogram(rng.poisson(light), cycles=100_000, bin_seconds=1e-9, mode="every")
     assert misfits(photons, depth, Pulse(4.0)) == []
     assert len(misfits(photons, depth, Pulse(12.0))) == 1
+
+
+LIGHT = Light(1.0, 1.0, 4.0, BINS, 3000)
+
+
+def arrived(**told):
+    """First photons of each cycle, from photons that arrive one by one; and the depths in bins."""
+    rng = np.random.default_rng(7)
+    depth = rng.uniform(20, 100, 12)
+    counts = first_photons(LIGHT, depth, rng).reshape(3, 4, BINS)
+    settings = {"cycles": LIGHT.cycles, "bin_seconds": 1e-9} | told
+    return Photons.from_histogram(counts, **settings), depth.reshape(3, 4)
+
+
+def free_running(path, dead):
+    """Stamps of a detector that is blind for so many bins after a photon, in a file; and the depths."""
+    rng = np.random.default_rng(8)
+    depth = rng.uniform(20, 100, 12)
+    light = Light(2.0, 0.3, 4.0, BINS, 3000)
+    pixel, cycle, place = stamps_of_free_running(light, depth, dead, rng)
+    np.savez(path, pixel=pixel, cycle=cycle, time=place)
+    told = {"cycles": light.cycles, "bins": BINS, "bin_seconds": 1e-9, "shape": (3, 4)}
+    return told, depth.reshape(3, 4)
+
+
+def nothing_is_sure(photons, depth, **told):
+    """Is nothing sure, is it said why, and does the interval hold all the same?"""
+    found = find_depths(photons, **told)
+    assert not found.confident.any()
+    true = photons.depth(depth)
+    assert ((found.interval[..., 0] <= true) & (true <= found.interval[..., 1])).all()
+    assert any("no depth is called sure" in note for note in found.notes)
+
+
+def test_with_everything_as_given_all_is_sure():
+    photons, _ = arrived()
+    found = find_depths(photons, fwhm=4.0)
+    assert (found.confident.mean(), found.notes) == (1.0, ())
+
+
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_nothing_is_sure_where_the_pulse_is_another(engine):
+    nothing_is_sure(*arrived(), fwhm=12.0, engine=engine)
+
+
+@pytest.mark.parametrize("wrong", [{"cycles": 30_000}, {"mode": "every"}])
+def test_nothing_is_sure_where_cycles_or_mode_are_others(wrong):
+    nothing_is_sure(*arrived(**wrong), fwhm=4.0)
+
+
+@pytest.mark.parametrize("dead", [60.0, 150.0])
+def test_nothing_is_sure_where_stamps_are_not_of_a_synchronous_sensor(dead, tmp_path):
+    """With the short dead time a cycle has two photons at times, with the long one the background is not flat."""
+    told, depth = free_running(tmp_path / "stamps.npz", dead)
+    nothing_is_sure(read_photons(tmp_path / "stamps.npz", mode="synchronous", **told), depth, fwhm=4.0)
+    right = read_photons(tmp_path / "stamps.npz", mode="free-running", dead_time=dead * 1e-9, **told)
+    found = find_depths(right, fwhm=4.0)
+    assert (found.confident.mean(), found.notes) == (1.0, ())
+
+
+def test_the_command_its_files_and_its_picture_say_why_nothing_is_sure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    photons, _ = arrived()
+    np.save("wall.npy", photons.detections)
+    told = ("--photons", "wall.npy", "--cycles", "3000", "--bin-width", "1ns")
+    data = run_json("lidar", *told, "--fwhm", "12", "--out", "d.npz", "--out", "d.ply", "--picture", "d.svg")
+    assert (data["found"], data["sure"]) == (12, 0)
+    (note,) = data["notes"]
+    assert note.endswith("So no depth is called sure, and the interval is all depths.")
+    written = read_depth("d.npz")
+    assert (written.confident.any(), written.notes) == (False, (note,))
+    assert f"comment {note}".encode() in (tmp_path / "d.ply").read_bytes().splitlines()
+    assert find_depths(photons, fwhm=12.0).plot().get_supxlabel().replace("\n", " ") == note
+    assert (tmp_path / "d.svg").read_bytes().startswith(b"<?xml")
+    assert run_json("lidar", *told, "--fwhm", "4")["sure"] == 12

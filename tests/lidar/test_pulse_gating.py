@@ -138,7 +138,7 @@ def test_runs_that_may_end_without_a_proof_are_not_called_sure():
     means = sensor.chances([12.3], [1.0])[0]
     for policy, status in [
         (PulseGating(3.0, sensor.background, delta=0.05), "confident"),
-        (PulseGating(3.0, sensor.background, delta=0.05, likely=0.9), "budget"),
+        (PulseGating(3.0, sensor.background, delta=0.05, likely=0.9), "exhausted"),
     ]:
         runs = lb.simulate(means, policy, trials=5, seed=1, max_plays=3000)
         assert set(runs.status.tolist()) == {status}

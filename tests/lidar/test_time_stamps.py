@@ -88,7 +88,11 @@ def test_photons_behind_the_first_of_a_cycle_are_left_out():
     found = stamps([0, 0, 3, 3], [2, 5, 7, 1]).count(mode="synchronous")
     assert found.detections[0, 0].tolist() == [0, 1, 1, 0, 0, 0, 0, 0]
     assert found.samples[0, 0].tolist() == [10, 10, 9, 8, 8, 8, 8, 8]
-    assert found.notes == ("2 photons behind the first of their cycle were left out.",)
+    assert found.notes == (
+        "2 photons behind the first of their cycle were left out. A synchronous sensor has none, so no depth is called "
+        "sure: give another --mode.",
+    )
+    assert not found.exact
 
 
 def test_a_bin_counts_once_a_cycle():
@@ -96,6 +100,7 @@ def test_a_bin_counts_once_a_cycle():
     assert found.detections[0, 0].tolist() == [0, 2, 1, 0]
     assert (found.samples == 10).all()
     assert found.notes == ("1 photons behind the first of their bin were left out.",)
+    assert found.exact
 
 
 def test_what_a_photon_hides_may_be_of_another_pixel():

@@ -29,9 +29,10 @@ def test_where_that_cannot_be_the_user_has_to_say_so(linkage):
         policy_and_linkage(None, linkage)
 
 
-def test_a_policy_plays_in_order_unless_told_otherwise():
-    policy = lb.LinkedElimination(0.1)
+def test_a_policy_has_the_linkage_that_it_asks_for_unless_told_otherwise():
+    policy, duels = lb.LinkedElimination(0.1), lb.LinkedDuels(0.1)
     assert chosen(policy, None) == (policy, "ordered")
+    assert chosen(duels, None) == (duels, "free")
     assert chosen(policy, "suffix") == (policy, "suffix")
 
 

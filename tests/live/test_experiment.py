@@ -36,7 +36,8 @@ def ask_up_to(exp: lb.Experiment, times: int) -> list[lb.Play]:
 
 
 def samples(exp: lb.Experiment) -> list[int]:
-    return [estimate.samples for estimate in exp.estimates()]
+    """Of all plays told, whatever is still out before them."""
+    return exp.run.samples_of_means()[0].tolist()
 
 
 def test_a_whole_experiment():
@@ -48,7 +49,7 @@ def test_a_whole_experiment():
     assert not exp.done
     exp.tell(2, hit=None)
     assert exp.done
-    assert exp.recommend() == lb.Verdict(arm="east", status="budget", plays=3, error_bound=None, assumes=ASSUMES)
+    assert exp.recommend() == lb.Verdict(arm="east", status="exhausted", plays=3, error_bound=None, assumes=ASSUMES)
     assert exp.estimates()[1] == lb.Estimate("east", samples=2, successes=1, mean=0.5, still_in=True)
 
 
@@ -61,7 +62,7 @@ def test_a_confident_verdict_carries_its_proved_bound():
 def test_before_the_end_the_leader_is_recommended_without_a_bound():
     exp = lb.Experiment(POINTS, lb.LinkedEGE(delta=0.1))
     exp.tell(exp.ask().id, hit="south")
-    assert exp.recommend() == lb.Verdict("south", "budget", plays=1, error_bound=None, assumes=ASSUMES)
+    assert exp.recommend() == lb.Verdict("south", "running", plays=1, error_bound=None, assumes=ASSUMES)
     assert exp.estimates()[0].mean == 0.0
 
 
@@ -233,7 +234,7 @@ def test_the_budget_counts_what_is_out():
     for play in plays:
         exp.tell(play.id, "south")
     assert exp.done
-    assert exp.recommend() == lb.Verdict("south", "budget", plays=3, error_bound=None, assumes=ASSUMES)
+    assert exp.recommend() == lb.Verdict("south", "exhausted", plays=3, error_bound=None, assumes=ASSUMES)
 
 
 @pytest.mark.parametrize("linkage", list(LINKAGES))
@@ -337,9 +338,9 @@ ENDS = {
     "confident": (lb.LinkedElimination(delta=0.05), None, ("confident", 0.05)),
     "confident, the two best": (lb.LinkedElimination(delta=0.05, k=2), None, ("confident", 0.05)),
     "confident without a proof": (lb.LinkedEGE(delta=0.05, gap=0.3), None, ("confident", None)),
-    "the budget is used up": (lb.LinkedElimination(delta=0.05), 7, ("budget", None)),
-    "the budget is used up, the two best": (lb.LinkedElimination(delta=0.05, k=2), 7, ("budget", None)),
-    "a policy that just uses what it was given": (lb.UniformSampling(samples=4), None, ("budget", None)),
+    "the budget is used up": (lb.LinkedElimination(delta=0.05), 7, ("exhausted", None)),
+    "the budget is used up, the two best": (lb.LinkedElimination(delta=0.05, k=2), 7, ("exhausted", None)),
+    "a policy that just uses what it was given": (lb.UniformSampling(samples=4), None, ("exhausted", None)),
 }
 
 
@@ -368,7 +369,7 @@ def test_without_a_verdict_there_is_none_after_saving_either(policy, told):
     read = lb.Experiment.from_json(exp.to_json())
     assert not read.done
     assert read.recommend() == exp.recommend()
-    assert (read.recommend().status, read.recommend().plays, read.recommend().error_bound) == ("budget", told, None)
+    assert (read.recommend().status, read.recommend().plays, read.recommend().error_bound) == ("running", told, None)
 
 
 def test_a_late_answer_changes_nothing_about_a_verdict_that_was_saved():
@@ -378,7 +379,7 @@ def test_a_late_answer_changes_nothing_about_a_verdict_that_was_saved():
     for _ in range(2):
         exp.tell(exp.ask().id, "south")
     verdict = exp.recommend()
-    assert (verdict.status, verdict.plays, verdict.error_bound) == ("budget", 2, None)
+    assert (verdict.status, verdict.plays, verdict.error_bound) == ("exhausted", 2, None)
     read = lb.Experiment.from_json(exp.to_json())
     assert read.tell(given_up.id, "north") == "late"
     assert read.recommend() == lb.Experiment.from_json(read.to_json()).recommend() == verdict
@@ -530,7 +531,7 @@ class LiveUse(RuleBasedStateMachine):
             expected[list(reached), 0] += 1
             if hit is not None:
                 expected[hit, 1] += 1
-        assert [[e.samples, e.successes] for e in self.exp.estimates()] == expected.tolist()
+        assert np.transpose(self.exp.run.samples_of_means()).tolist() == expected.tolist()
         assert self.exp.plays == len(self.told)
         request = self.exp.snapshot()["request"]
         assert all(0 <= free <= left for free, left in zip(request["free"], request["remaining"], strict=True))
@@ -657,7 +658,7 @@ def test_an_experiment_prints_where_it_stands_in_one_line():
     assert repr(told(3)) == "Experiment(3 arms, linked-elimination, ordered: 'east' leads after 3 plays, 3 still in)"
     exp = lb.Experiment(["a", "b"], lb.UniformSampling(samples=1))
     exp.tell(exp.ask().id, None)
-    assert repr(exp) == "Experiment(2 arms, uniform-sampling, ordered: 'a' after 1 play, budget)"
+    assert repr(exp) == "Experiment(2 arms, uniform-sampling, ordered: 'a' after 1 play, exhausted, not proved)"
 
 
 def test_one_with_a_guarantee_prints_its_error_bound_and_all_arms_it_names():

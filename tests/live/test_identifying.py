@@ -58,7 +58,7 @@ def test_a_policy_of_ones_own_plays_in_order():
 def test_after_so_many_plays_it_says_what_leads():
     play, given = player()
     verdict = lb.identify(play, WORKS, max_plays=9)
-    assert (verdict.status, verdict.plays, len(given)) == ("budget", 9, 9)
+    assert (verdict.status, verdict.plays, len(given)) == ("exhausted", 9, 9)
 
 
 def test_an_interruption_gives_what_is_known_so_far():
@@ -70,7 +70,7 @@ def test_an_interruption_gives_what_is_known_so_far():
         return play(arms)
 
     verdict = lb.identify(interrupted, WORKS)
-    assert (verdict.status, verdict.plays, verdict.error_bound) == ("budget", 12, None)
+    assert (verdict.status, verdict.plays, verdict.error_bound) == ("running", 12, None)
 
 
 def test_any_other_error_goes_to_the_caller():

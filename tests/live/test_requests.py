@@ -130,3 +130,19 @@ def test_needs_are_known_again_by_what_they_asked_for():
     assert [array.tolist() for array in counts_in(data)] == [[1, 0, 0], [1, 0, 0]]
     assert is_of(data, Needs(np.array([[2, 3, 0]])))
     assert not is_of(data, Needs(np.array([[2, 3, 1]])))
+
+
+def test_behind_a_piece_nothing_counts_for_the_policy():
+    """One play of all three arms; the log has an outcome of the second alone, so the first and the last are played."""
+    log = LogWorld([np.zeros(count, dtype=bool) for count in (0, 1, 0)])
+    request = begin(Repeats(np.array([[0, 1, 2]]), np.array([1])), 3, find_linkage("suffix"), log)
+    arms = request.hand_out()
+    assert (arms.tolist(), request.claimed.tolist()) == ([0, 1, 2], [0])
+    request.bring_claimed(request.claimed, arms, reached=2, hit=True)  # a hit of the second is none of the first
+    assert request.counts().samples.tolist() == [[1, 1, 0]]
+    assert request.counts().successes.tolist() == [[0, 0, 0]]
+    arms = request.hand_out()
+    assert (arms.tolist(), request.claimed) == ([2], None)
+    request.bring(arms, reached=1, hit=True)
+    assert request.fulfilled
+    assert request.counts().successes.tolist() == [[0, 0, 1]]

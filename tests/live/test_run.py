@@ -24,10 +24,10 @@ def test_a_whole_run():
     assert run.tell(0, 1) == "counted"
     assert run.tell(run.ask()[0], NO_HIT) == "counted"
     assert run.ask()[1].tolist() == [2]  # the others have their two samples
-    assert run.recommend() == ((1,), "budget", 2, None)
+    assert run.recommend() == ((1,), "running", 2, None)
     assert run.decision is None
     run.tell(2, NO_HIT)
-    assert run.decision == run.recommend() == ((1,), "budget", 3, None)
+    assert run.decision == run.recommend() == ((1,), "exhausted", 3, None)
     samples, successes = run.totals()
     assert (samples.tolist(), successes.tolist()) == ([2, 2, 2], [0, 1, 0])
 

@@ -176,7 +176,7 @@ class FiveAtATime(Policy[LaneState]):
 
     name = "five-at-a-time"
     asks = "needs"
-    status_at_stop = "budget"
+    status_at_stop = "exhausted"
     error_bound = None
     seen: list[np.ndarray] = field(default_factory=list)
 

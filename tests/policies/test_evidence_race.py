@@ -356,6 +356,32 @@ def test_an_arm_is_dropped_exactly_when_the_evidence_of_all_its_pairs_passes_the
         assert (at_level > 0) == (short is None)
 
 
+@pytest.mark.usefixtures("on_predictions")
+@pytest.mark.parametrize("carried", [8.0, 0.25])
+def test_capital_that_was_carried_over_counts_in_full(carried):
+    """The threshold is 1/delta for what was carried over times what was made since: not a billionth before."""
+    policy = lb.LinkedElimination(0.05)
+    start = between_plans(lb.LinkedElimination(1e-9), 3)
+    start.capital[:] = 0.0
+    successes = start.needs // 2
+    rival = next(arm for *_, arm in pairs_with_bets(start))
+    for short in (False, True):
+        state = copy.deepcopy(start)
+        state.carried[0, 0, rival] = carried
+        aim(state, 0, rival, 20 / carried * (1 - 1e-9 if short else 1 + 1e-9), successes)
+        observe(policy, state, successes)
+        assert state.still_in[0, rival] == short
+        assert policy.log10_evidence(state)[0, rival] == pytest.approx(np.log10(20), abs=1e-8)
+
+
+def test_what_was_carried_over_is_the_evidence_to_begin_with():
+    policy = lb.LinkedElimination(0.05)
+    state = policy.start(1, 3, np.zeros(1, dtype=np.uint64))
+    policy.carry_over(state, np.array([[3.0, 0.5, 20.0]]))
+    assert 10 ** policy.log10_evidence(state)[0] == pytest.approx([3.0, 0.5, 20.0])
+    assert state.still_in.tolist() == [[True, True, False]]
+
+
 @pytest.mark.parametrize("delta", [0.2, 0.01])
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_run_with_a_tolerance_ends_exactly_when_every_pair_passes_its_threshold(k, delta):

@@ -11,7 +11,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, fulfil
 from linkedbandits.model import Counts
 from linkedbandits.policies import make_policy
-from linkedbandits.policies.linked_duels import Told, _bets, reserve
+from linkedbandits.policies.linked_duels import _bets, reserve
 
 
 def start(policy, arms, lanes=1):
@@ -52,6 +52,42 @@ def mean_wealth_after_a_block(policy, state, law, arms):
     nothing = np.zeros((len(chances), arms), dtype=np.int64)
     policy.observe(paths, Counts(nothing, nothing, hits=whole))
     return chances @ wealth(policy, paths), paths
+
+
+def test_capital_that_was_carried_over_counts_in_full_and_grows_no_more_in_the_mean():
+    """Exact over all outcomes of a block; an option is out at 1/delta, with what was carried over in it."""
+    policy = lb.LinkedDuels(delta=0.01)
+    capital = np.array([[3.0, 0.2, 40.0]])
+    rng = np.random.default_rng(7)
+    for best in range(3):
+        for law in laws_with_a_best(3, best, 0.0, rng, 10):
+            state = start(policy, 3)
+            policy.carry_over(state, capital)
+            assert wealth(policy, state) == pytest.approx(capital)
+            for _ in range(2):
+                before = wealth(policy, state)[0, best]
+                mean, paths = mean_wealth_after_a_block(policy, state, law, 3)
+                assert mean[best] <= before + 1e-12
+                state = paths.take(np.array([rng.integers(paths.leader.size)]))
+    refuted = start(policy, 3)
+    policy.carry_over(refuted, np.array([[99.0, 100.0, 1.0]]))
+    assert refuted.still_in.tolist() == [[True, False, True]]
+
+
+def test_an_option_is_dropped_when_what_was_carried_over_times_what_was_made_reaches_one_over_delta():
+    """On every path of three blocks, of which some cross the threshold and would not without what was carried over."""
+    policy, law = lb.LinkedDuels(delta=0.01), [0.1, 0.15, 0.6, 0.15]
+    state = start(policy, 2)
+    policy.carry_over(state, np.array([[1.0, 95.0]]))
+    for _ in range(3):
+        _, paths = mean_wealth_after_a_block(policy, state, law, 2)
+        enough = wealth(policy, paths) >= 100.0
+        assert (paths.still_in == ~enough).all()
+        if enough.any():
+            assert (wealth(policy, paths) / paths.carried < 100.0).all()
+            break
+        state = paths.take(np.array([wealth(policy, paths)[:, 1].argmax()]))
+    assert enough.any()
 
 
 def laws_with_a_best(arms, best, lead, rng, count):
@@ -217,9 +253,7 @@ def test_other_linkages_are_refused_with_the_remedy(linkage):
 def test_the_k_best_are_refused():
     with pytest.raises(lb.InvalidParameter, match="linked-duels has no parameter 'k'"):
         make_policy("linked-duels", {"delta": 0.1, "k": 2})
-    with pytest.raises(
-        lb.InvalidParameter, match=r"k=2: LinkedDuels finds the one best option; .* linked-order:places"
-    ):
+    with pytest.raises(lb.InvalidParameter, match=r"k=2: LinkedDuels finds the one best option; .* linked-elimination"):
         lb.LinkedDuels(0.1, k=2)
     assert lb.LinkedDuels(0.1, k=1) == lb.LinkedDuels(0.1)
 
@@ -285,7 +319,7 @@ def growth_told_a_gap(mean, rescue, gap, rivals, share):
     middle = (led * mean + step * own) / (led + step)
     rescued = (lost + (1 - mean) * rescue) / (2 - mean - own)
     known = np.array([lead]), np.array([1e-9])
-    bets = _bets(middle, np.array([rescued]), (led, step), known, Told(gap, np.array([gap]), gap))
+    bets = _bets(middle, np.array([rescued]), (led, step), known, gap)
     return bets.log_factor(led * mean, step * mean, step * own, step * lost, step * (1 - mean) * rescue)[:, 0]
 
 

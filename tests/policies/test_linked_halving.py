@@ -262,7 +262,7 @@ def test_live_it_takes_exactly_its_plays_for_any_outcome(plays, arms, linkage, h
         any_hit = [None, *play.arms][int(draws.integers(len(play.arms) + 1))]
         exp.tell(play.id, {"first": play.arms[0], "last": play.arms[-1], "none": None, "any": any_hit}[habit])
     verdict = exp.recommend()
-    assert (verdict.plays, verdict.status, verdict.error_bound) == (plays, "budget", None)
+    assert (verdict.plays, verdict.status, verdict.error_bound) == (plays, "exhausted", None)
 
 
 @pytest.mark.parametrize("linkage", list(LINKAGES))

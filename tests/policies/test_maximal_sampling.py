@@ -59,7 +59,7 @@ def test_to_confidence_it_adds_up_its_counts_and_stops_by_the_lil_rule():
 @pytest.mark.parametrize(
     ("policy", "status", "bound"),
     [
-        (lb.MaximalSampling(plays=10), "budget", None),
+        (lb.MaximalSampling(plays=10), "exhausted", None),
         (lb.MaximalSampling(delta=0.1), "confident", 0.1),
         (lb.MaximalSampling(delta=0.1, calibration="plain"), "confident", None),
     ],

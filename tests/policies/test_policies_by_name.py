@@ -40,8 +40,6 @@ SAVED = [
     ("linked-lead", {"delta": 0.1, "odds_ratio": None, "lift": None, "gap": 0.2, "parallel": 1}),
     ("linked-duels", {"delta": 0.1, "gap": None, "parallel": 1}),
     ("linked-duels", {"delta": 0.1, "gap": 0.2, "parallel": 1}),
-    ("linked-order", {"delta": 0.1, "places": 2, "gap": None, "parallel": 1}),
-    ("linked-order", {"delta": 0.1, "places": 3, "gap": 0.1, "parallel": 1}),
     ("cascade-bai", {"delta": 0.1, "k": 1, "factor": 4.0, "parallel": 1}),
     ("cascade-bai", {"delta": 0.1, "k": 2, "factor": 4.0, "parallel": 1}),
     ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "proved", "parallel": 1}),
@@ -83,7 +81,7 @@ def test_an_unknown_name_is_answered_with_the_ones_there_are():
     ("name", "parameters", "said"),
     [
         ("lil-ucb", {"delta": 0.1, "gap": 0.2}, "lil-ucb has no parameter 'gap'; it has delta"),
-        ("linked-duels", {"delta": 0.1, "k": 2}, "'k'; it has .*; for .* use linked-order:places=2, .*:k=2"),
+        ("linked-duels", {"delta": 0.1, "k": 2}, "'k'; it has .*; for .* use linked-elimination:k=2"),
         ("linked-ege", {"delta": 3}, "delta=3 is not between 0 and 1"),
         ("median-elimination", {"delta": 0.1}, "median-elimination needs its parameter 'epsilon'"),
     ],

@@ -33,7 +33,7 @@ def test_until_confident_it_promises_delta_where_that_is_proved(delta, calibrati
 @given(st.integers(1, 2**62), st.sampled_from(["proved", "plain"]))
 def test_after_an_effort_it_promises_nothing(pulls, calibration):
     mine = Mine(pulls=pulls, calibration=calibration)
-    assert (mine.status_at_stop, mine.error_bound) == ("budget", None)
+    assert (mine.status_at_stop, mine.error_bound) == ("exhausted", None)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_plain_calibration_stops_earlier(calibration, stops):
 @pytest.mark.parametrize(
     ("policy", "status", "bound"),
     [
-        (lb.UniformSampling(samples=10), "budget", None),
+        (lb.UniformSampling(samples=10), "exhausted", None),
         (lb.UniformSampling(delta=0.1), "confident", 0.1),
         (lb.UniformSampling(delta=0.1, calibration="plain"), "confident", None),
     ],

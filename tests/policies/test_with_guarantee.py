@@ -22,7 +22,7 @@ def test_it_stops_sure_and_is_wrong_at_most_delta_of_the_time(delta):
 
 @pytest.mark.parametrize(
     "policy",
-    [lb.LinkedElimination(0.02), lb.LinkedLead(0.02, gap=0.1), lb.LinkedDuels(0.02), lb.LinkedOrder(0.02, places=2)],
+    [lb.LinkedElimination(0.02), lb.LinkedLead(0.02, gap=0.1), lb.LinkedDuels(0.02)],
     ids=lambda policy: policy.name,
 )
 def test_policies_that_have_one_say_so(policy):

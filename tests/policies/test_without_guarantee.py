@@ -11,7 +11,7 @@ from linkedbandits.policies.without_guarantee import WithoutGuarantee
 
 def test_it_ends_with_a_budget_and_bounds_no_error():
     mine = WithoutGuarantee()
-    assert (mine.status_at_stop, mine.error_bound) == ("budget", None)
+    assert (mine.status_at_stop, mine.error_bound) == ("exhausted", None)
 
 
 @pytest.mark.parametrize("policy", [lb.LinkedHalving(plays=60), ThompsonGating(2.0, 0.1)], ids=lambda one: one.name)
@@ -19,5 +19,5 @@ def test_no_run_of_such_a_policy_is_called_confident(policy):
     """Even where the arms could not be easier to tell apart, and whichever budget ends it."""
     assert isinstance(policy, WithoutGuarantee)
     runs = lb.simulate([0.0, 1.0, 0.0], policy, trials=5, max_plays=200)
-    assert set(runs.status.tolist()) == {"budget"}
+    assert set(runs.status.tolist()) == {"exhausted"}
     assert not runs.confident.any()

@@ -18,6 +18,7 @@ from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
 from tests.support.connections import noting
 from tests.support.service_parts import ManualClock
+from tools.pgbouncer_server import running_pgbouncer
 from tools.postgres_server import running_postgres
 from tools.waiting import SECONDS
 
@@ -41,6 +42,15 @@ def postgres():
                 "PostgreSQL is not installed: no initdb and postgres in /usr/lib/postgresql/*/bin or on the path"
             )
         yield server
+
+
+@pytest.fixture
+def pgbouncer(request, postgres):
+    """A pooler before the server, in transaction mode unless a test says otherwise."""
+    with running_pgbouncer(postgres, getattr(request, "param", "transaction")) as pooler:
+        if pooler is None:
+            pytest.skip("PgBouncer is not installed: no pgbouncer on the path or in /usr/sbin")
+        yield pooler
 
 
 @pytest.fixture

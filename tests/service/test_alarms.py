@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from concurrent.futures import Future
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from linkedbandits.service import alarms
 from linkedbandits.service.alarms import MOST_REMEMBERED, NOT_LOOKED_YET, Alarms, Found, Record
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
+from linkedbandits.service.succession import succeed
 from tests.support.service_parts import SETUP, create
 from tools.waiting import SECONDS, until
 
@@ -198,3 +200,89 @@ def test_a_view_has_the_alarms_and_so_have_the_clients(service):
         assert view["alarms"][0]["evidence"].startswith(f"Noticed at request {first.noticed};")
         assert view["alarms"][0]["picture"].startswith("<svg ")
         assert view["alarms_after"] <= view["plays"] == 1000
+
+
+DUELS = {"name": "linked-duels", "parameters": {"delta": 1e-9}}
+
+
+def lose(desk, clock, experiment, plays: int, loses) -> None:
+    """Workers that take a play at a time, and some that die with it, of which the service hears nothing."""
+    for _ in range(plays):
+        (asked,) = desk.ask(experiment, 1).result().plays
+        if loses(asked):
+            clock.now += 10 * SETUP.lease_seconds
+        else:
+            desk.tell(experiment, [(asked.id, asked.arms[0])]).result()
+
+
+def found_in(store, experiment) -> list[tuple[str, object]]:
+    record = Record()
+    record.read(store, experiment)
+    level = alarms.level_of(alarms.ALPHA / 2, 0)
+    return [(alarm.kind, alarm.option) for alarm in alarms._of_losses(record, ARMS, level)]
+
+
+def test_plays_of_workers_that_die_with_them_raise_the_alarm_for_losses(store, clock):
+    """A worker that is killed gives nothing back: its lease expires. Here that happens to plays of one arm alone."""
+    with Desk(store, clock=clock) as desk:
+        experiment = create(desk, policy=DUELS, linkage="free")
+        lose(desk, clock, experiment, 200, lambda asked: asked.arms[0] == ARMS[0] and asked.id % 3 == 0)
+        assert ("losses", ARMS[0]) in found_in(store, experiment)
+
+
+def test_plays_that_were_never_begun_are_not_lost(store, clock):
+    with Desk(store, clock=clock) as desk:
+        experiment = create(desk, policy=DUELS, linkage="free")
+        for _ in range(200):
+            (asked,) = desk.ask(experiment, 1).result().plays
+            if asked.arms[0] == ARMS[0] and asked.id % 2:
+                desk.abandon(experiment, [asked.id], unused=True).result()
+            else:
+                desk.tell(experiment, [(asked.id, asked.arms[0])]).result()
+        assert found_in(store, experiment) == []
+        record = Record()
+        record.read(store, experiment)
+        plays, lost = record.losses(ARMS)
+        assert (sum(lost.values()), sum(plays.values())) == (
+            0,
+            desk.read(experiment, lambda it: it.experiment.plays).result(),
+        )
+
+
+def test_what_a_dead_process_had_asked_ahead_for_one_arm_counts_once(store, clock):
+    with Desk(store, clock=clock) as desk:
+        experiment = create(
+            desk, policy={"name": "linked-elimination", "parameters": {"delta": 1e-9}}, linkage="single"
+        )
+        asked = desk.ask(experiment, 40).result().plays
+        clock.now += 10 * SETUP.lease_seconds
+        desk.ask(experiment, 1).result()
+        record = Record()
+        record.read(store, experiment)
+        _, lost = record.losses(ARMS)
+        runs = sum(one.arms[0] != other.arms[0] for one, other in itertools.pairwise(asked)) + 1
+        assert sum(lost.values()) == runs < len(asked)
+
+
+def test_all_experiments_that_go_on_from_each_other_share_one_level(desk, store, clock):
+    """Drift is found in each of three; each has a smaller part of the level, and together they have all of it."""
+    experiment, levels = create(desk, policy=SLOW, linkage="free"), []
+    for _ in range(3):
+        play(desk, experiment, 100, drifting)
+        watching = Alarms(store)
+        look = partial(watching.latest, experiment, ARMS, None, 1000, False)
+        until(lambda look=look: look().alarms, "the alarm")
+        levels += {alarm.level for alarm in look().alarms if alarm.kind == "drift"}
+        watching.close()
+        experiment = succeed(store, desk, experiment, None, keep=False, why="changed").id
+    whole = 4 * len(ARMS) / (alarms.ALPHA / 2)
+    assert levels == pytest.approx([2 * whole, 6 * whole, 12 * whole])
+
+
+def test_the_level_of_a_successor_does_not_come_back_when_those_before_it_are_deleted(desk, store):
+    experiment = create(desk)
+    for number in range(1, 4):
+        before, experiment = experiment, succeed(store, desk, experiment, None, keep=False, why="more").id
+        desk.set_status(before, "archived").result()
+        desk.delete(before).result()
+        assert alarms._number_of(store, experiment) == number

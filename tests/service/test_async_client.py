@@ -102,7 +102,7 @@ def test_after_the_last_attempt_the_reason_is_raised():
     assert slept == [1.0, 2.0, 3.0]
 
 
-VERDICT = {"arm": "a", "top": ["a"], "status": "budget", "plays": 1, "error_bound": None}
+VERDICT = {"arm": "a", "top": ["a"], "status": "exhausted", "plays": 1, "error_bound": None}
 ANY_ANSWER = {
     "id": "x",
     "experiments": [{"id": "x", "name": "n", "status": "running"}],
@@ -114,14 +114,14 @@ ANY_ANSWER = {
     "verdict": VERDICT,
     "estimates": [{"arm": "a", "samples": 2, "successes": 1, "mean": 0.5, "still_in": True}],
     "assumptions": [{"name": "luck", "condition": "luck holds", "sentence": "Luck holds.", "remedy": "Stop."}],
-    "upgrade": {"version": "0.2.0", "before": None, "plays": 3, "others": 1},
+    "upgrade": {"version": "0.2.0", "before": None, "plays": 3, "evidence": [0.5, 0.0], "spent": 0.0},
     "before": {
         "experiment": "w",
         "why": "drift",
         "arms": ["a"],
         "plays": 3,
         "arm": "a",
-        "status": "budget",
+        "status": "exhausted",
         "kept": 0,
     },
     "order": ["b", "a"],
@@ -135,6 +135,7 @@ ANY_ANSWER = {
     },
     "from_log": {"attempts": "first", "requests": 5, "samples": 4, "read": 2},
     "kept": True,
+    "sources": 2,
     "options": [
         {
             "option": "a",

@@ -30,7 +30,7 @@ from tests.support.old_store import EXPECTED, make_old_store
 from tests.support.service_parts import create, state_of
 from tools import kill_rounds
 from tools.kill_rounds import Nursery, Reported, Worker
-from tools.waiting import SECONDS, join, killed_in_the_end, until
+from tools.waiting import join, killed_in_the_end, until
 
 ME = Actor("command-line", name="me")
 
@@ -187,20 +187,37 @@ def test_a_store_that_is_not_empty_is_refused_or_replaced(store_url, tmp_path, f
         assert kept is None
 
 
-def test_a_store_in_use_is_refused(store_url, tmp_path, file, monkeypatch):
+def test_a_store_in_use_is_refused(store_url, tmp_path, file):
+    from tests.support.running_service import running_service  # the web framework takes long to import
+
     played(store_url)
     back_up(store_url, file)
-    named = f"{store_url}&application_name=mine" if store_url.startswith("postgresql") else store_url
-    with closing(open_store(named)) as store:
-        with monkeypatch.context() as impatient:
-            impatient.setattr(backups, "SECONDS_FOR_OTHERS", 0.5)
-            with pytest.raises(lb.StoreUnavailable, match="stop the services that use it first"):
-                restore(file, store_url, ME, 1.0, replace=True)
-        with store.reading() as tables:
+    with running_service(store_url) as service:
+        if store_url.startswith("postgresql"):
+            until(lambda: signs_of_life(service.store), "the service's sign of life")
+        with pytest.raises(lb.StoreUnavailable, match="stop the services that use it first"):
+            restore(file, store_url, ME, 1.0, replace=True)
+        with service.store.reading() as tables:
             assert len(tables.records()) == 1
     assert list(tmp_path.glob(".*.partial*")) == []
-    monkeypatch.setattr(backups, "SECONDS_FOR_OTHERS", SECONDS)  # a server may take a while to see that one hung up
     restore(file, store_url, ME, 1.0, replace=True)
+
+
+def signs_of_life(store):
+    with store.owning() as tables:
+        return tables.alive()
+
+
+def test_a_transaction_under_way_keeps_a_database_from_being_replaced(postgres_url, file, monkeypatch):
+    played(postgres_url)
+    back_up(postgres_url, file)
+    with closing(open_store(postgres_url)) as store:
+        with store.writing() as tables, monkeypatch.context() as impatient:
+            tables.write_in_passing()
+            impatient.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", 0.1)
+            with pytest.raises(lb.StoreUnavailable, match="end the transaction that holds the lock"):
+                restore(file, postgres_url, ME, 1.0, replace=True)
+        restore(file, postgres_url, ME, 1.0, replace=True)
 
 
 def test_an_empty_store_is_restored_into(store_url, tmp_path, file):

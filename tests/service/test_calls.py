@@ -83,7 +83,7 @@ def test_every_call_asks_for_what_its_name_says():
         "report_expenses": ("PUT", "/v1/experiments/x/expenses/web%2F1"),
     }
     assert EVERY["tell"].body == {"answers": [{"play": 0, "hit": "a"}, {"play": 1, "hit": None}]}
-    assert EVERY["abandon"].body == {"plays": [3, 4]}
+    assert EVERY["abandon"].body == {"plays": [3, 4], "unused": False}
     nothing = {"most": None, "count": 0, "total": 0.0, "squares": 0.0}
     seconds = {"most": 2.0, "count": 1, "total": 0.5, "squares": 0.25}
     told = {"option": "a", "tries": 1, "successes": 0, "seconds": seconds, "cost": nothing}

@@ -67,7 +67,8 @@ def test_refusals_are_the_errors_of_the_library(service):
         with pytest.raises(lb.InvalidParameter, match="arms"):
             client.create("one", ["a"], lb.LinkedElimination(delta=0.1))
         with pytest.raises(lb.LinkageMismatch):
-            client.create("two", ["a", "b"], lb.CascadeBAI(delta=0.1, k=1))
+            client.create("two", ["a", "b"], lb.LinkedDuels(0.1), linkage="ordered")
+        assert client.create("three", ["a", "b"], lb.LinkedDuels(0.1)).ask().arms in (("a", "b"), ("b", "a"))
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_both_clients_say_what_a_policy_takes_for_granted_as_the_experiment_does
 
 def test_both_clients_say_with_which_version_an_experiment_goes_on():
     """An older service does not say it, and a later one may say more."""
-    upgrade = {"version": "0.2.0", "before": "0.1.0", "plays": 300, "others": 2}
+    upgrade = {"version": "0.2.0", "before": "0.1.0", "plays": 300, "evidence": [1.5, -0.5], "spent": 0.05}
 
     said = ({"upgrade": upgrade | {"since": 9}}, {"upgrade": None}, {})
 
@@ -279,13 +280,13 @@ def test_both_clients_say_with_which_version_an_experiment_goes_on():
         return Weather(*(httpx.Response(200, json={"plays": 7} | each) for each in said))
 
     exp = client_in(answers(), []).experiment("x")
-    assert [exp.upgrade for _ in range(3)] == [Upgrade("0.2.0", "0.1.0", 300, 2), None, None]
+    assert [exp.upgrade for _ in range(3)] == [Upgrade("0.2.0", "0.1.0", 300, (1.5, -0.5), 0.05), None, None]
 
     async def awaited():
         async with AsyncClient("http://service", transport=httpx.MockTransport(answers())) as client:
             return [await client.experiment("x").upgrade() for _ in range(3)]
 
-    assert run_async(awaited()) == [Upgrade("0.2.0", "0.1.0", 300, 2), None, None]
+    assert run_async(awaited()) == [Upgrade("0.2.0", "0.1.0", 300, (1.5, -0.5), 0.05), None, None]
 
 
 def test_a_client_reads_of_a_new_experiment_that_it_was_not_upgraded(service):

@@ -264,3 +264,24 @@ def test_old_messages_are_forgotten_now_and_then(store, clock, webhook, monkeypa
         clock.now += 1_800
     deliverer.send_what_is_due()
     assert forgotten == [1_000 + 3_600 - 30 * 24 * 3_600]
+
+
+def test_a_thread_that_cannot_be_started_takes_no_place(store, clock, webhook, monkeypatch):
+    """The message is sent at the next look, and as many as before are sent at a time."""
+    happen(store, "e")
+    receiver, told, start = Receiver(), [], threading.Thread.start
+    deliverer = Deliverer(store, receiver, clock=clock, on_outcome=told.append)
+
+    def fail(thread):
+        if thread.name == "webhook":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", fail)
+        for _ in range(AT_ONCE + 1):
+            with pytest.raises(RuntimeError):
+                deliverer.send_what_is_due()
+    deliverer.send_what_is_due()
+    until(lambda: told, "the message")
+    assert len(receiver.sent) == 1

@@ -6,16 +6,17 @@ import sqlite3
 from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import replace
+from queue import SimpleQueue
 
 import pytest
 
 import linkedbandits as lb
 from linkedbandits.live.run import LookNeeded
+from linkedbandits.service.background import Background
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.jobs import Change, Errand, ReadOne, Removal
-from linkedbandits.service.looks_ahead import LooksAhead
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
 from linkedbandits.testing.stores import FIRST
@@ -69,6 +70,9 @@ def test_every_desk_locks_the_experiments_of_a_group_in_the_same_order(store_url
     store, other_store = open_store(store_url), open_store(store_url)
     with Desk(store, clock=clock) as desk, Desk(other_store, clock=clock) as other:
         experiments = sorted(create(desk, lease_seconds=10.0) for _ in range(12))
+        for name in experiments:  # an experiment is locked when it is open
+            for one in (desk, other):
+                one.read(name, lambda hosted: None).result(SECONDS)
         for one, order in ((desk, experiments), (other, experiments[::-1]), (desk, experiments[5:] + experiments[:5])):
             locked.clear()
             in_one_group(one, experiments[0], lambda one=one, order=order: [one.ask(name) for name in order])
@@ -260,8 +264,11 @@ def looking_ahead(experiment):
 
 
 def test_one_who_needs_a_look_hears_that_the_experiment_was_removed_in_the_same_group(store):
-    groups = Groups(store, snapshot_every=100, looks=LooksAhead(lambda _: None))
+    ready = SimpleQueue()
+    groups = Groups(store, snapshot_every=100, background=Background(ready.put))
     experiment = created(groups)
+    groups.change([Change(experiment, lambda *_: None)], 1.0)
+    groups.change(groups.go_on(ready.get(timeout=SECONDS)), 1.0)  # it is open
     jobs = [looking_ahead(experiment), Removal(experiment, lambda tables, now: tables.hide(experiment))]
     assert groups.change(jobs, 1.0) == []
     assert isinstance(jobs[0].future.exception(0), lb.UnknownExperiment)
@@ -271,16 +278,14 @@ def test_one_who_needs_a_look_hears_that_the_experiment_was_removed_in_the_same_
 
 def test_a_group_may_have_more_experiments_than_stay_in_memory(store, monkeypatch):
     monkeypatch.setattr("linkedbandits.service.groups.MOST_OPEN", 1)
-    looked = []
-    looks = LooksAhead(looked.append)
-    groups = Groups(store, snapshot_every=100, looks=looks)
+    groups = Groups(store, snapshot_every=100, background=Background(lambda _: None))
     names = ["a", "b", "c"]
     for name in names:
         groups.change([Errand(lambda tables, now, name=name: tables.create(replace(FIRST, id=name, setup=SETUP)))], 0.0)
     jobs = [looking_ahead(name) for name in names]
     groups.change(jobs, 1.0)
     assert not any(job.future.done() for job in jobs)
-    groups.change(looks.close(), 1.0)
+    groups.change(groups.close(), 1.0)
     assert [job.future.result(0) for job in jobs] == ["done"] * 3
 
 
@@ -340,12 +345,12 @@ def test_the_desk_outlives_whatever_happens_to_a_group_and_answers_its_jobs(desk
     assert desk.ask(experiment).result(SECONDS).plays
 
 
-def test_a_look_for_which_there_is_no_thread_is_taken_where_the_play_is_handed_out():
-    done = []
-    looks = LooksAhead(done.append)
-    looks._workers.shutdown()  # it takes no more, as where no thread can be started
-    job = looking_ahead("x")
-    looks.begin(None, job)
-    assert done == ["x"]
-    assert looks.end("x") == [job]
-    assert job.looked
+def test_an_experiment_for_which_there_is_no_thread_is_opened_all_the_same(store):
+    ready = SimpleQueue()
+    background = Background(ready.put)
+    background._workers.shutdown()  # it takes no more, as where no thread can be started
+    groups = Groups(store, snapshot_every=100, background=background)
+    job = Change(created(groups), lambda hosted, tables, now: hosted.head)
+    groups.change([job], 1.0)
+    groups.change(groups.go_on(ready.get(timeout=SECONDS)), 1.0)
+    assert job.future.result(0) == 0

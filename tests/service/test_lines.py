@@ -12,7 +12,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service import lines as module
 from linkedbandits.service.driver_errors import DriverErrors
-from linkedbandits.service.lines import Lines
+from linkedbandits.service.lines import Line, Lines
 from linkedbandits.service.postgres_store import PostgresStore
 from linkedbandits.testing.stores import FIRST
 from tests.support.connections import check_that_all_were_closed, is_open
@@ -65,7 +65,7 @@ def lines(made, monkeypatch):
         made.append(Wire())
         return made[-1]
 
-    lines = Lines(connect, "hello", DriverErrors(ConnectionError, (), explain))
+    lines = Lines(connect, DriverErrors(ConnectionError, (), explain))
     yield lines
     lines.close()
 
@@ -89,6 +89,11 @@ def test_a_line_that_nobody_waits_on_is_left_alone(lines):
     with line:
         line.hang_up_if_silent(float("inf"))
     assert not line.connection.can_talk()
+
+
+def test_a_line_knows_the_address_that_it_leaves_this_machine_from():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), 5) as wire:
+        assert Line(wire, DriverErrors(ConnectionError, (), explain)).address_here() == "127.0.0.1"
 
 
 def test_what_lies_idle_is_let_go_of_but_for_a_few(lines, made, monkeypatch):
@@ -129,7 +134,7 @@ def test_a_connection_that_cannot_be_made_takes_no_place(monkeypatch):
             raise failures.pop()
         return Wire()
 
-    lines = Lines(connect, "hello", DriverErrors(ConnectionError, (), explain))
+    lines = Lines(connect, DriverErrors(ConnectionError, (), explain))
     for _ in range(3):
         with pytest.raises(lb.StoreUnavailable, match="refused"):
             lines.take(to_write=True)
@@ -141,7 +146,7 @@ def test_a_connection_that_cannot_be_made_takes_no_place(monkeypatch):
 
 def test_who_waits_for_a_turn_is_told_when_the_store_is_closed(made, monkeypatch):
     monkeypatch.setattr(module, "MOST_LINES", 1)
-    lines = Lines(lambda: made.append(Wire()) or made[-1], "hello", DriverErrors(ConnectionError, (), explain))
+    lines = Lines(lambda: made.append(Wire()) or made[-1], DriverErrors(ConnectionError, (), explain))
     line = lines.take(to_write=True)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(lines.take, to_write=True)

@@ -13,7 +13,7 @@ ROWS = (
     ListedExperiment("a1b2c3", "Gateways", "running", 1.0, 4, 10, "", ("eu", "cards")),
     ListedExperiment("b2c3d4", "mirrors", "paused", 2.0, 4, 30, "", ()),
     ListedExperiment("c3d4e5", "Öfen", "archived", 3.0, 4, 50, "confident", ("eu",)),
-    ListedExperiment("d4e5f6", "agents of Gateways", "running", 4.0, 4, 20, "budget", ("us",)),
+    ListedExperiment("d4e5f6", "agents of Gateways", "running", 4.0, 4, 20, "exhausted", ("us",)),
     ListedExperiment("e5f6a7", "old", "running", 5.0, 4, 20, None, ()),
 )
 

@@ -9,8 +9,8 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.live import run as live_run
+from linkedbandits.service.background import Background
 from linkedbandits.service.desk import Desk
-from linkedbandits.service.looks_ahead import LooksAhead
 from tests.support.service_parts import SETUP, create, state_of
 from tools.waiting import SECONDS, until
 
@@ -70,7 +70,7 @@ def test_only_those_who_ask_of_the_same_experiment_wait_for_a_look(desk, slow):
         desk.expire().result()
     assert not asked.done()
     assert not told.done()
-    assert slow.threads == ["look-ahead_0"]
+    assert slow.threads == ["background_0"]
     slow.go_on.set()
     assert asked.result().plays[0].id == len(plays)
     assert told.result().receipts
@@ -95,7 +95,7 @@ def test_plays_are_those_of_an_experiment_in_process_and_of_the_journal(store, c
                 receipts = desk.tell(experiment, answers).result().receipts
                 assert receipts == tuple(here.tell(play, hit) for play, hit in answers)
         state = state_of(desk, experiment)
-    assert any(name.startswith("look-ahead") for name in slow.threads)
+    assert any(name.startswith("background") for name in slow.threads)
     assert "desk" not in slow.threads  # also where a batch takes several looks
     with Desk(store, clock=clock) as desk:  # by the snapshot
         assert state_of(desk, experiment) == state
@@ -153,7 +153,7 @@ def test_a_desk_that_stops_meanwhile_answers_all_who_wait(store, slow):
 
 
 def test_with_nothing_to_wait_for_there_is_nothing_to_end():
-    looks = LooksAhead(lambda _: None)
+    looks = Background(lambda _: None)
     assert "x" not in looks
     assert looks.end("x") == []
     assert looks.close() == []

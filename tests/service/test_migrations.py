@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import psycopg
 import pytest
 
 import linkedbandits as lb
@@ -15,6 +18,7 @@ from linkedbandits.service.store import open_store
 from linkedbandits.version import __version__
 from tests.support.old_store import EXPECTED, make_old_store
 from tests.support.service_parts import ManualClock, create
+from tools.waiting import SECONDS
 
 
 def test_a_store_of_schema_1_is_brought_to_the_present_one(store_url):
@@ -70,7 +74,8 @@ def test_a_migration_is_logged(store_url, caplog):
             assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
             assert tables.webhooks() == []
     assert [(record.getMessage(), record.fields) for record in caplog.records] == [
-        ("store-migrated", {"from": 4, "to": SCHEMA_VERSION})
+        *(("store-migrating", {"to": step, "of": SCHEMA_VERSION}) for step in range(5, SCHEMA_VERSION + 1)),
+        ("store-migrated", {"from": 4, "to": SCHEMA_VERSION}),
     ]
 
 
@@ -120,6 +125,66 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(store_url, monkeypatc
         tables._rows("SELECT written_by FROM experiments")
         with pytest.raises(lb.StoreUnavailable):
             tables._rows("SELECT more FROM experiments")
+
+
+@pytest.fixture
+def slow_migration(postgres_url):
+    """A store of schema 1 in a database in which making a table takes a while."""
+    make_old_store(postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as database:
+        database.execute(
+            "CREATE FUNCTION take_a_while() RETURNS event_trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN PERFORM pg_sleep(0.3); END $$"
+        )
+        database.execute(
+            "CREATE EVENT TRIGGER slow ON ddl_command_start WHEN TAG IN ('CREATE TABLE') "
+            "EXECUTE FUNCTION take_a_while()"
+        )
+    return postgres_url
+
+
+def test_a_migration_may_take_longer_than_any_other_statement(slow_migration, monkeypatch):
+    """Neither the server's limits end it, nor those of this side; ordinary statements have them as before."""
+    monkeypatch.setattr("linkedbandits.service.postgres_store.STATEMENT_SECONDS", 0.1)
+    monkeypatch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", 0.2)
+    monkeypatch.setattr("linkedbandits.service.lines._ROUND_SECONDS", 0.01)
+    with closing(open_store(slow_migration)) as store:
+        monkeypatch.setattr("linkedbandits.service.lines.SECONDS_FOR_AN_ANSWER", SECONDS)
+        with store.reading() as tables:
+            assert tables._rows("SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+            assert len(tables.records()) == len(EXPECTED)
+            assert tables._rows("SHOW statement_timeout") == [("100ms",)]
+
+
+def test_servers_that_start_together_migrate_once_and_say_what_they_wait_for(slow_migration, caplog, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", 0.1)  # the second waits for longer
+    caplog.set_level("INFO")
+    with ThreadPoolExecutor(3) as pool:
+        stores = list(pool.map(lambda _: open_store(slow_migration), range(3)))
+    for store in stores:
+        with closing(store), store.reading() as tables:
+            assert len(tables.records()) == len(EXPECTED)
+    said = Counter(record.getMessage() for record in caplog.records)
+    assert said == {"store-migrating": SCHEMA_VERSION - 1, "store-migrated": 1, "store-migration-awaited": 2}
+
+
+def test_servers_that_start_together_on_an_empty_database_make_one_store(postgres_url):
+    with ThreadPoolExecutor(8) as pool:
+        stores = list(pool.map(lambda _: open_store(postgres_url), range(8)))
+    for store in stores:
+        with closing(store), store.reading() as tables:
+            assert tables._rows("SELECT version FROM schema_version") == [(SCHEMA_VERSION,)]
+
+
+def test_a_migration_that_cannot_lock_a_table_says_so_and_changes_nothing(postgres_url, monkeypatch):
+    monkeypatch.setattr("linkedbandits.service.postgres_store.LOCK_SECONDS", 0.1)
+    make_old_store(postgres_url)
+    with closing(psycopg.connect(postgres_url)) as other:
+        other.execute("SELECT * FROM linkedbandits.experiments")
+        with pytest.raises(lb.StoreUnavailable, match="end the transaction that holds the lock"):
+            open_store(postgres_url)
+        assert other.execute("SELECT version FROM linkedbandits.schema_version").fetchone() == (1,)
+    open_store(postgres_url).close()
 
 
 @pytest.mark.parametrize("dialect", [sqlite_store.DIALECT, postgres_store.DIALECT], ids=["sqlite", "postgresql"])

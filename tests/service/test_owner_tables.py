@@ -96,7 +96,7 @@ def test_nothing_is_kept_of_servers_that_have_long_been_gone(shared):
 
 def test_who_comes_by_a_socket_in_a_file_has_no_address(shared):
     with shared.owning() as tables:
-        assert tables.address_here() is None
+        assert tables.address_here is None
 
 
 def test_a_claim_does_not_wait_for_an_experiment_that_is_locked(shared, monkeypatch):

@@ -163,6 +163,15 @@ def test_nothing_in_postgresql_is_waited_for_for_ever(postgres_url, connections)
     store.close()
 
 
+def test_statements_are_prepared_where_no_pooler_is_between(postgres_url):
+    with closing(PostgresStore(postgres_url)) as store:
+        for _ in range(10):
+            with store.reading() as tables:
+                tables.records()
+        with store.reading() as tables:
+            assert tables._rows("SELECT * FROM pg_prepared_statements")
+
+
 def test_without_psycopg_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(lb.MissingExtra, match=r"linkedbandits\[service\]"):
@@ -197,6 +206,31 @@ def test_a_schema_that_is_not_whole_is_told_from_a_server_that_is_down(postgres_
         said = "is its schema linkedbandits whole, and may it be written"
         with pytest.raises(lb.StoreUnavailable, match=said), store.reading() as tables:
             tables.tokens()
+
+
+def pass_a_timeout(url, tables, limit):
+    ((process,),) = tables._rows("SELECT pg_backend_pid()")
+    tables._run(f"SET LOCAL {limit} = '50ms'")
+    if limit == "statement_timeout":
+        tables._run(f"SELECT pg_sleep({SECONDS})")
+    until(lambda: not backends(url, process), "the server to end the connection")
+    tables.ping()
+
+
+@pytest.mark.parametrize("limit", ["statement_timeout", "idle_in_transaction_session_timeout"])
+def test_a_timeout_is_told_from_a_server_that_is_down(postgres_url, limit):
+    said = r"that is a timeout .* pg_stat_activity"
+    with closing(PostgresStore(postgres_url)) as store:
+        with pytest.raises(lb.StoreUnavailable, match=said) as raised, store.reading() as tables:
+            pass_a_timeout(postgres_url, tables, limit)
+        assert raised.value.reason.startswith("it took too long; try again")
+        with store.reading() as tables:
+            tables.ping()
+
+
+def backends(url, process):
+    with closing(psycopg.connect(url)) as other:
+        return other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (process,)).fetchall()
 
 
 def test_a_database_may_be_named_by_keywords(postgres_url):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 import socket
@@ -56,6 +57,41 @@ def test_a_service_that_does_not_say_when_to_come_back_has_said_nothing():
     with client_in(Weather(*[busy] * 4), []) as client, pytest.raises(lb.TooManyRequests) as caught:
         client.experiment("x").ask()
     assert caught.value.retry_after is None
+
+
+STOPPING = {"type": "urn:linkedbandits:service-unavailable", "detail": "stopping", "status": 503}
+CUT_SHORT = {
+    "500": lambda: httpx.Response(500, text="Internal Server Error"),
+    "503": lambda: httpx.Response(503, json=STOPPING),
+    "520": lambda: httpx.Response(520, text="<title>Web server is returning an unknown error</title>"),
+    "disconnected": lambda: httpx.RemoteProtocolError("Server disconnected without sending a response."),
+    "reset": lambda: httpx.ReadError("reset"),
+}
+
+
+@pytest.mark.parametrize("cut", CUT_SHORT.values(), ids=CUT_SHORT)
+def test_what_the_end_of_a_service_cuts_short_is_asked_again_with_the_same_key(cut):
+    weather = Weather(cut(), asked())
+    with client_in(weather, []) as client:
+        assert client.experiment("x").ask().id == 0
+    weather_of_others = Weather(cut(), asked())
+
+    async def ask():
+        transport = httpx.MockTransport(weather_of_others)
+        async with AsyncClient("http://service", retries=Retries(first_seconds=0.0), transport=transport) as client:
+            return await client.experiment("x").ask()
+
+    assert run_async(ask()).id == 0
+    for seen in (weather, weather_of_others):
+        assert len(seen.bodies) == 2
+        assert len(set(seen.bodies)) == 1
+        assert json.loads(seen.bodies[0])["key"]
+
+
+def test_a_mistake_that_the_service_speaks_of_is_not_tried_again():
+    weather = Weather(httpx.Response(500, json={"type": "about:blank", "detail": "it broke", "status": 500}))
+    with client_in(weather, []) as client, pytest.raises(lb.UnexpectedAnswer, match="it broke"):
+        client.experiment("x").ask()
 
 
 def test_a_refusal_is_not_tried_again():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service import succession
 from linkedbandits.service.async_client import AsyncClient
 from linkedbandits.service.client import Client
 from linkedbandits.service.desk import Desk
@@ -15,7 +16,7 @@ from linkedbandits.service.exporting import journal_lines
 from linkedbandits.service.records import Setup
 from linkedbandits.service.succession import succeed
 from tests.support.coin_flips import play_to_the_end
-from tools.waiting import run_async
+from tools.waiting import SECONDS, run_async
 
 ARMS = ("north", "east")
 WIDER = ("north", "east", "south")
@@ -116,3 +117,32 @@ def test_costs_stay_with_their_arms(service):
         exp = client.create("x", ARMS, lb.LinkedElimination(0.1, costs=[1.0, 2.0]), linkage="single")
         new = exp.successor(ARMS[::-1], keep=False, why="drift")
         assert service.http.get(f"/v1/experiments/{new.id}/view").json()["goal"]["costs"] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("ends", ["told", "given up"])
+def test_the_first_play_that_is_out_belongs_to_the_log_and_is_waited_for(service, ends):
+    with Client(service.url) as client, ThreadPoolExecutor(1) as pool:
+        exp = client.create("x", ARMS, lb.LinkedElimination(0.1), whole_chains=True)
+        plays = exp.ask_many(4)
+        exp.tell_many([(plays[0].id, None), (plays[2].id, None)])
+        asked = pool.submit(client.experiment(exp.id).successor, WIDER)
+        assert not wait([asked], timeout=0.3).done
+        if ends == "told":
+            exp.tell(plays[1].id, "east")
+        else:
+            exp.abandon(plays[1].id)
+        new = asked.result(SECONDS)
+        assert new.before.kept == (2 if ends == "told" else 1)
+        assert exp.tell(plays[3].id, None) == "counted"
+
+
+def test_a_play_that_does_not_come_back_is_named(store, monkeypatch):
+    monkeypatch.setattr(succession, "LONGEST_WAIT_FOR_A_PLAY", 0.05)
+    with Desk(store) as desk:
+        experiment = (
+            desk.create(Setup(ARMS, {"name": "linked-elimination", "parameters": {"delta": 0.1}}), "x").result().id
+        )
+        desk.ask(experiment, 1).result()
+        with pytest.raises(lb.TooManyInFlight, match="play 0 is still out"):
+            succeed(store, desk, experiment, None, keep=True, why="more")
+        assert succeed(store, desk, experiment, None, keep=False, why="anew").setup.before.kept == 0

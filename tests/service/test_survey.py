@@ -74,9 +74,6 @@ def test_a_policy_that_keeps_no_evidence_has_none_to_show(desk):
     experiment = create(desk, policy={"name": "linked-halving", "parameters": {"plays": 100}})
     desk.ask(experiment).result()
     assert [one.evidence for one in survey(desk).progress] == [None]
-    order = create(desk, policy={"name": "linked-order", "parameters": {"delta": 0.1}}, linkage="free")
-    desk.ask(order).result()
-    assert {one.evidence for one in survey(desk).progress} == {None}
 
 
 def test_alarms_of_what_is_archived_succeeded_or_deleted_do_not_count(desk, store):

@@ -56,14 +56,14 @@ def test_an_experiment_of_an_earlier_version_in_a_store_of_this_one_is_listed_as
     with store.writing() as tables:
         tables._run("DELETE FROM listing")  # which a process of then knows nothing of
         tables.set_tags(tagged, ["us"])
-        tables.note_standing(played, 7, "budget")
+        tables.note_standing(played, 7, "exhausted")
         tables.set_tags(both, ["us"])
-        tables.note_standing(both, 7, "budget")
-    assert listed() == {tagged: (0, None, ("us",)), played: (7, "budget", ()), both: (7, "budget", ("us",))}
+        tables.note_standing(both, 7, "exhausted")
+    assert listed() == {tagged: (0, None, ("us",)), played: (7, "exhausted", ()), both: (7, "exhausted", ("us",))}
     with store.writing() as tables:
         tables.note_standing(tagged, 3, "")
         tables.set_tags(played, ["cards"])
-    assert listed() == {tagged: (3, "", ("us",)), played: (7, "budget", ("cards",)), both: (7, "budget", ("us",))}
+    assert listed() == {tagged: (3, "", ("us",)), played: (7, "exhausted", ("cards",)), both: (7, "exhausted", ("us",))}
 
 
 class Asked:

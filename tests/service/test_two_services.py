@@ -57,7 +57,7 @@ def test_the_owner_does_the_work_through_whichever_server_it_comes(postgres_url)
         sums = {"most": None, "count": 1, "total": 0.5, "squares": 0.25}
         report = {"options": [{"option": "north", "tries": 1, "successes": 1, "seconds": sums, "cost": sums}]}
         expenses = f"/v1/experiments/{experiment}/expenses"
-        assert other.http.put(f"{expenses}/web1", json=report).json() == {"kept": True}
+        assert other.http.put(f"{expenses}/web1", json=report).json() == {"kept": True, "sources": 1}
         assert owner.http.get(expenses).json()["sources"] == 1
         assert other.in_memory() == set()
         with owner.store.reading() as tables:

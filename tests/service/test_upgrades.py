@@ -8,9 +8,11 @@ import sys
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.service.alarms import Record
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.exporting import journal_lines
 from linkedbandits.service.migrations import SCHEMA_VERSION
@@ -25,35 +27,11 @@ from tests.support.service_parts import SETUP, ManualClock
 from tools.uninterrupted import uninterrupted
 from tools.waiting import SECONDS, killed_in_the_end
 
-RUNNING = [name for name, expected in EXPECTED.items() if "in_the_end" in expected]
 RACES = ["no snapshot", "a snapshot and a tail"]
-OTHER_CONSTANTS = {
-    "policies.evidence_race.GROWTH": 0.04,
-    "policies.cascade_bai.PRINTED_FACTOR": 3.0,
-    "policies.lil_ucb.BETA": 0.4,
-    "stopping.looks.GROWTH": 0.2,
-    "stopping.lil.EPSILON": 0.02,
-}
-"""Of every policy that has any, but for EGE and median elimination, whose numbers are those of the paper."""
-ASKS_OTHERWISE = (
-    *("linked-halving", "linked-elimination", "linked-track-and-stop", "not begun", *RACES),
-    "uniform-sampling, free",
-)
-"""Policies that ask otherwise now than when the old store was made, on purpose: what was played is a log for them. The
-last asks as before, but spare plays serve what earlier plays left open now, so it would have been handed out others."""
-MUST_NOTICE = {*RACES, "uniform-sampling, single", "maximal-sampling, free", "cascade-bai, free"}
-"""These would have been played otherwise. The others would not so far: then the new policy has played all along."""
 
 
 @pytest.fixture
 def store(store_url):
-    with closing(open_store(store_url)) as store:
-        yield store
-
-
-@pytest.fixture
-def old_store(store_url):
-    make_old_store(store_url)
     with closing(open_store(store_url)) as store:
         yield store
 
@@ -66,12 +44,6 @@ def release(monkeypatch):
         monkeypatch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.04)
 
     return change
-
-
-@pytest.fixture
-def other_constants(monkeypatch):
-    for name, value in OTHER_CONSTANTS.items():
-        monkeypatch.setattr(f"linkedbandits.{name}", value)
 
 
 @pytest.fixture
@@ -95,14 +67,15 @@ def standing(hosted) -> dict[str, object]:
         "abandoned": hosted.abandoned,
         "status": hosted.status,
         "head": hosted.head,
-        "estimates": [[e.samples, e.successes, e.still_in] for e in exp.estimates()],
+        "counts": [list(row) for row in counts(hosted)],
         "verdict": [exp.done, verdict.arm, verdict.status, verdict.plays, verdict.error_bound, list(verdict.top)],
         "leases": list(hosted.leases),
     }
 
 
 def counts(hosted) -> list[tuple[int, int]]:
-    return [(estimate.samples, estimate.successes) for estimate in hosted.experiment.estimates()]
+    """Of all plays told, whatever is still out before them."""
+    return [tuple(row) for row in np.transpose(hosted.experiment.run.samples_of_means()).tolist()]
 
 
 def read(desk, experiment, function):
@@ -132,82 +105,6 @@ def play_to_a_verdict(desk, experiment: str, best: str = "south") -> lb.Verdict:
     return read(desk, experiment, lambda hosted: hosted.experiment.recommend())
 
 
-def test_every_experiment_in_a_store_of_schema_1_is_as_it_was_and_ends_as_it_would_have(old_store):
-    """Every policy under every linkage it had; what it came to was written down by the library of that time."""
-    with Desk(old_store, clock=ManualClock(1_020.0)) as desk:
-        for name, expected in EXPECTED.items():
-            seen = read(desk, expected["id"], standing)
-            if name.startswith(ASKS_OTHERWISE) and not expected["verdict"][0]:
-                assert [row[:2] for row in seen["estimates"]] == [row[:2] for row in expected["estimates"]]
-                continue
-            assert seen == {key: expected[key] for key in expected if key not in ("id", "in_the_end")}
-        replayed = []
-        for name in RUNNING:
-            finish(desk, EXPECTED[name]["id"])
-            seen = read(desk, EXPECTED[name]["id"], standing)
-            if name.startswith(ASKS_OTHERWISE):
-                upgrade = read(desk, EXPECTED[name]["id"], lambda hosted: hosted.experiment.upgrade)
-                assert (name, seen["verdict"][0]) == (name, True)
-                if name.startswith("linked-halving"):  # one option a play it asks for as before
-                    assert (upgrade is None) == ("single" in name)
-                continue
-            assert (name, seen["verdict"]) == (name, EXPECTED[name]["in_the_end"])
-            replayed.append(read(desk, EXPECTED[name]["id"], lambda hosted: hosted.experiment.upgrade) is None)
-    # Some would be handed out other plays by now: what was played is a log for those, and they end the same.
-    assert {*replayed} == {True, False}
-    with old_store.reading() as tables:
-        assert {tables.record(EXPECTED[name]["id"]).written_by.split()[0] for name in RUNNING} == {__version__}
-    with Desk(old_store, clock=ManualClock(1_020.0)) as desk:
-        for name in [name for name in RUNNING if not name.startswith(ASKS_OTHERWISE)][:4]:
-            kept = read(desk, EXPECTED[name]["id"], lambda hosted: hosted.experiment.to_json())
-            assert kept == uninterrupted(old_store, EXPECTED[name]["id"]).to_json()
-
-
-def finish(desk, experiment: str) -> None:
-    """Only the last arm works; what is out fails. That is what was done when the old store was made."""
-    best = read(desk, experiment, lambda hosted: hosted.experiment.arms[-1])
-    desk.tell(
-        experiment, [(play, None) for play in read(desk, experiment, lambda hosted: list(hosted.leases))]
-    ).result()
-    while not read(desk, experiment, lambda hosted: hosted.experiment.done):
-        plays = desk.ask(experiment, 20).result().plays
-        desk.tell(experiment, [(each.id, best if best in each.arms else None) for each in plays]).result()
-
-
-@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # what stores differ in is seen above
-@pytest.mark.usefixtures("other_constants")
-def test_they_go_on_as_well_where_policies_have_changed_since(old_store):
-    """With a snapshot or without, with plays behind it or none: a state of the old policy is never gone on from."""
-    noticed = set()
-    with Desk(old_store, clock=ManualClock(1_020.0)) as desk:
-        for name, expected in EXPECTED.items():
-            seen = read(desk, expected["id"], standing)
-            assert [row[:2] for row in seen["estimates"]] == [row[:2] for row in expected["estimates"]]
-            same = ("plays", "late", "in_flight", "leases", "head", "status", "abandoned")
-            assert [seen[key] for key in same] == [expected[key] for key in same]
-            upgrade = read(desk, expected["id"], lambda hosted: hosted.experiment.upgrade)
-            if upgrade is not None:
-                noticed.add(name)
-                assert upgrade == (__version__, None, expected["plays"] - expected["late"], 0)
-            elif not expected["verdict"][0]:
-                state = read(desk, expected["id"], lambda hosted: hosted.experiment.run.state_as_json())
-                assert state == uninterrupted(old_store, expected["id"]).run.state_as_json()
-        assert noticed >= MUST_NOTICE
-        for name in ("done with a snapshot", "out of budget"):
-            assert read(desk, EXPECTED[name]["id"], standing)["verdict"] == EXPECTED[name]["verdict"]
-        for name in RUNNING:
-            finish(desk, EXPECTED[name]["id"])
-            done, arm, status, _, bound, top = EXPECTED[name]["in_the_end"]
-            now = read(desk, EXPECTED[name]["id"], standing)["verdict"]
-            if status == "confident" and not name.startswith("lil-ucb"):  # which rests on what it saw before
-                assert (name, now[:3], now[4:]) == (name, [done, arm, status], [bound, top])
-            with old_store.reading() as tables:
-                noted = [entry for entry in tables.entries(EXPECTED[name]["id"], 0) if entry.kind == "upgrade"]
-            assert len(noted) == (
-                read(desk, EXPECTED[name]["id"], lambda hosted: hosted.experiment.upgrade) is not None
-            )
-
-
 @pytest.mark.parametrize("linkage", ["ordered", "single"])
 @pytest.mark.parametrize("stopped", ["cleanly", "by a crash"])
 def test_a_change_that_the_digest_does_not_see_is_found_in_the_journal(
@@ -221,21 +118,25 @@ def test_a_change_that_the_digest_does_not_see_is_found_in_the_journal(
         before = read(desk, experiment, standing)
         old_state = read(desk, experiment, lambda hosted: hosted.experiment.run.state_as_json())
         asked = read(desk, experiment, lambda hosted: hosted.writer.asks)
-    if stopped == "by a crash":
+        evidence = read(desk, experiment, lambda hosted: hosted.experiment.evidence())
+    spent = 0.0
+    if stopped == "by a crash":  # before the first snapshot
         forget_snapshots(store)
+        evidence, spent = None, 0.05
     release()
     as_version("9.0.0")
     with Desk(store) as desk:
         hosted = read(desk, experiment, lambda hosted: hosted)
         assert hosted.writer[:2] == ("9.0.0", asked)
-        assert counts(hosted) == [tuple(row[:2]) for row in before["estimates"]]
+        assert counts(hosted) == [tuple(row[:2]) for row in before["counts"]]
         assert hosted.experiment.run.state_as_json() != old_state
-        assert hosted.experiment.upgrade == ("9.0.0", __version__, before["plays"] - before["late"], 0)
+        plays = before["plays"] - before["late"]
+        assert hosted.experiment.upgrade == ("9.0.0", __version__, plays, evidence and tuple(evidence), spent)
         assert play_to_a_verdict(desk, experiment).status == "confident"
 
 
 def test_an_upgrade_that_was_noted_is_not_noted_again_by_a_version_that_asks_the_same(store, release, as_version):
-    """Though that replays the journal: as a log up to the note, and play by play behind it."""
+    """Though that replays the journal: without a policy up to the note, and play by play behind it."""
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
         play(desk, experiment, 200)
@@ -274,39 +175,59 @@ def test_looking_alone_notes_no_upgrade_and_hides_none(store, release, as_versio
 
 
 @pytest.mark.parametrize("stopped", ["cleanly", "by a crash"])
-def test_what_was_played_is_a_log_for_a_policy_that_asks_otherwise(store, release, stopped):
+def test_a_policy_that_asks_otherwise_begins_anew_with_the_evidence_of_the_last_snapshot(store, release, stopped):
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
         play(desk, experiment, 300)
         before = read(desk, experiment, counts)
         plays = read(desk, experiment, lambda hosted: hosted.experiment.plays)
-    if stopped == "by a crash":
+        evidence = read(desk, experiment, lambda hosted: hosted.experiment.evidence())
+        [out] = read(desk, experiment, lambda hosted: list(hosted.leases))
+    spent = 0.0
+    if stopped == "by a crash":  # before the first snapshot
         forget_snapshots(store)
+        evidence, spent = None, 0.05
     release()
     with Desk(store) as desk:
         hosted = read(desk, experiment, lambda hosted: hosted)
         assert counts(hosted) == before
-        assert hosted.experiment.upgrade == (__version__, __version__, plays, 0)
+        assert hosted.experiment.upgrade == (__version__, __version__, plays, evidence and tuple(evidence), spent)
+        nothing = [0.0] * len(before)
+        assert read(desk, experiment, lambda hosted: hosted.experiment.evidence()) == pytest.approx(evidence or nothing)
         head = hosted.head
         with store.reading() as tables:
             assert tables.head(experiment) == head  # looking writes nothing
-        [out] = hosted.leases
-        assert desk.tell(experiment, [(out, None)]).result().receipts[0] in ("counted", "spare")
+        assert list(hosted.leases) == []  # which plays are still out may depend on how they go
+        assert desk.tell(experiment, [(out, None)]).result().receipts[0] == "late"
         with store.reading() as tables:
             [noted, told] = tables.entries(experiment, head)
             assert tables.snapshot(experiment).seq == told.seq
         assert (noted.kind, told.kind) == ("upgrade", "tell")
-        assert noted.body == {"version": __version__, "before": __version__, "plays": plays, "others": 0}
+        assert noted.body == {
+            "version": __version__,
+            "before": __version__,
+            "plays": plays,
+            "evidence": evidence,
+            "spent": spent,
+        }
         view = view_of(read(desk, experiment, read_standing), Outlook())
-        assert view["upgrade"] == noted.body
+        assert json.loads(json.dumps(view["upgrade"])) == noted.body
         kept = read(desk, experiment, lambda hosted: hosted.experiment.to_json())
-    sentence = f"goes on with version {__version__}; {plays} plays before that are used as a log"
+    record = Record()
+    record.read(store, experiment)
+    assert record.first_out is None  # alarms do not wait for what was given up
     lines = [json.loads(line) for text in journal_lines(store, experiment) for line in text.splitlines()]
-    assert [line["status"] for line in lines if line["kind"] == "upgrade"] == [sentence]
+    [sentence] = [line["status"] for line in lines if line["kind"] == "upgrade"]
+    assert sentence.startswith(f"goes on with version {__version__}")
+    assert ("with the evidence of" in sentence) == (stopped == "cleanly")
+    for forget in (False, True):
+        if forget:
+            forget_snapshots(store)
+        with Desk(store) as desk:
+            assert read(desk, experiment, lambda hosted: hosted.experiment.to_json()) == kept
     with Desk(store) as desk:
-        assert read(desk, experiment, lambda hosted: hosted.experiment.to_json()) == kept
         verdict = play_to_a_verdict(desk, experiment)
-        assert (verdict.arm, verdict.status, verdict.error_bound) == ("south", "confident", 0.05)
+        assert (verdict.arm, verdict.status, verdict.error_bound) == ("south", "confident", 0.05 + spent)
 
 
 def forget_snapshots(store) -> None:
@@ -365,7 +286,7 @@ def test_another_service_hears_of_the_upgrade(store, store_url, release):
         assert [entry.kind for entry in tables.entries(experiment, 0)].count("upgrade") == 1
 
 
-def test_a_second_upgrade_takes_all_as_a_log_again(store, release, monkeypatch):
+def test_a_second_upgrade_goes_on_from_the_evidence_of_the_first(store, release, monkeypatch):
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
         play(desk, experiment, 200)
@@ -373,14 +294,15 @@ def test_a_second_upgrade_takes_all_as_a_log_again(store, release, monkeypatch):
     with Desk(store) as desk:
         play(desk, experiment, 100)
         plays = read(desk, experiment, lambda hosted: hosted.experiment.plays)
+        evidence = read(desk, experiment, lambda hosted: hosted.experiment.evidence())
     monkeypatch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.06)
     with Desk(store) as desk:
         upgrade = read(desk, experiment, lambda hosted: hosted.experiment.upgrade)
         late = read(desk, experiment, lambda hosted: hosted.experiment.late)
-    assert upgrade == (__version__, __version__, plays - late, 0)
+    assert upgrade == (__version__, __version__, plays - late, tuple(evidence), 0.0)
 
 
-def test_a_journal_that_is_damaged_is_no_log_either(store, release):
+def test_a_journal_that_is_damaged_stays_so(store, release):
     with Desk(store) as desk:
         experiment = desk.create(SETUP, "x").result().id
         play(desk, experiment, 100)
@@ -431,7 +353,7 @@ def test_a_process_that_is_killed_in_a_migration_leaves_the_store_as_it_was(stor
         with store.reading() as tables:
             assert tables._rows("SELECT version, library FROM schema_version") == [(SCHEMA_VERSION, __version__)]
         for name in RACES:
-            assert read(desk, EXPECTED[name]["id"], standing)["estimates"] == EXPECTED[name]["estimates"]
+            assert read(desk, EXPECTED[name]["id"], counts) == [tuple(row[:2]) for row in EXPECTED[name]["estimates"]]
 
 
 @pytest.mark.slow

@@ -129,25 +129,23 @@ def test_a_view_has_the_goal_that_the_policy_declares_and_not_one_of_its_paramet
     policy = Renamed(delta=0.05, k=1, epsilon=0.0)
     exp = lb.Experiment(ARMS, policy)
     view = view_of(read_standing(host(exp)), Outlook(None, None))
-    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "in_order": False, "costs": ()}
+    declared = {"delta": 0.3, "k": 2, "tolerance": 0.1, "neighbours": 1, "budget": 900, "costs": ()}
     assert view["goal"] == declared
     assert set(view["goal"]) == set(GoalView.model_fields)
 
 
 @pytest.mark.parametrize(
-    ("plays", "others", "said"),
+    ("plays", "evidence", "said"),
     [
-        (300, 0, "300 plays before that are used as a log"),
-        (1, 0, "1 play before that is used as a log"),
-        (300, 20, "300 plays before that are used as a log, 20 more are in the estimates alone"),
-        (300, 1, "300 plays before that are used as a log, 1 more is in the estimates alone"),
-        (0, 300, "its decision starts anew, and the 300 plays before that are in the estimates alone"),
-        (0, 1, "its decision starts anew, and the 1 play before that is in the estimates alone"),
-        (0, 0, "nothing was told before that"),
+        (300, True, ", with the evidence of 300 plays before that"),
+        (1, True, ", with the evidence of 1 play before that"),
+        (300, False, "; its decision begins anew, and 300 plays before that count in the estimates alone"),
+        (0, True, "; nothing was told before that"),
+        (0, False, "; nothing was told before that"),
     ],
 )
-def test_an_upgrade_is_told_in_a_sentence(plays, others, said):
-    assert upgrade_sentence("0.2.0", plays, others) == f"goes on with version 0.2.0; {said}"
+def test_an_upgrade_is_told_in_a_sentence(plays, evidence, said):
+    assert upgrade_sentence("0.2.0", plays, evidence) == f"goes on with version 0.2.0{said}"
 
 
 def test_a_finished_experiment_has_its_verdict_and_nothing_left():

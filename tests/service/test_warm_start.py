@@ -112,6 +112,10 @@ def test_a_log_that_decides_everything_is_a_verdict_at_once(service):
             remote.ask()
 
 
+PAIR = {"order": ["north", "east"], "hit": "north"}
+DUELS = {"policy": describe_policy(lb.LinkedDuels(0.05)), "linkage": "free"}
+
+
 def body(**changes):
     logged = [{"order": ["north", "east"], "hit": "north"}, {"order": ["south"], "hit": None}]
     return {"name": "x", "arms": list(ARMS), "log": logged, **changes}
@@ -122,7 +126,8 @@ def body(**changes):
     [
         ({"log": [{"order": ["west"], "hit": None}]}, "invalid-attempts", "no arms: 'west'"),
         ({"log": [{"order": ["east"], "hit": "north"}]}, "invalid-attempts", "not in its order"),
-        ({"log_attempts": "duels"}, "invalid-parameter", "use log_attempts='first'"),
+        ({"log_attempts": "duels", "log": [PAIR]}, "invalid-parameter", "use log_attempts='first'"),
+        ({"log_attempts": "duels", **DUELS}, "invalid-attempts", "1 of 2 requests were cut off"),
         ({"log_attempts": "some"}, "invalid-request", "log_attempts"),
         ({"log": [{"order": [], "hit": None}]}, "invalid-request", "log"),
         ({"log": [{"order": ["east"]}]}, "invalid-request", "hit"),
@@ -151,7 +156,26 @@ def test_the_journal_behind_an_empty_log_can_be_downloaded(service):
         assert (answer.status_code, len(answer.content) > 0) == (200, True)
 
 
-@pytest.mark.parametrize("about", [{"log_attempts": "all"}, {"log_others": "ignore"}, {"log_independent": True}])
+def test_the_error_bound_covers_verdicts_that_were_asked_of_the_log_before(service):
+    log = a_log(3000)
+    log.verdict(delta=0.02)
+    given = {"linkage": "single", "log": log}
+    with Client(service.url) as client:
+        remote = client.create("judged", ARMS, POLICY, **given)
+        assert remote.recommend().error_bound == pytest.approx(0.07)
+        assert client.create("not so", ARMS, POLICY, **given, log_judged=0.0).recommend().error_bound == 0.05
+        fewer = remote.successor(["north", "east"])
+        assert (fewer.done, fewer.recommend().error_bound) == (True, pytest.approx(0.07))
+    judged = {"log": [{"order": ["north"], "hit": "north"}, {"order": ["east"], "hit": None}] * 200, "log_judged": 0.1}
+    answer = service.http.post("/v1/experiments", json=body(arms=["north", "east"], linkage="single", **judged)).json()
+    assert service.http.get(f"/v1/experiments/{answer['id']}/verdict").json()["verdict"][
+        "error_bound"
+    ] == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(
+    "about", [{"log_attempts": "all"}, {"log_others": "ignore"}, {"log_independent": True}, {"log_judged": 0.1}]
+)
 def test_what_is_said_of_a_log_that_is_not_there_is_refused(service, about):
     answer = service.http.post("/v1/experiments", json=body(log=None, **about))
     assert answer.status_code == 422
@@ -289,18 +313,19 @@ def test_the_word_is_kept_in_every_store(each_store):
         assert desk.read(record.id, lambda hosted: hosted.experiment.from_log.samples).result() == 40
 
 
-def test_another_version_that_asks_otherwise_has_the_log_and_the_plays(store):
+def test_another_version_that_asks_otherwise_has_the_log_and_the_plays_in_its_estimates(store):
     with Desk(store) as desk:
         record = desk.create(SETUP, "warm", warm(a_log(30))).result()
         for _ in range(10):
             asked = desk.ask(record.id).result().plays
             desk.tell(record.id, [(play.id, None) for play in asked]).result()
         estimates = desk.read(record.id, lambda hosted: hosted.experiment.estimates()).result()
+        evidence = desk.read(record.id, lambda hosted: hosted.experiment.evidence()).result()
     with store.writing() as tables:
         tables._run("UPDATE experiments SET written_by = '0.0.1 otherwise'")
     with Desk(store) as desk:
         seen = desk.read(record.id, lambda hosted: hosted.experiment).result()
-        assert seen.upgrade == (__version__, "0.0.1", 10, 0)
+        assert seen.upgrade == (__version__, "0.0.1", 10, tuple(evidence), 0.0)
         assert seen.from_log.samples == 30
         assert seen.estimates() == estimates
         desk.ask(record.id).result()

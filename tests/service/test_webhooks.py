@@ -156,7 +156,7 @@ def test_a_message_says_what_happened_when_and_to_which_experiment():
 
 
 def test_a_message_that_would_be_too_large_leaves_the_long_lists_out():
-    data = {"arm": "a", "top": ["ü" * 200] * 1_000, "settled": [False] * 1_000}
+    data = {"arm": "a", "top": ["ü" * 200] * 1_000, "assumes": ["a"] * 1_000}
     body = Happening("e1", "", "verdict", "verdict", 1.0, data).body()
     assert len(body) < LARGEST_BODY
     assert json.loads(body)["data"] == {"experiment": "e1", "name": "", "arm": "a", "shortened": True}

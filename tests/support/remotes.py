@@ -63,7 +63,7 @@ class Remote:
             raise lb.ServiceUnavailable("the connection broke when all was done")
         return Told(receipts, self.experiment.done)
 
-    def abandon_many(self, plays):
+    def abandon_many(self, plays, unused=False):
         self._come("abandon")
         for play in plays:
             self.experiment.abandon(play)
@@ -74,9 +74,9 @@ class Remote:
         if self.refuses_expenses is not None:
             raise self.refuses_expenses
         if source in self.gone:
-            return False
+            return 0
         self.expenses[source] = firsts
-        return True
+        return len(self.expenses)
 
     def recommend(self):
         return self.experiment.recommend()

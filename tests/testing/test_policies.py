@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, ToldDifference
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import IntArray, Needs, Repeats
 from linkedbandits.policies.uniform_sampling import UniformSamplingState
@@ -279,7 +279,7 @@ class Few(Policy[FewState]):
 
     name = "few"
     asks = "needs"
-    status_at_stop = "budget"
+    status_at_stop = "exhausted"
     error_bound = None
 
     def start(self, lanes, arms, seeds):
@@ -385,7 +385,7 @@ def said_of(value):
         ({"name": 7}, "name=7 must be text"),
         ({"asks": "miracles"}, "'miracles'; choose one of needs, suffixes, ordered tuples, tuples"),
         ({"answers_at_any_time": "yes"}, "answers_at_any_time='yes' must be True or False"),
-        ({"status_at_stop": "sure"}, "status_at_stop='sure' must be one of confident, budget"),
+        ({"status_at_stop": "sure"}, "status_at_stop='sure' must be 'confident' or 'exhausted'"),
         ({"error_bound": 1.5, "goal": a_goal(delta=0.1)}, "error_bound=1.5 must be None, or between 0 and 1"),
         ({"error_bound": 0.1}, "error_bound=0.1 must be at most the delta of its goal, which is None"),
         ({"error_bound": 0.1, "goal": a_goal(delta=0.05)}, "at most the delta of its goal, which is 0.05"),
@@ -399,6 +399,11 @@ def said_of(value):
         ({"goal": a_goal(k=2)}, "answer() must be an array of arms, (lanes, k) = (3, 2)"),
         ({"goal": a_goal(k=2), "answer": lambda self, state: state.arm[:, None].repeat(2, axis=1)}, "must differ"),
         ({"fitted_to": lambda self, linkage, parallel: Sound(samples=20)}, "a policy of the same class"),
+        ({"gap": 0.1}, "the parameter gap must be declared, by a property told_difference that returns"),
+        (
+            {"told_difference": ToldDifference(gap=0.1), "assumptions": lambda self, linkage: ()},
+            "assumptions() must have what was told; add self.told_difference.assumption()",
+        ),
         ({"assumptions": lambda self, linkage: None}, "assumptions() must be a tuple of"),
         ({"assumptions": lambda self, linkage: ("independence",)}, "got ('independence',)"),
         ({"assumptions": lambda self, linkage: 2 * (INDEPENDENT_OPTIONS,)}, "no name twice; got independent options, "),

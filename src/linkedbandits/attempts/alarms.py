@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class Alarm:
     differ.
     """
 
-    kind: Kind
+    kind: Kind | Literal["losses"]
     option: Label
     log10_evidence: float
     level: float
@@ -132,6 +133,17 @@ def speaks_against(alarm: Alarm, attempts: Which) -> bool:
     ['drift', 'memory']
     """
     return alarm.kind not in NO_MATTER[attempts]
+
+
+def level_of(alpha: float, number: int, share: float = 1.0) -> float:
+    """The part of ``alpha`` for the experiment with this number, from 0, in a line of successors.
+
+    All of them add up to ``alpha``. ``share`` is that of this process, where several look for themselves.
+
+    >>> level_of(0.01, 0), round(level_of(0.01, 1), 5)
+    (0.005, 0.00167)
+    """
+    return alpha * share / ((number + 1) * (number + 2))
 
 
 def watch(log: AttemptLog, alpha: float = 0.01) -> tuple[Alarm, ...]:

@@ -167,6 +167,14 @@ def _column_for(meaning: str, columns: Sequence[str], given: Mapping[str, str | 
     numbered = [column for column in found if plain(column).endswith("id")]
     if meaning == "request" and len(numbered) == 1:  # where there is an id, "request" is what was asked for
         return numbered[0]
+    lists = [column for column in found if plain(column) in _TRIED]
+    offered = [column for column in found if column not in lists]
+    if meaning == "order" and offered and lists:  # with the first alone, requests that were cut off could not be told
+        raise InvalidAttempts(
+            f"{where} has the options as they were offered ({offered[0]!r}) and as they were tried ({lists[0]!r}); say "
+            f"order={lists[0]!r} if some requests ended before an option worked or all had failed, else "
+            f"order={offered[0]!r}"
+        )
     if len(exact) == 1:  # a column that bears the very name needs no guess
         return exact[0]
     if len(found) > 1 and meaning in UNIMPORTANT:

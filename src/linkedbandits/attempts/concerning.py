@@ -16,8 +16,8 @@ def objections(report: Report) -> tuple[Alarm, ...]:
 def standing(report: Report) -> Literal["decided", "doubted", "unproved", "not yet"]:
     """Is there a verdict, and can it be relied on?
 
-    It is doubted where an alarm, or what was seen, speaks against it, and unproved where the policy stopped without its
-    guarantee.
+    It is doubted where an alarm, or what was seen, speaks against it, and unproved where the policy named an option
+    without a proved error bound.
     """
     if report.verdict is None:
         return "not yet"

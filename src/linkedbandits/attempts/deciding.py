@@ -12,7 +12,10 @@ from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.errors import InvalidAttempts
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Request, Tuples, check_request
 from linkedbandits.policy import AnyPolicy, LaneState
+from linkedbandits.streams import LaneStreams
 
+SEED = 0
+"""That of an experiment unless another is given: by the same policy it goes on where the reading of the log ended."""
 MOST_POINTS = 400
 """Of the course of evidence that is kept for pictures."""
 
@@ -130,10 +133,10 @@ class Reading:
         return self.answers.requests_read()
 
 
-def read_with(policy: AnyPolicy, log: AttemptLog, answers: Answers, seed: int = 0) -> Reading:
+def read_with(policy: AnyPolicy, log: AttemptLog, answers: Answers) -> Reading:
     """Have the policy read from the front of the log until it stops, or the log has not what it asks for."""
     options = len(log.options)
-    state = policy.start(1, options, np.array([seed], dtype=np.uint64))
+    state = policy.start(1, options, LaneStreams(SEED, options, range(1)).policy_seeds())
     course: list[tuple[int, FloatArray]] = []
     while not state.stopped[0]:
         request = policy.request(state)

@@ -13,7 +13,7 @@ from linkedbandits.attempts.attempt_rows import FEW_ROWS, MISLEADING, gather_att
 from linkedbandits.attempts.cells import BLANKS, Blank, Labels, Outcomes, Words, times, trimmed, words_of
 from linkedbandits.attempts.columns import ColumnNames, Layout, layout_of
 from linkedbandits.attempts.outcomes import means_an_error
-from linkedbandits.attempts.request_rows import gather_requests
+from linkedbandits.attempts.request_rows import HIT_NOT_IN_ORDER, OTHER_LENGTH, gather_requests
 from linkedbandits.attempts.set_aside import WITHOUT_OUTCOME, Tally
 from linkedbandits.attempts.shapes import advice, layout_by_id
 from linkedbandits.attempts.sources import HEADER_AGAIN, TORN, Batch, JsonLines, Source
@@ -63,6 +63,7 @@ def gather(
     _refuse_unknown_outcomes(source.tally, outcomes, seen.rows)
     if blank is None:
         _refuse_blank_outcomes(source, layout, seen.rows)
+    _refuse_contradictions(source, seen.rows)
     _refuse_torn_rows(source, seen.rows)
     _check_enough(source, seen.rows, gathered.request.size)
     number_of = labels.leave_out_others()
@@ -168,6 +169,17 @@ def _refuse_blank_outcomes(source: Source, layout: Layout, rows: int) -> None:
             "if these are failures of one option, without them it looks better than it is; say what an attempt without "
             f"an outcome is{beside}: blank='failure', blank='success', or blank='aside' if it is by accident"
         )
+
+
+def _refuse_contradictions(source: Source, rows: int) -> None:
+    """Refuse them likewise: such a row mostly has a failure of the options that it names."""
+    for what, _ in (HIT_NOT_IN_ORDER, OTHER_LENGTH):
+        found = next((each for each in source.tally.all() if each.what == what), None)
+        if found is not None and found.rows > max(FEW_ROWS, MISLEADING * rows):
+            raise InvalidAttempts(
+                f"{found.rows:,} of {rows:,} rows of {source.where} have {what}, and if that depends on what failed, "
+                f"options look better or worse than they are without them; mend them, or leave them out. {found}"
+            )
 
 
 def _refuse_torn_rows(source: Source, rows: int) -> None:

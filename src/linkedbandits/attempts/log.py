@@ -4,7 +4,8 @@ A log *is* samples, because how an option does on a request does not depend on w
 from it depends on what is known of the options:
 
 - ``"first"``: the first attempt of each request. Always samples of an option's mean, whatever depends on what.
-- ``"duels"``: the first two options of each request, as they were offered. Whatever depends on what, too.
+- ``"duels"``: the first two options of each request, as they were offered. Whatever depends on what, too, if the
+  second option was tried on every request whose first one failed; other logs are refused.
 - ``"all"``: every attempt. Samples only where options are independent, for which the user gives the word.
 
 In each case the choice of what to try must have used the past alone, and nothing of the request itself.
@@ -33,6 +34,9 @@ Which = Literal["first", "duels", "all"]
 BlankSeconds = Literal["late", "in-time"]
 """What a success is, under a deadline, that does not say how long it took."""
 BLANK_SECONDS: tuple[BlankSeconds, ...] = ("late", "in-time")
+
+Rule = tuple[object, ...]
+"""All that a verdict depends on besides the log: two that are equal read the same log alike."""
 
 Numbers = npt.NDArray[np.int32]
 """Of requests and options: half the memory, for logs are long."""
@@ -80,6 +84,10 @@ class AttemptLog:
     taken_for_success: tuple[str, ...] = ()
     rows: int | None = None
     deadline: float | None = None
+    part: Rule = ()
+    """Which part of a log it is, and what counts as a success: what :meth:`since` and :meth:`within` were told."""
+    looks: list[tuple[Rule, Rule, float]] = field(default_factory=list, repr=False)
+    """Verdicts asked so far: of which part, by which rule, and their error bounds. All parts of a log share it."""
 
     def __post_init__(self) -> None:
         if len(set(self.options)) != len(self.options):
@@ -191,6 +199,7 @@ class AttemptLog:
             cost=None if self.cost is None else self.cost[start:],
             seconds=None if self.seconds is None else self.seconds[start:],
             noticed=(noticed, *self.noticed),
+            part=(*self.part, "since", first),
         )
 
     def within(self, deadline: float, blank_seconds: BlankSeconds | None = None) -> Self:
@@ -235,7 +244,12 @@ class AttemptLog:
         if blank_seconds == "late":
             late |= untimed
         return replace(
-            self, success=self.success & ~late, second=None, deadline=deadline, noticed=(noticed, *self.noticed)
+            self,
+            success=self.success & ~late,
+            second=None,
+            deadline=deadline,
+            noticed=(noticed, *self.noticed),
+            part=(*self.part, "within", deadline, blank_seconds),
         )
 
     @property
@@ -245,6 +259,22 @@ class AttemptLog:
             return self.seconds
         return np.minimum(self.seconds, self.deadline)
 
+    def note_look(self, rule: Rule, bound: float) -> None:
+        """Remember that a verdict with this error bound was asked for; the same one again is no new look."""
+        if not any((part, known) == (self.part, rule) for part, known, _ in self.looks):
+            self.looks.append((self.part, rule, bound))
+
+    def judged(self, but: Rule | None = None) -> float:
+        """The error bounds of all verdicts that were asked of the log or a part of it, except by one rule, in sum.
+
+        >>> log = AttemptLog.from_plays([(("a", "b"), "a")])
+        >>> log.note_look(("rule",), 0.05)
+        >>> log.since(0).judged(), log.judged(but=("rule",))
+        (0.05, 0.0)
+        """
+        others = (bound for part, rule, bound in self.looks if (part, rule) != (self.part, but))
+        return min(1.0, sum(others, 0.0))
+
     @property
     def why_no_duels(self) -> str | None:
         """What the log lacks to be read as duels, and what else to do; None if it lacks nothing."""
@@ -253,10 +283,18 @@ class AttemptLog:
                 "duels cannot be read under a deadline, as nothing was tried behind a success that came too late; use "
                 "first attempts, or leave the deadline out"
             )
-        if not self.second_is_known:
+        known = np.zeros(0, dtype=np.bool_) if self.second is None else self.second >= 0
+        if not known.any() or not np.delete(known, self.cut_off).all():
             return (
                 "duels need the option that was offered second on every request, also where the first one worked; give "
-                "the log a row a request, with its options in order, or use first attempts"
+                "the log a row a request, with its options in order and the one that worked, blank only where all were "
+                "tried and failed, or use first attempts"
+            )
+        if self.cut_off.size:
+            return (
+                f"{self.cut_off.size:,} of {self.requests:,} requests were cut off: their first option failed, and "
+                "no second one was tried. The pairs that are left would be selected by their outcomes, so duels "
+                "cannot be read; use first attempts, which are not touched by this"
             )
         return None
 
@@ -317,14 +355,10 @@ class AttemptLog:
         return bool(max(others, sum(turned) / 2) <= STRAY * self.requests)
 
     @cached_property
-    def second_is_known(self) -> bool:
-        """Is it known what was offered second, on every request on which the first option worked?
-
-        Where it is known of failures alone, or of some options, requests with a pair are chosen by their outcomes.
-        """
-        if self.second is None or not (self.second >= 0).any():
-            return False
-        return bool((self.second[self.success[self.first]] >= 0).all())
+    def cut_off(self) -> IntArray:
+        """Requests whose first option failed and that have no second attempt, by number."""
+        attempts = np.diff(self.first, append=len(self))
+        return np.flatnonzero((attempts == 1) & ~self.success[self.first])
 
     def number_of(self, option: Label) -> int:
         """The place of an option among all."""

@@ -277,6 +277,8 @@ def _assumed(report: Report) -> Markup:
         f"The {'verdict' if report.verdict is None or report.proved else 'answer'} is from {READ[report.attempts]}.",
         *ALWAYS_NEEDED,
     ]
+    if report.verdict is not None and report.verdict.assumes:
+        assumed.append(f"Besides, it assumes: {', '.join(report.verdict.assumes)}.")
     if report.verdict is not None and report.verdict.contradicted:
         assumed.append(f"What was seen speaks against: {', '.join(report.verdict.contradicted)}.")
     return _section("What is assumed", _list(assumed), *([tag("h2", text("Notes")), _list(notes)] if notes else []))

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from linkedbandits.attempts.alarms import Alarm, Rate
-from linkedbandits.attempts.courses import Kind, one_option
+from linkedbandits.attempts.courses import one_option
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.orders import Order
 from linkedbandits.attempts.report import CONFIDENCE, LogEstimate, Report
@@ -31,10 +31,11 @@ MOST_OPTIONS = 24
 FEWEST_OF_A_POINT, MOST_POINTS = 25, 40
 """Attempts that make a point of a rate over time, and points at most."""
 
-GROUPS: dict[Kind, tuple[str, str]] = {
+GROUPS: dict[str, tuple[str, str]] = {
     "dependence": ("as the first tried", "after failures of others"),
     "position": ("in the one order", "in the other"),
     "memory": ("after it worked", "after it failed"),
+    "losses": ("lost with others first", "lost with it first"),
 }
 """What the two rates of an alarm are of."""
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
 from linkedbandits.attempts.alarms import NO_MATTER_SAID, Alarm, Offset, offsets, speaks_against, unchecked, watch
 from linkedbandits.attempts.cells import alike_in_words
-from linkedbandits.attempts.deciding import Answers, FromPairs, FromQueues, Reading, read_with, samples_of
+from linkedbandits.attempts.deciding import SEED, Answers, FromPairs, FromQueues, Reading, read_with, samples_of
 from linkedbandits.attempts.log import AttemptLog, Which, seconds_in_words
 from linkedbandits.attempts.orders import GivenCosts, Order, best_order, costs_of
 from linkedbandits.attempts.outlook import Missing, outlook
@@ -98,8 +98,8 @@ class Report(WithFrames):
 
     @property
     def proved(self) -> bool:
-        """Is there a verdict, with the guarantee of its policy?"""
-        return self.verdict is not None and self.verdict.status == "confident"
+        """True if there is a verdict and its error bound is proved."""
+        return self.verdict is not None and self.verdict.proved
 
     @property
     def sentence(self) -> str:
@@ -124,8 +124,7 @@ class Report(WithFrames):
                 )
             else:
                 found = f"{self.verdict.arm} {what}"
-            wrong = self.verdict.error_bound
-            sure = "" if wrong is None else f", wrong with probability at most {wrong:g}"
+            sure = f", wrong with probability at most {self.verdict.error_bound:g}"
             if_so = " if options are independent" if INDEPENDENT_OPTIONS.name in self.verdict.assumes else ""
             if TOLD_DIFFERENCE in self.verdict.assumes:
                 if_so += f"{' and' if if_so else ' if'} it is ahead by as much as was told"
@@ -179,6 +178,7 @@ class Report(WithFrames):
             "delta": self.delta,
             "deadline": self.log.deadline,
             "verdict": None if self.verdict is None else asdict(self.verdict),
+            "proved": self.proved,
             "estimates": [_estimate_as_data(each) for each in self.estimates],
             "alarms": [asdict(each) for each in self.alarms],
             "missing": [_finite(asdict(each)) for each in self.missing],
@@ -331,6 +331,10 @@ def report_on(
         _seconds_a_request(log),
     )
     goal = reading.policy.goal
+    bound = delta if policy is None else reading.policy.error_bound
+    if bound is not None:
+        linkage = "free" if attempts == "duels" else "single"
+        log.note_look((reading.policy, linkage, None, attempts, log.options, SEED), bound)
     return Report(
         log=log,
         attempts=attempts,
@@ -402,10 +406,15 @@ def _pairs(log: AttemptLog) -> Answers:
     return FromPairs(PairQueues(log), len(log.options))
 
 
+def _assumed(policy: AnyPolicy, attempts: Which) -> tuple[Assumption, ...]:
+    """What the policy takes for granted, with what was told to it, and what is by reading these attempts."""
+    by_policy = policy.assumptions(find_linkage("free" if attempts == "duels" else "single"))
+    return tuple(dict.fromkeys([*([INDEPENDENT_OPTIONS] if attempts == "all" else []), *by_policy]))
+
+
 def _verdict_of(reading: Reading, log: AttemptLog, attempts: Which) -> Verdict:
     policy, state = reading.policy, reading.state
     top = policy.answer(state)[0]
-    assumed = [each.name for each in policy.assumptions(find_linkage("single"))] if attempts != "duels" else []
     contradicted = policy.contradicted(state, top[:1])
     return Verdict(
         log.options[top[0]],
@@ -413,7 +422,7 @@ def _verdict_of(reading: Reading, log: AttemptLog, attempts: Which) -> Verdict:
         reading.requests,
         policy.error_bound if policy.status_at_stop == "confident" else None,
         tuple(log.options[arm] for arm in top) if top.size > 1 else (),
-        assumes=tuple(([INDEPENDENT_OPTIONS.name] if attempts == "all" else []) + assumed),
+        assumes=tuple(each.name for each in _assumed(policy, attempts)),
         contradicted=(TOLD_DIFFERENCE,) if contradicted is not None and bool(contradicted[0]) else (),
     )
 
@@ -432,8 +441,7 @@ def _settled_first(verdict: Verdict | None, goal: Goal, costs: FloatArray) -> La
     """The option that a verdict with a guarantee gives the first place of an order to, if it does."""
     one_best = goal.k == 1 and not goal.tolerance and not goal.neighbours
     by_cost = bool(goal.costs) or bool((costs == costs[0]).all())
-    proved = verdict is not None and verdict.status == "confident"
-    return verdict.arm if verdict is not None and proved and one_best and by_cost else None
+    return verdict.arm if verdict is not None and verdict.proved and one_best and by_cost else None
 
 
 def _offset_in_words(offset: Offset) -> str:
@@ -505,10 +513,8 @@ def _notes(log: AttemptLog, attempts: Which, word_given: bool, reading: Reading,
             "Decided by the test that uses all samples in whatever proportion they came; the evidence shown is that of "
             "the race, which waits for options that the log has few of."
         )
-    if attempts == "all":
-        notes.append(f"{INDEPENDENT_OPTIONS.sentence} If yours can fail together, read first attempts alone, or duels.")
-    assumed = reading.policy.assumptions(find_linkage("single"))
-    notes += [f"{assumption.sentence} {assumption.remedy}" for assumption in assumed]
+    remedies = {INDEPENDENT_OPTIONS: "If yours can fail together, read first attempts alone, or duels."}
+    notes += [f"{each.sentence} {remedies.get(each, each.remedy)}" for each in _assumed(reading.policy, attempts)]
     contradicted = reading.policy.contradicted(reading.state, reading.state.arm[:1])
     if reading.stopped and contradicted is not None and bool(contradicted[0]):
         notes.append("What the log shows speaks against the difference that was told.")

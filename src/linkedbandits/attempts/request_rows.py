@@ -3,14 +3,15 @@ those that were tried, with the outcome of each, or of the last.
 
 What is set aside, and what that does to samples:
 
-- A row without an order, or whose order has an option that is not one of those given, says nothing that could be used.
+- A row without an order says nothing that could be used. A row whose order has an option twice, or one that is not one
+  of those given, is not used whatever worked: to use it or not by what worked would select by outcome.
 - A row whose hit is not in its order contradicts itself. Harmless if it is by accident; not if, say, one option has two
   names: then rename it in the file.
-- An option that an order has twice counts at its first place; the row stays.
 - A row with a time that cannot be read has no place in the log.
-- Of lists of what was tried: what follows a success is not used, nor what follows an outcome that is not known, and it
-  itself, as in logs with a row for each attempt. After an internal redirect nginx goes on behind a colon; what was
-  tried there came behind all before it.
+- Of lists of what was tried: what follows a success is not used, nor what follows an outcome that is not known or an
+  option that is not one of those given, and it itself, as in logs with a row for each attempt: the attempts before are.
+  Of an option that was tried twice the first try counts. After an internal redirect nginx goes on behind a colon; what
+  was tried there came behind all before it.
 
 One cost of a whole request does not say what each of its attempts has cost: to spread it evenly would make a dear
 option look cheap behind a cheap one. So it counts where there is one for each attempt, and otherwise it does not.
@@ -55,7 +56,7 @@ HIT_IS_A_FLAG = (
     "a hit that says whether, and not which",
     "if the order has the options that were tried, up to the last one, give the column as outcome, and not as hit",
 )
-HIT_TWICE = ("an option that worked and stands twice", "which of its tries worked is not known; the row is not used")
+ORDER_TWICE = ("an option twice in an order", "which of its tries worked is not known; the row is not used")
 TWICE = ("an option twice in an order", "only its first place counts")
 OTHER_LENGTH = ("outcomes that are not as many as the options", "the row is not used; give one for each, or one in all")
 AFTER_SUCCESS = ("after a success", "attempts after a success of their request are not used; what came before is")
@@ -63,6 +64,7 @@ LATER = "it and what was tried after it on this request are not used"
 NO_OUTCOME = (WITHOUT_OUTCOME, LATER)
 A_SCORE = ("an outcome that is a score", LATER)
 NO_OPTION = ("no option", LATER)
+OTHER_TRIED = (OTHER_OPTION[0], LATER)
 NO_TIME = ("a time that cannot be read", "the row is not used, for it has no place in the log")
 NO_HIT = frozenset({"", "-", "none", "null", "nan", "na", "n/a", "nil", "no", "false", "nobody", "nothing", "failed"})
 
@@ -123,25 +125,31 @@ def play_of(order: str | None, hit: str | None, labels: Labels) -> Play:
     """What an order and a hit say."""
     written = tuple(map(labels.one_way, order_of(order or "")))
     hit = hit if hit is None or hit.lower() in NO_HIT else labels.one_way(hit)
-    names = tuple(dict.fromkeys(written))
-    if hit is not None and written.count(hit) > 1:
-        return Play(why_not=HIT_TWICE)
-    partly = (TWICE,) if len(names) < len(written) else ()
-    if not names:
+    if not written:
         return Play(why_not=NO_ORDER)
-    offered = [labels.number(name) for name in names]
+    if len(set(written)) < len(written):  # whatever worked: to leave out some hits alone would select by outcome
+        return Play(why_not=ORDER_TWICE)
+    offered = [labels.number(name) for name in written]
     if NOT_GIVEN in offered:
         return Play(why_not=OTHER_OPTION)
     second = offered[1] if len(offered) > 1 else MISSING
-    if hit is not None and hit in names:
-        tried = offered[: names.index(hit) + 1]
+    if hit in written:
+        tried = offered[: written.index(hit) + 1]
     elif hit is None or hit.lower() in NO_HIT:
         tried = offered
     else:
         return Play(why_not=HIT_IS_A_FLAG if outcome_of(hit) in (SUCCESS, FAILURE) else HIT_NOT_IN_ORDER)
-    places = tuple(written.index(name) for name in names[: len(tried)])
-    count = len(written) if hit not in names else places[-1] + 1
-    return Play(tuple(tried), hit in names, second, places, count, partly, offered=tuple(offered))
+    return Play(tuple(tried), hit in written, second, tuple(range(len(tried))), len(tried), offered=tuple(offered))
+
+
+def play_of_tries_and_hit(order: str | None, hit: str | None, labels: Labels, outcomes: Outcomes) -> Play:
+    """What a list of tried options says, with options twice or not given in it: all before the last one failed."""
+    names = tuple(map(labels.one_way, order_of(order or "")))
+    worked = hit is not None and hit.lower() not in NO_HIT
+    if hit is not None and worked and labels.one_way(hit) != names[-1]:
+        return Play(why_not=HIT_IS_A_FLAG if outcome_of(hit) in (SUCCESS, FAILURE) else HIT_NOT_IN_ORDER)
+    said = [FAILURE] * (len(names) - 1) + [SUCCESS if worked else FAILURE]
+    return _play_of_tries([labels.number(name) for name in names], said, outcomes)
 
 
 def play_of_what_was_tried(order: str | None, outcome: str | None, labels: Labels, outcomes: Outcomes) -> Play:
@@ -158,8 +166,6 @@ def play_of_what_was_tried(order: str | None, outcome: str | None, labels: Label
     if len(said) != len(names):
         return Play(why_not=OTHER_LENGTH)
     numbers = [MISSING if name in NOTHING else labels.number(name) for name in names]
-    if NOT_GIVEN in numbers:
-        return Play(why_not=OTHER_OPTION)
     return _play_of_tries(numbers, said, outcomes)
 
 
@@ -180,14 +186,15 @@ def _play_of_tries(numbers: list[int], said: list[int], outcomes: Outcomes) -> P
                 partly[AFTER_SUCCESS] = None
             else:
                 offered.append(number)  # and not needed
-                second = number if place == 1 else second
+                second = number if place == 1 and number >= 0 else second
             continue
         outcome = wrote if outcomes.blank is None or wrote not in (BLANK, DASH) else outcomes.blank
         if outcome == BLANK and places and all(later == BLANK for later in said[place:]):
             offered += numbers[place:]  # and not tried
             break
-        if number == MISSING or outcome not in (FAILURE, SUCCESS):
-            partly[NO_OPTION if number == MISSING else _rule_for(outcome, outcomes)] = None
+        if number < 0 or outcome not in (FAILURE, SUCCESS):
+            unusable = {MISSING: NO_OPTION, NOT_GIVEN: OTHER_TRIED}
+            partly[unusable[number] if number < 0 else _rule_for(outcome, outcomes)] = None
             break
         if number in (numbers[before] for before in places):
             partly[TWICE] = None
@@ -253,6 +260,8 @@ class _Plays:
     def _play(self, order: str | None, result: str | None) -> Play:
         if self._result == "hit":
             play = play_of(order, result, self._labels)
+            if self._tried and play.why_not in (ORDER_TWICE, OTHER_OPTION):
+                play = play_of_tries_and_hit(order, result, self._labels, self._outcomes)
             if play.why_not != HIT_IS_A_FLAG or not self._tried:
                 return play
         return play_of_what_was_tried(order, result, self._labels, self._outcomes)

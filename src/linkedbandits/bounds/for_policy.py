@@ -20,9 +20,9 @@ from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.bounds.told import why_untrue
 from linkedbandits.display.texts import short_repr
 from linkedbandits.errors import LinkedBanditError
-from linkedbandits.linkage import LINKAGES, Linkage, find_linkage
+from linkedbandits.linkage import LINKAGES, Linkage
 from linkedbandits.model import FloatArray, check_means
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, linkage_of
 
 __all__ = ["BoundAsTold", "lower_as_told"]
 
@@ -50,7 +50,7 @@ class BoundAsTold:
         return None if self.plays is None else plays / self.plays
 
 
-def lower_as_told(policy: AnyPolicy, means: npt.ArrayLike, linkage: str | Linkage = "ordered") -> BoundAsTold:
+def lower_as_told(policy: AnyPolicy, means: npt.ArrayLike, linkage: str | Linkage | None = None) -> BoundAsTold:
     """Plays that every policy needs on average here which looks for what this one does, and is told as much.
 
     >>> import linkedbandits as lb
@@ -62,7 +62,7 @@ def lower_as_told(policy: AnyPolicy, means: npt.ArrayLike, linkage: str | Linkag
     >>> lower_as_told(lb.LinkedLead(0.1, gap=0.2), means).reason
     'the best arm is ahead by 0.05, less than gap=0.2, which it is told'
     """
-    vector, link, told = check_means(means), find_linkage(linkage), policy.told_difference
+    vector, link, told = check_means(means), linkage_of([policy], linkage), policy.told_difference
     reason = _why_none(policy, vector)
     if reason is not None:
         return BoundAsTold(None, told, reason)
@@ -77,7 +77,7 @@ def lower_as_told(policy: AnyPolicy, means: npt.ArrayLike, linkage: str | Linkag
 
 def _why_none(policy: AnyPolicy, means: FloatArray) -> str | None:
     """Why no bound is computed for the policy, if none is."""
-    goal, told, k = policy.goal, policy.told_difference, _looked_for(policy)
+    goal, told, k = policy.goal, policy.told_difference, policy.goal.k
     untrue = None if told is None else why_untrue(means, told.gap, told.odds_ratio)
     reasons = {
         "it is not told how often it may be wrong": goal.delta is None,
@@ -91,17 +91,12 @@ def _why_none(policy: AnyPolicy, means: FloatArray) -> str | None:
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def _looked_for(policy: AnyPolicy) -> int:
-    """How many best arms have to be found; of an order, the first place at least."""
-    return 1 if policy.goal.in_order else policy.goal.k
-
-
 def _plays(policy: AnyPolicy, means: FloatArray, linkage: Linkage) -> float:
     told, goal = policy.told_difference, policy.goal
     gap, odds_ratio = (None, None) if told is None else (told.gap, told.odds_ratio)
     of_the_library = LINKAGES.get(linkage.name) is linkage  # another may have no hash, and the name of one of these
     per_evidence = (_kept if of_the_library else _at_least)(
-        means.tobytes(), linkage.name if of_the_library else linkage, _looked_for(policy), gap, odds_ratio, goal.costs
+        means.tobytes(), linkage.name if of_the_library else linkage, policy.goal.k, gap, odds_ratio, goal.costs
     )
     return kl_of_error(goal.delta or 1.0) * per_evidence
 

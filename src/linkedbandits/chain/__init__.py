@@ -3,9 +3,9 @@
 from linkedbandits.chain.chain import Chain
 from linkedbandits.chain.drift import DriftAlarm
 from linkedbandits.chain.history import Era
-from linkedbandits.chain.losses import LossAlarm
 from linkedbandits.chain.results import Attempt, Result
 from linkedbandits.chain.status import ChainStatus
+from linkedbandits.live.losses import LossAlarm
 from linkedbandits.option_estimates import OptionEstimate, OptionEstimates
 
 __all__ = [

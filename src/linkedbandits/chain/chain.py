@@ -9,6 +9,7 @@ call tries the options; else they are tried in the best order known. ``docs/fall
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 import os
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from linkedbandits.attempts.alarms import Alarm, speaks_against, watch
+from linkedbandits.attempts.alarms import Alarm, level_of, speaks_against, watch
 from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
 from linkedbandits.chain.behind import OthersSecond
@@ -30,9 +31,9 @@ from linkedbandits.chain.history import Era, Move, options_changed, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Home
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.in_memory import InMemory
+from linkedbandits.chain.in_order import InOrder
 from linkedbandits.chain.in_service import InService, Remote
 from linkedbandits.chain.lookout import Lookout, in_a_thread
-from linkedbandits.chain.losses import LossAlarm, Losses, PlayOut, loss_alarms
 from linkedbandits.chain.results import Attempt, Outcome, Result, Role
 from linkedbandits.chain.status import ChainStatus
 from linkedbandits.chain.tally import Counts, Ending, Tally
@@ -52,8 +53,8 @@ from linkedbandits.errors import (
 )
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import Experiment, Learning, Play
-from linkedbandits.live.answer_log import joined
 from linkedbandits.live.experiment import check_labels
+from linkedbandits.live.losses import LossAlarm, loss_alarms
 from linkedbandits.model import Label, Verdict
 from linkedbandits.option_estimates import OptionEstimates
 from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy
@@ -216,8 +217,8 @@ class Chain:
             check_plain_function("costs", self._costs)
         chosen = check_policy(delta, policy, self._costs)
         self._costs = self._costs or costs_of(policy, labels)
-        self._tally = Tally(labels, Ledger.opened(labels, self._costs, self._timeouts(labels)))
-        self._losses = Losses(labels, lease, self._clock)
+        self._tally = Tally(labels)
+        self._calls: InOrder[Call] = InOrder(self._read, lease, self._clock)
         by_cost = policy is None and isinstance(self._costs, Mapping)
         setup = Setup(check_labels(labels), chosen, linkage or ("single" if by_cost else "free"), seed, parallel)
         home: Home
@@ -291,8 +292,8 @@ class Chain:
         verdict = self._home.verdict
         if verdict is None:
             return f"Chain({calls}, no verdict yet: tries {order})"
-        bound = "" if verdict.error_bound is None else f", error at most {verdict.error_bound:g}"
-        best = f"{verdict.arm!r} is best after {counted(verdict.plays, 'play')}{bound}"
+        said = "is best" if verdict.proved else "is named"
+        best = f"{verdict.arm!r} {said} after {counted(verdict.plays, 'play')}, {verdict.guarantee}"
         return f"Chain({calls}, {best}: tries {order})"
 
     @property
@@ -361,31 +362,47 @@ class Chain:
     def estimates(self, confidence: float = 0.95) -> OptionEstimates:
         """How often each option works, what it costs and how long it takes, from the calls of this process.
 
-        A tuple with an entry for each option, which prints as a table.
+        A tuple with an entry for each option, which prints as a table. Calls are read in the order in which they began,
+        up to the first that is still running.
 
-        So it never waits for the service; what first attempts of all processes say has ``option_estimates`` of the
+        It never waits for the service; what first attempts of all processes say has ``option_estimates`` of the
         experiment there.
 
         Each limit holds with this confidence, at all times together, where it is ``proved``:
         :class:`~linkedbandits.intervals.Estimated` says what that means.
         """
         check_probability("confidence", confidence)
-        accounts = self._tally.counts().ledger.accounts
-        return OptionEstimates(accounts[label].estimate(label, confidence) for label in self.options)
+        chapter = self._chapter
+        with self._calls.up_to_now():
+            accounts = copy.deepcopy(chapter.ledger.accounts)
+        return OptionEstimates(accounts[label].estimate(label, confidence) for label in chapter.options)
 
     def alarms(self, alpha: float = ALPHA) -> tuple[ChainAlarm, ...]:
-        """What speaks against the verdict: in the plays and the watched calls on record, and in the attempts lost.
+        """What speaks against the verdict: in the plays on record, in the attempts lost, and in changes of options.
 
-        If nothing is wrong there is one with probability at most ``alpha``, however often one looks; half of that is
-        for losses. It takes time that grows with what is on record; calls go on meanwhile.
+        If nothing is wrong there is one with probability at most ``alpha`` (in the service at the service's own level,
+        0.01), however often one looks and however often the experiment begins anew, and one of a change with
+        probability ``reopen`` (0.01 where that is None). It takes time that grows with what is on record; calls go on
+        meanwhile.
         """
+        watching = self._chapter.watching
+        found = self._alarms_of_plays(alpha)
+        return found if watching is None or watching.alarm is None else (watching.alarm, *found)
+
+    def _alarms_of_plays(self, alpha: float = ALPHA) -> tuple[ChainAlarm, ...]:
+        """Of what is lost, and of all kinds but drift, which is for what watches every call."""
         check_probability("alpha", alpha)
-        lost = loss_alarms(*self._losses.counts(), alpha / 2)
         chapter = self._chapter
-        home, log = chapter.home, chapter.watch.attempts()
+        home = chapter.home
+        level = level_of(alpha / 2, len(home.eras))
+        of_all, what = home.losses(), "Plays that begin with"
+        if of_all is None:
+            with self._calls.up_to_now():
+                of_all, what = (chapter.losses.attempts.copy(), chapter.losses.lost.copy()), "Attempts of"
         played = home.attempts()
-        seen = (*home.alarms(alpha / 2), *watch(log if played is None else joined(played, log), alpha / 2))
-        return (*lost, *(alarm for alarm in seen if speaks_against(alarm, home.reads)))
+        seen = (*home.alarms(), *(() if played is None else watch(played, level)))
+        speaking = (alarm for alarm in seen if alarm.kind != "drift" and speaks_against(alarm, home.reads))
+        return (*loss_alarms(*of_all, level, what), *speaking)
 
     def status(self) -> ChainStatus:
         """How it stands."""
@@ -432,7 +449,8 @@ class Chain:
             if above is not None and calls["watched"] and calls["served"]:
                 above += spent["watched"] - calls["watched"] * spent["served"] / calls["served"]
             return above
-        of_best = counts.ledger.cost_of(self.order)
+        with self._calls.up_to_now():
+            of_best = self._chapter.ledger.cost_of(self.order)
         if of_best is None:
             return None
         return spent["play"] + spent["watched"] - (calls["play"] + calls["watched"]) * of_best
@@ -478,29 +496,48 @@ class Chain:
         if watching is None:
             self._watch_over(chapter, at_once=False)
         elif watching.alarm is not None and home.successor is None:
-            self._reopen_for(chapter, watching.alarm, watching)
+            self._say_that_one_changed(chapter, watching, watching.alarm)
         if home.successor is not None:
             self._follow()
         if self._lookout is not None:
             self._lookout.look_after(self._tally.ended)
 
-    def _reopen_for(self, chapter: Chapter, alarm: DriftAlarm, watching: Watching) -> None:
-        """Say that an option has changed, once, and have a new experiment begin."""
+    def _say_that_one_changed(self, chapter: Chapter, watching: Watching, alarm: DriftAlarm) -> None:
+        """Say that an option has changed, once, and have a new experiment begin, if the chain reopens verdicts."""
         if chapter.unheard:
             try:
                 chapter.unheard.pop()
             except IndexError:  # another call was quicker
                 return
             self._hear(alarm)
-        chapter.home.go_on(watching.move(alarm))
+        if self._reopen is not None:
+            chapter.home.go_on(watching.move(alarm))
 
-    def _open(self, home: Home, labels: tuple[Label, ...], at_once: bool = True) -> Chapter:
-        """A chapter with the experiment that lives there."""
+    def _read(self, call: Call, in_time: bool) -> None:
+        """What a call shows. Calls come in the order in which they began; one past its lease may still be running."""
+        chapter, spent = call._chapter, tuple(call._spent) if in_time else call.spent_within(self._lease)
+        try:
+            if call._role == "play":
+                chapter.losses.add(tuple(call._tried), lost=not in_time or call._ending == "lost")
+            if not spent:
+                return
+            chapter.ledger.add(spent)
+            chapter.home.spend(spent[0])
+            if call._watching is not None:
+                call._watching.add(spent[0].option, spent[0].worked)
+        except Exception as error:
+            self._troubles.note("the experiment", error)
+
+    def _open(
+        self, home: Home, labels: tuple[Label, ...], at_once: bool = True, ledger: Ledger | None = None
+    ) -> Chapter:
+        """A chapter with the experiment that lives there; calls before it have told what is in the ``ledger``."""
         chapter = Chapter(
             home,
             {label: self._known[label] for label in labels},
-            Watch.seeded(labels, self._share, self._seed + len(home.eras)),
+            Watch.seeded(self._share, self._seed + len(home.eras)),
             OthersSecond.seeded(min(SECOND_FOR_WATCHED * self._share, 1.0), self._seed + len(home.eras)),
+            ledger or Ledger.opened(labels, self._costs, self._timeouts(labels)),
         )
         self._watch_over(chapter, at_once)
         self._awaited = next((label for label, option in chapter.options.items() if option.awaited), None)
@@ -523,7 +560,11 @@ class Chain:
         """The experiment in a file goes on with other options, if that is what is wanted."""
         if allowed:
             self._check_may_change("other options than those on record cannot be taken")
+            deadline = time.monotonic() + LONGEST_WAIT + self._lease
             home.go_on(move_to(home.arms, labels, keep=True), LONGEST_WAIT)
+            while home.successor is None and time.monotonic() < deadline:  # it may be waiting for its own log
+                time.sleep(0.01)
+                home.go_on(move_to(home.arms, labels, keep=True), LONGEST_WAIT)
         if allowed and home.successor is not None:
             self._earlier.append(home)
             return home.successor
@@ -536,8 +577,8 @@ class Chain:
 
     def _watch_over(self, chapter: Chapter, at_once: bool) -> None:
         """Watch for changes, once it is known with which part of the level. To read what is on record takes time."""
-        level = self._reopen
-        if level is None or not chapter.home.share or not chapter.unwatched:
+        level = ALPHA if self._reopen is None else self._reopen
+        if not chapter.home.share or not chapter.unwatched:
             return
         try:
             chapter.unwatched.pop()
@@ -546,9 +587,7 @@ class Chain:
 
         def begin() -> None:
             try:
-                chapter.watching = Watching(
-                    chapter.home, level, self._lease, self._clock, lambda: self._order_in(chapter)
-                )
+                chapter.watching = Watching(chapter.home, level, lambda: self._order_in(chapter))
             except Exception as error:
                 self._troubles.note("watching for changes", error)
 
@@ -580,10 +619,12 @@ class Chain:
                 )
                 return False
             labels = tuple(label for label in self._known if label in new.arms)
-            chapter = self._open(new, labels, at_once=isinstance(new, InMemory))
-            anew = any(era.reason == "drift" for era in new.eras[-len(passed) :])
-            self._tally.go_on_with(labels, self._timeouts(labels), anew)  # before a call can have tried them
-            self._chapter = chapter
+            ledger = None  # after a change what calls have shown says nothing any more
+            if not any(era.reason == "drift" for era in new.eras[-len(passed) :]):
+                ledger = self._chapter.ledger
+                with self._calls.up_to_now():
+                    ledger.go_on_with(labels, self._timeouts(labels))
+            self._chapter = self._open(new, labels, isinstance(new, InMemory), ledger)
             self._leave(passed)
             if self._lookout is not None:
                 self._lookout = self._look_out()  # what was heard was about other times
@@ -600,11 +641,11 @@ class Chain:
         home = chapter.home
         verdict, order = home.verdict, home.order
         # A verdict that names several has the places behind the first as well.
-        return order if verdict is None or verdict.top else self._tally.order_behind(order)
+        return order if verdict is None or verdict.top else chapter.ledger.order_behind(order)
 
     def _order_by_cost(self, chapter: Chapter) -> tuple[Label, ...] | None:
         """The order by measured costs; None if there is none of the options of a chapter."""
-        by_cost = self._tally.order
+        by_cost = chapter.ledger.order
         # One of other options is from before some were added or removed.
         return by_cost if by_cost is not None and set(by_cost) == chapter.options.keys() else None
 
@@ -629,11 +670,12 @@ class Chain:
 
         What is wanted is said of the options that there are: another process may have changed them meanwhile.
         """
-        deadline = time.monotonic() + LONGEST_WAIT
+        longest = LONGEST_WAIT + (self._lease if keep else 0.0)  # in the service a play that is out may be waited for
+        deadline = time.monotonic() + longest
         while not same_options(self._home.arms, wanted := wanted_of(self._home.arms)):
             if time.monotonic() > deadline:
                 raise StoreUnavailable(
-                    f"the experiment could not go on with other options within {LONGEST_WAIT:g} s: "
+                    f"the experiment could not go on with other options within {longest:g} s: "
                     f"{self._troubles.last or 'it is in use'}; try again"
                 )
             self._home.go_on(move_to(self._home.arms, wanted, keep), LONGEST_WAIT)
@@ -660,11 +702,11 @@ class Chain:
     def _be_in_a_child(self) -> None:
         """After a fork: watch with a part of the level of one's own, where processes share one."""
         self._turning, self._changing = threading.Lock(), threading.Lock()
-        if isinstance(self._home, InFile):
+        if not isinstance(self._home, InMemory):
             self._chapter.watching, self._chapter.unwatched = None, [True]
 
     def _look_out(self) -> Lookout:
-        return Lookout(self.alarms, self._hear, self._troubles)
+        return Lookout(self._alarms_of_plays, self._hear, self._troubles)
 
     def _hear(self, alarm: Any) -> None:
         self._hook("on_alarm", self._on_alarm, alarm)
@@ -689,11 +731,8 @@ class Call:
         "_chain",
         "_chapter",
         "_ending",
-        "_first",
         "_order",
-        "_out",
         "_play",
-        "_recorded",
         "_role",
         "_spent",
         "_ticket",
@@ -709,7 +748,6 @@ class Call:
         self._spent: list[Spent] = []
         self._causes: dict[Label, Exception] = {}
         self._play: Play | None = None
-        self._recorded = False  # on the record of watched calls
         self._ending: Ending | None = None
         self._began = 0.0
         self._role: Role = "plain"
@@ -727,19 +765,12 @@ class Call:
             self._role = "served"
             watched = chapter.watch.order_for(order)
             if watched is not None:
-                order, differs = watched
-                self._recorded = True
-                if differs:
-                    self._role = "watched"
-            elif not home.verdict.top:  # what is on record keeps to the order
+                self._role, order = "watched", watched
+            elif not home.verdict.top:  # places that the verdict names are kept
                 order = chapter.others_second.order_for(order)
         self._order = order
-        self._out: PlayOut | None = None
-        if play is not None:  # in the service its own lease counts, which is not known here
-            self._out = chain._losses.begin(self._tried)
-        self._first: bool | None = None  # how the first attempt ended
         self._watching = chapter.watching
-        self._ticket = None if self._watching is None else self._watching.calls.begin(order[0])
+        self._ticket = chain._calls.begin(self)
         self._trace: CallTrace | None = None
         if chain._tracing is not None:
             try:
@@ -820,12 +851,30 @@ class Call:
             self._end("lost", None)
         if self._trace is not None:
             self._chain._hook("tracing", self._trace.end, self._ending)
-        # The frames in the tracebacks of the causes know this object: without this all would wait for the collector.
+        # The frames in the tracebacks of the causes know this object, and so does its ticket: without this all would
+        # wait for the collector.
         self._causes = {}
+        self._ticket = None
+
+    def spent_within(self, lease: float) -> tuple[Spent, ...]:
+        """The attempts of a call that outlasted its lease: the attempt under way then counts as a failure.
+
+        What it came to later does not count: slow answers are mostly failures, and whether a call is read as it ended
+        must not depend on how it ended.
+        """
+        spent, tried, left = tuple(self._spent), tuple(self._tried), lease
+        over = 0
+        while over < min(len(spent), len(tried) - 1) and spent[over].seconds <= left:
+            left -= spent[over].seconds
+            over += 1
+        if not tried:
+            return ()
+        seconds = spent[over].seconds if over < len(spent) else left
+        costs = self._chain._costs
+        cost = costs[tried[over]] if isinstance(costs, Mapping) else seconds if costs == "seconds" else None
+        return (*spent[:over], Spent(tried[over], False, seconds, cost))
 
     def _attempted(self, outcome: Outcome, error: BaseException | None, value: Any = None) -> None:
-        if len(self._tried) == 1 and outcome != "lost":
-            self._first = outcome == "worked"
         chain, option = self._chain, self._tried[-1]
         seconds = time.perf_counter() - self._began
         attempt = None
@@ -862,17 +911,10 @@ class Call:
                     chapter.home.lose(self._play)
                 else:
                     chapter.home.tell(self._play, hit)
-            elif self._recorded and ending != "lost":
-                chapter.watch.add(self._order, hit)
-            if self._spent:
-                chapter.home.spend(self._spent[0])
-            if self._watching is not None and self._ticket is not None:
-                self._watching.calls.end(self._ticket, self._first)
         except Exception as error:
             chain._troubles.note("the experiment", error)
         try:
-            if self._out is not None:
-                chain._losses.end(self._out, lost=ending == "lost")
+            chain._calls.end(self._ticket)
             chain._tally.end(self._role, tuple(self._tried), ending, tuple(self._spent))
             chain._notice()
         except Exception as error:

@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
+from linkedbandits.attempts.alarms import level_of
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain.attempting import Option
 from linkedbandits.chain.behind import OthersSecond
-from linkedbandits.chain.drift import Drift, DriftAlarm, level_of
+from linkedbandits.chain.drift import Drift, DriftAlarm
+from linkedbandits.chain.expenses import Ledger
 from linkedbandits.chain.history import Move, short
 from linkedbandits.chain.home import Home
-from linkedbandits.chain.in_order import InOrder
 from linkedbandits.chain.watching import Watch
+from linkedbandits.live.losses import Losses
 from linkedbandits.model import Label, Verdict
 
 
@@ -28,21 +30,19 @@ class Watching:
         self,
         home: Home,
         alpha: float,
-        lease: float,
-        clock: Callable[[], float],
         order: Callable[[], tuple[Label, ...]] | None = None,
     ) -> None:
         """``order`` is what calls are served in, where that is not the order of the home."""
         self._drift = Drift(home.arms, level_of(alpha, len(home.eras), home.share))
         self._home = home
         self._order = order or (lambda: home.order)
-        self.calls = InOrder(self._add, lease, clock)
         self.alarm: DriftAlarm | None = None
         log = home.attempts()
         if log is not None:
             self._drift.know(first_attempts(log))
 
-    def _add(self, option: Label, worked: bool) -> None:
+    def add(self, option: Label, worked: bool) -> None:
+        """The first attempt of a call; calls come in the order in which they began."""
         if self._drift.add(option, worked) and self.alarm is None:
             self.alarm = self._drift.alarm(named_by(self._home.verdict), self._order()[0])
 
@@ -66,11 +66,20 @@ class Chapter:
     ``unwatched`` by the one that begins to watch for changes.
     """
 
-    def __init__(self, home: Home, options: Mapping[Label, Option], watch: Watch, others_second: OthersSecond) -> None:
+    def __init__(
+        self,
+        home: Home,
+        options: Mapping[Label, Option],
+        watch: Watch,
+        others_second: OthersSecond,
+        ledger: Ledger,
+    ) -> None:
         self.home = home
         self.options = options
         self.watch = watch
         self.others_second = others_second
+        self.ledger = ledger
+        self.losses = Losses(home.arms)
         self.watching: Watching | None = None
         self.unannounced = [True]
         self.unheard = [True]
@@ -83,19 +92,12 @@ def named_by(verdict: Verdict | None) -> tuple[Label, ...]:
 
 
 def proved_places(verdict: Verdict | None) -> int:
-    """How many of the first places of an order a verdict proves: the k best, or an order as far as it is settled.
+    """How many of the first places of an order a verdict proves: those of the k best.
 
-    >>> proved_places(Verdict("a", "confident", 100, 0.05)), proved_places(Verdict("a", "budget", 100, None))
+    >>> proved_places(Verdict("a", "confident", 100, 0.05)), proved_places(Verdict("a", "running", 100, None))
     (1, 0)
-    >>> proved_places(Verdict("a", "budget", 100, None, top=("a", "b", "c"), settled=(True, False, True)))
-    1
     """
-    if verdict is None:
-        return 0
-    if verdict.settled:
-        return [*verdict.settled, False].index(False)
-    proved = verdict.status == "confident" and verdict.error_bound is not None
-    return len(verdict.top or (verdict.arm,)) if proved else 0
+    return len(verdict.top or (verdict.arm,)) if verdict is not None and verdict.proved else 0
 
 
 def first_attempts(log: AttemptLog) -> dict[Label, tuple[int, int]]:

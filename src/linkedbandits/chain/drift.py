@@ -234,14 +234,3 @@ def weight_of(block: int) -> float:
     0.9
     """
     return 1 / math.log2(block + 1) - 1 / math.log2(block + 2)
-
-
-def level_of(alpha: float, number: int, share: float) -> float:
-    """The part of ``alpha`` that the experiment with this number has, from 0. All of them add up to ``alpha``.
-
-    ``share`` is that of this process, where several watch.
-
-    >>> level_of(0.01, 0, 1.0), round(level_of(0.01, 1, 1.0), 5)
-    (0.005, 0.00167)
-    """
-    return alpha * share / ((number + 1) * (number + 2))

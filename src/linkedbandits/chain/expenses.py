@@ -89,7 +89,7 @@ class Ledger:
     ) -> Ledger:
         """Nothing was tried yet. Timeouts are limits for how long an attempt takes."""
         ledger = cls({}, costs)
-        ledger.go_on_with(options, timeouts or {}, anew=True)
+        ledger.go_on_with(options, timeouts or {})
         return ledger
 
     @property
@@ -97,11 +97,11 @@ class Ledger:
         """Are costs measured?"""
         return self.costs is not None and not isinstance(self.costs, Mapping)
 
-    def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None], anew: bool) -> None:
-        """From now on there are these options; if ``anew``, all accounts begin with nothing."""
+    def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None]) -> None:
+        """These are the options from now on; new ones begin with nothing."""
         before, self.options, self.order = self.options, tuple(options), None
         self._again_at = self._calls + ENOUGH
-        new = [label for label in self.options if anew or label not in before]
+        new = [label for label in self.options if label not in before]
         for label in new:
             self.accounts[label] = self._new_account(label, timeouts.get(label))
         self.seconds.forget(new)

@@ -75,6 +75,16 @@ def same_options(one: Iterable[Label], other: Iterable[Label]) -> bool:
     return sorted(map(json.dumps, one)) == sorted(map(json.dumps, other))
 
 
+def in_this_order(arms: Iterable[Label], order: Sequence[Label]) -> tuple[Label, ...]:
+    """The arms as they come in an order of others, new ones last.
+
+    >>> in_this_order("abd", ("c", "b", "a"))
+    ('b', 'a', 'd')
+    """
+    found = tuple(arms)
+    return (*(label for label in order if label in found), *(label for label in found if label not in order))
+
+
 def short(why: str) -> str:
     """A reason that every home can keep, however long the labels in it are.
 

@@ -7,6 +7,7 @@ order known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -120,8 +121,12 @@ class Home(Protocol):
         """The plays on record as a log, where that is at hand."""
         ...
 
-    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+    def alarms(self) -> tuple[Alarm, ...]:
         """Alarms that are raised elsewhere, such as by the service. Those of :meth:`attempts` are not among them."""
+        ...
+
+    def losses(self) -> tuple[Mapping[Label, int], Mapping[Label, int]] | None:
+        """Plays of all processes by the option that they begin with, and those lost; None where the chain counts."""
         ...
 
     def learning(self) -> Learning | None:

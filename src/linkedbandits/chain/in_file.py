@@ -4,15 +4,16 @@ Beside the file are a lock, and the answers of every process that is at it:
 
     chain.json                       the experiment, and who has which plays out
     chain.json.lock                  held by the process that changes it
-    chain.json.answers-<process>     one line for each play that this process has answered, locked as long as it lives
+    chain.json.answers-<process>     a line for each play that this process has begun, and one for each that it has
+                                     answered; locked as long as it lives
 
 An experiment that goes on from this one is in ``chain.json.1``, the next in ``chain.json.2``, each with a lock and
 answers of its own. The file of the one before says so; it is written when that of the successor is complete on the
 disk. So whoever opens ``chain.json`` comes to the last one, and plays and answers are never taken for those of another.
 
-A call takes a play that was asked ahead from memory. Its answer is appended to the process's own file of answers, with
-one write, before the call returns; so what a caller was given is on record even if the process is killed at once.
-Nothing else is done during a call.
+A call takes a play that was asked ahead from memory, and appends to the process's own file of answers that it has
+begun, with one write. So it does with its answer before it returns, and what a caller was given is on record even if
+the process is killed at once. Nothing else is done during a call.
 
 All else does a thread in the background, every now and then, under the lock. It reads the experiment if another process
 has changed it, applies all answers that are new in the files of any process, asks plays ahead, writes the experiment
@@ -21,7 +22,9 @@ as after a crash, is known to the experiment by its play.
 
 The system lets go of a lock when the process that had it is dead. So a file of answers that is not locked is one of a
 dead process: its answers are applied, its plays given up, and it is removed. Plays are given up as well if they are out
-for longer than the lease.
+for longer than the lease. Those that had begun are lost, and how many plays were lost that begin with each option is on
+record, in the order of the plays, up to the first that is out: a process that is killed loses most often what takes
+longest, and the alarm for losses has to hear of it.
 
 A process that is killed loses nothing. If the machine goes down, answers of the last seconds may not have come to the
 disk. The folder has to be on a disk of this machine: locks over networks are not to be relied on.
@@ -35,27 +38,29 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkedbandits.attempts.alarms import Alarm
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.ahead import Ahead
 from linkedbandits.chain.expenses import Spent
-from linkedbandits.chain.history import Era, Move, same_options
+from linkedbandits.chain.history import Era, Move, in_this_order, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
+from linkedbandits.durable_files import put_in_place
 from linkedbandits.errors import (
     CannotRead,
     CannotWrite,
     DamagedSave,
     InvalidParameter,
+    LinkedBanditError,
     NewerSave,
     StoreUnavailable,
     TooManyInFlight,
@@ -63,6 +68,8 @@ from linkedbandits.errors import (
 )
 from linkedbandits.file_locks import has_flock, try_lock
 from linkedbandits.live import Experiment, Learning, Play
+from linkedbandits.live.answer_log import WAITING
+from linkedbandits.live.losses import PlaysLost
 from linkedbandits.model import Label, Verdict
 
 FORMAT = "linkedbandits.chain"
@@ -73,6 +80,15 @@ FileVersion = tuple[int, int, int]
 
 NONE_WORKED = -1
 LOST = -2
+BEGUN = -3
+
+
+class Out(NamedTuple):
+    """A play that is out: the process that has it, since when, and whether a call has begun it."""
+
+    owner: str
+    since: float
+    begun: bool = False
 
 
 class InFile:
@@ -114,7 +130,10 @@ class InFile:
         self._followed_by: str | None = None  # the name of the successor's file
         self._watchers = 0  # processes that have been at the experiment
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
-        self._out: dict[int, tuple[str, float]] = {}  # of all processes: whose it is, and since when
+        self._out: dict[int, Out] = {}  # of all processes
+        self._losses = PlaysLost(len(self._experiment.arms))
+        self._awaits: tuple[int, float] | None = None  # the play of the one before that its log ends with, since when
+        self._previous_seen: FileVersion | None = None
         self._read: dict[str, int] = {}  # how much of the answers of every process is applied, in bytes
         self._version_seen: FileVersion | None = None  # which file was last read or written
         self._was_read = False  # from then on it has to have the same options
@@ -163,6 +182,7 @@ class InFile:
         play = self._ahead.take()
         if play is not None:
             self._taken[play.id] = play
+            self._append(_line(play.id, BEGUN))
         self._rounds.wake()
         return play
 
@@ -179,6 +199,12 @@ class InFile:
             return  # it is of what was there before an older copy was put back, and the number now that of another
         line = _line(play.id, answer)
         self._waiting.append(None)
+        if not self._append(line):  # the thread has it in memory as long as the process lives
+            self._unwritten.append(line)
+        self._rounds.wake()
+
+    def _append(self, line: bytes) -> bool:
+        """Append to the file of answers, with one write; False if the disk is full, or so."""
         try:
             if self._torn:  # so that what is there of the last line is not taken for the beginning of this one
                 line = b"\n" + line
@@ -186,10 +212,10 @@ class InFile:
             self._torn = 0 < written < len(line)
             if written != len(line):
                 raise OSError(f"{max(written, 0)} of {len(line)} bytes could be written")
-        except OSError as error:  # the disk is full, or so: the thread has it in memory as long as the process lives
+        except OSError as error:
             self._troubles.note("the file of answers", error)
-            self._unwritten.append(line.lstrip())
-        self._rounds.wake()
+            return False
+        return True
 
     def go_on(self, move: Move, seconds: float = 0.0) -> None:
         """In the next round."""
@@ -215,9 +241,18 @@ class InFile:
         """The plays of all processes, as this one last read them."""
         return self._experiment.attempts()
 
-    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+    def alarms(self) -> tuple[Alarm, ...]:
         """None but those of the plays on record."""
         return ()
+
+    def losses(self) -> tuple[Mapping[Label, int], Mapping[Label, int]]:
+        """Plays of all processes by the option that they begin with, and those of them that were lost."""
+        try:
+            self.settle()
+        except LinkedBanditError as error:
+            self._troubles.note("the file of the chain", error)
+        arms, losses = self.arms, self._losses
+        return dict(zip(arms, losses.plays, strict=True)), dict(zip(arms, losses.lost, strict=True))
 
     def learning(self) -> Learning | None:
         """What the plays of all processes have cost, as this one last read them."""
@@ -290,12 +325,14 @@ class InFile:
                 dead = self._apply_answers(unwritten, last)
                 stack.callback(_close_all, dead)
                 given_up = self._give_up_old()
+                self._changed |= self._losses.count(self._experiment.answers)
                 self._count_in()
+                self._read_log()
                 self._note_the_verdict()
                 move, self._move = self._move, None
-                if move is not None and self._followed_by is None:
+                if move is not None and self._followed_by is None and not (self._awaits and move.keep):
                     self._write_successor(move)
-                asked = [] if last or self._followed_by is not None else self._ask_ahead(given_up)
+                asked = [] if last or self._awaits or self._followed_by is not None else self._ask_ahead(given_up)
                 if self._changed or asked:
                     self._write_state()
                 # All of it is on record now.
@@ -303,7 +340,7 @@ class InFile:
                     path.unlink(missing_ok=True)
                 for _ in unwritten:
                     self._unwritten.popleft()
-                for _ in range(min(len(unwritten) + self._applied_of_own(), len(self._waiting))):
+                for _ in range(min(_number_of_answers(unwritten) + self._applied_of_own(), len(self._waiting))):
                     self._waiting.popleft()
                 if last:
                     self._retire()
@@ -327,16 +364,56 @@ class InFile:
             self._changed = True
 
     def _write_successor(self, move: Move) -> None:
-        """Write the successor's file, and note that it is there: whoever reads this one's file goes on with that."""
-        new = self._experiment.successor(move.arms, keep=move.keep, why=move.why)
+        """Write the successor's file, and note that it is there, for the other processes to go on with.
+
+        Plays that have not begun are given up. Those before the first that has begun and is out are its log, with that
+        one, for which it waits: what is slow is most often a failure.
+        """
+        self._ahead.clear()
+        for play in [play for play, out in self._out.items() if not out.begun]:
+            self._give_up(play)
+        new = self._experiment.successor(move.arms, keep=False, why=move.why)
         now = time.time()
         eras = (*self.eras, self.era.over(now, move.reason, move.why))
         name = f"{self._family.name}.{len(eras)}"
         head = _head(new, eras, Era(new.arms, began=now))
+        if move.keep:
+            first_out = self._experiment.answers.first_out
+            if first_out is None:
+                new.go_on_from(self._experiment, None)
+            else:
+                head["awaits"] = [first_out, self._clock()]
+                head["order"] = list(in_this_order(new.arms, self._experiment.order))
         self._write_new(self._path.with_name(name), head, new)
         _put_in_place(self._path.with_name(name))
         self._followed_by = name
         self._changed = True
+
+    def _read_log(self) -> None:
+        """Read the plays of the experiment before, once the one that the log ends with was told or given up."""
+        if self._awaits is None:
+            return
+        last, since = self._awaits
+        number = len(self.eras) - 1
+        path = self._path.with_name(f"{self._family.name}.{number}" if number else self._family.name)
+        expired = self._clock() - since > self._lease
+        seen = _version_at(path)
+        if seen == self._previous_seen and not expired:
+            return
+        self._previous_seen = seen
+        try:
+            previous = self._reopen(path.read_text(encoding="utf-8").split("\n", 1)[1])
+        except (OSError, ValueError, IndexError, LinkedBanditError) as error:
+            self._troubles.note("the file of the chain before", error)
+            if not expired:
+                return
+        else:
+            if expired:
+                previous.abandon(last)
+            if previous.answers[last] == WAITING:
+                return
+            self._experiment.go_on_from(previous, last)
+        self._awaits, self._changed = None, True
 
     def _open_successor(self, name: str) -> InFile:
         policy, linkage = self._experiment.policy, self._experiment.run.linkage
@@ -419,9 +496,9 @@ class InFile:
         return file, applied
 
     def _own_what_it_has_out(self) -> None:
-        for play, (owner, since) in self._out.items():
-            if owner in self._former_names:
-                self._out[play] = (self._name, since)
+        for play, out in self._out.items():
+            if out.owner in self._former_names:
+                self._out[play] = out._replace(owner=self._name)
 
     def _read_what_was_left_behind(self) -> None:
         for place, (file, begin) in enumerate(self._left_behind):
@@ -435,7 +512,7 @@ class InFile:
         So what is known of those is dropped; plays that were out when the copy was made go on.
         """
         self._troubles.note("the file of the chain", ValueError(f"{self._path} {why}"))
-        out = {play for play, (owner, _) in self._out.items() if owner == self._name}
+        out = {play for play, one in self._out.items() if one.owner == self._name}
         for play in list(self._taken):
             if play not in out:
                 self._taken.pop(play, None)
@@ -449,7 +526,7 @@ class InFile:
             written += _whole_lines(_rest_of(file, applied)).splitlines(keepends=True)
             self._retired.append(file)
         kept = [line for line in written if (parsed := _parsed(line)) is not None and parsed[0] in out]
-        self._unwritten, self._waiting = deque(kept), deque([None] * len(kept))
+        self._unwritten, self._waiting = deque(kept), deque([None] * _number_of_answers(kept))
         self._watcher = 0
         self._changed = True
 
@@ -458,9 +535,9 @@ class InFile:
         new = self._own_applied - self._own_counted
         if self._answers is None or new <= 0:
             return 0
-        lines = os.pread(self._answers, new, self._own_counted).count(b"\n")
+        lines = os.pread(self._answers, new, self._own_counted).splitlines()
         self._own_counted = self._own_applied
-        return lines
+        return _number_of_answers(lines)
 
     def _read_state(self) -> bool:
         """Read the file if it is not the one that was read or written last. Does it have to be written?"""
@@ -473,6 +550,7 @@ class InFile:
         except FileNotFoundError:
             if self._version_seen is not None:  # somebody has removed it: begin anew
                 self._experiment, self._out, self._read, self._writes = self._begin(), {}, {}, 0
+                self._losses, self._awaits = PlaysLost(len(self.arms)), None
                 self.era, self._watchers = Era(self._experiment.arms, began=time.time()), 0
                 self._go_back("was removed, and is begun anew")
             self._version_seen = None
@@ -485,7 +563,11 @@ class InFile:
             raise DamagedSave(f"{self._path} was replaced by one of other options; restore it")
         self._experiment = read
         self._number = {label: number for number, label in enumerate(self._experiment.arms)}
-        self._out = {int(play): (owner, since) for play, (owner, since) in content["out"].items()}
+        self._out = {int(play): Out(*out) for play, out in content["out"].items()}
+        self._losses = PlaysLost.from_json(content["losses"]) if "losses" in content else PlaysLost(len(read.arms))
+        self._awaits = None if content.get("awaits") is None else (content["awaits"][0], content["awaits"][1])
+        if self._awaits is not None:
+            self.order = in_this_order(read.arms, content["order"])
         self._read = dict(content["read"])
         if content["version"] > 1:
             self.eras = tuple(map(Era.from_json, content["eras"]))
@@ -502,12 +584,16 @@ class InFile:
 
     def _write_state(self) -> None:
         head = _head(self._experiment, self.eras, self.era) | {
-            "out": {str(play): list(owned) for play, owned in self._out.items()},
+            "out": {str(play): list(out) for play, out in self._out.items()},
+            "losses": self._losses.to_json(),
+            "awaits": self._awaits,
             "read": self._read,
             "watchers": self._watchers,
             "followed_by": self._followed_by,
             "writes": self._writes + 1,
         }
+        if self._awaits is not None:
+            head["order"] = list(self.order)
         try:
             written = self._write_new(self._path, head, self._experiment)
             # Whoever restores a copy does not ask for the lock: what is there now was not read, and must not be lost.
@@ -528,7 +614,6 @@ class InFile:
             file = os.open(_new(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
                 _write_all(file, f"{json.dumps(head)}\n{experiment.to_json()}".encode())
-                os.fsync(file)
                 return _version_of(file)
             finally:
                 os.close(file)
@@ -563,8 +648,8 @@ class InFile:
         if last:
             living.discard(self._name)
             self._ahead.clear()
-        for play, (owner, _) in list(self._out.items()):
-            if owner not in living:
+        for play, out in list(self._out.items()):
+            if out.owner not in living:
                 self._give_up(play)
         for name in self._read.keys() - living:
             del self._read[name]
@@ -587,28 +672,36 @@ class InFile:
                 self._troubles.note("the file of answers", ValueError(f"{line[:80]!r} is no answer"))
                 continue
             play, answer = parsed
-            if self._out.get(play, (name, 0.0))[0] != name:
+            out = self._out.get(play)
+            if out is not None and out.owner != name:
                 self._troubles.note("the file of answers", ValueError(f"play {play} is another process's"))
                 continue
-            self._out.pop(play, None)
+            if answer == BEGUN:
+                if out is not None:
+                    self._out[play] = out._replace(begun=True)
+                continue
             try:
                 if answer == LOST:
-                    self._experiment.abandon(play)
+                    self._give_up(play)
                 else:
+                    self._out.pop(play, None)
                     hit = None if answer == NONE_WORKED else self._experiment.arms[answer]
                     self._experiment.tell(play, hit)
             except Exception as error:
                 self._troubles.note("the experiment", error)
 
     def _give_up(self, play: int) -> None:
-        del self._out[play]
+        """A play that is out will not be answered. If it had begun it is lost."""
+        out = self._out.pop(play, None)
         self._changed = True
+        if out is not None and out.begun:
+            self._losses.lose(play, self._experiment.answers)
         self._experiment.abandon(play)
 
     def _give_up_old(self) -> bool:
         """Give up what is out for longer than the lease, and give back what was asked ahead and is not used."""
         now = self._clock()
-        old = [play for play, (_, since) in self._out.items() if now - since > self._lease]
+        old = [play for play, out in self._out.items() if now - out.since > self._lease]
         for play in old:
             self._give_up(play)
         self._expired += len(old)
@@ -626,13 +719,14 @@ class InFile:
                 play = self._experiment.ask()
             except TooManyInFlight:
                 break
-            self._out[play.id] = (self._name, now)
+            self._out[play.id] = Out(self._name, now)
             asked.append(play)
         return asked
 
     def _publish(self) -> None:
         experiment = self._experiment
-        self.order = experiment.order
+        if self._awaits is None:
+            self.order = experiment.order
         self._learning = experiment.learning
         if self.verdict is None and experiment.done:
             self.verdict = experiment.recommend()
@@ -661,6 +755,15 @@ def _parsed(line: bytes) -> tuple[int, int] | None:
     return (play, answer) if play == again else None
 
 
+def _number_of_answers(lines: Iterable[bytes]) -> int:
+    """How many lines are answers, damaged ones among them, and not that a play has begun.
+
+    >>> _number_of_answers([b"12 -3 12", b"12 0 12"])
+    1
+    """
+    return sum((_parsed(line) or (0, LOST))[1] != BEGUN for line in lines)
+
+
 def _head(experiment: Experiment, eras: tuple[Era, ...], era: Era) -> dict[str, Any]:
     """The first line of a file, for an experiment that nobody is at."""
     return {
@@ -670,6 +773,8 @@ def _head(experiment: Experiment, eras: tuple[Era, ...], era: Era) -> dict[str, 
         "eras": [each.to_json() for each in eras],
         "era": era.to_json(),
         "out": {},
+        "losses": PlaysLost(len(experiment.arms)).to_json(),
+        "awaits": None,
         "read": {},
         "watchers": 0,
         "followed_by": None,
@@ -710,9 +815,9 @@ def _new(path: Path) -> Path:
 
 
 def _put_in_place(path: Path) -> None:
-    """Put what was written in the place of the file, in one step."""
+    """Put what was written in the place of the file, in one step, so that it survives a power cut."""
     try:
-        _new(path).replace(path)
+        put_in_place(_new(path), path)
     except OSError as error:
         raise CannotWrite(f"{path} cannot be written: {why_not(error)}") from error
 

@@ -23,7 +23,7 @@ from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
 from linkedbandits.chain.expenses import Spent
-from linkedbandits.chain.history import Era, Move
+from linkedbandits.chain.history import Era, Move, in_this_order
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.lookout import in_a_thread
 from linkedbandits.chain.troubles import Troubles
@@ -85,6 +85,7 @@ class InMemory:
         self._overdue = False
         self._at_work = threading.Lock()  # held by the thread in the background, if there is one
         self._work_wanted = False  # by a call, since that thread last began anew
+        self._previous: InMemory | None = None  # while a play is out there that belongs to the log of this one
         self._look()
         forks.register(self)
 
@@ -99,9 +100,15 @@ class InMemory:
             return
         try:
             if self.successor is None:
+                while (play := self._next_ahead()) is not None:  # no call has begun it: its log need not wait for it
+                    del self._out[play.id]
+                    self._abandon(play.id)
                 new = self.experiment.successor(move.arms, keep=move.keep, why=move.why)
                 eras = (*self.eras, self.era.over(time.time(), move.reason, move.why))
                 self.successor = InMemory(new, self._lease, self._clock, self._troubles, eras)
+                if not new.read_log():  # a play is still out that belongs to its log
+                    self.successor._previous = self
+                    self.successor.order = in_this_order(new.arms, self.order)
         finally:
             self._answers.release()
 
@@ -128,12 +135,27 @@ class InMemory:
                 return None
             now = self._clock()
             self._give_up_before(now - self._lease)
+            if self.verdict is not None:
+                return None
+            if self._previous is not None and not self._has_its_log(self._previous):
+                return None
             self._ask_ahead(now)
             return self._next_ahead() or (None if self._is_overdue() else self._ask(now))
         except TooManyInFlight:  # as many are out as its policy has plays left
             return self._next_ahead()
         finally:
             self._answers.release()
+
+    def _has_its_log(self, previous: InMemory) -> bool:
+        """Has the play that was out in the experiment before ended? Then there may be a verdict at once."""
+        if previous._answers.hold():
+            previous._give_up_before(self._clock() - self._lease)
+            previous._answers.release()
+        if not self.experiment.read_log():
+            return False
+        self._previous = None
+        self._look()
+        return self.verdict is None
 
     def tell(self, play: Play, hit: Label | None) -> None:
         """Apply the answer, now or by whoever is at the experiment."""
@@ -165,9 +187,12 @@ class InMemory:
         """The plays on record."""
         return self.experiment.attempts()
 
-    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+    def alarms(self) -> tuple[Alarm, ...]:
         """None but those of the plays on record."""
         return ()
+
+    def losses(self) -> None:
+        """The chain itself counts those of this process."""
 
     def learning(self) -> Learning | None:
         """What the plays have cost."""
@@ -206,7 +231,7 @@ class InMemory:
         self._out.pop(play, None)
         try:
             if lost:
-                self.experiment.abandon(play)
+                self._abandon(play)
                 return
             self.experiment.tell(play, hit)
         except Exception as error:
@@ -215,6 +240,12 @@ class InMemory:
         self._told += 1
         if self._told >= self._order_again_at or self.experiment.done:
             self._order_again_at = self._told + max(1, self._told // 50)
+            self._look()
+
+    def _abandon(self, play: int) -> None:
+        """Give a play up; what others have brought may be enough for a verdict then."""
+        self.experiment.abandon(play)
+        if self.experiment.done:
             self._look()
 
     def _ask(self, now: float) -> Play:
@@ -303,6 +334,6 @@ class InMemory:
             del self._out[play]
             self._expired += 1
             try:
-                self.experiment.abandon(play)
+                self._abandon(play)
             except LinkedBanditError as error:
                 self._troubles.note("the experiment", error)

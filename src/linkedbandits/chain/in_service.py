@@ -84,12 +84,12 @@ class Remote(Protocol):
         """Say how plays ended."""
         ...
 
-    def abandon_many(self, plays: Sequence[int]) -> int:
-        """Give plays back; how many of them were out?"""
+    def abandon_many(self, plays: Sequence[int], unused: bool = False) -> int:
+        """Give plays back, lost or never begun; how many of them were out?"""
         ...
 
-    def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> bool:
-        """Say what first attempts of a process have come to; False if it is to begin anew, under another name."""
+    def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> int:
+        """Say what first attempts of a process have come to; how many processes have? 0 to begin anew."""
         ...
 
     def recommend(self) -> Verdict:
@@ -194,8 +194,8 @@ class InService:
 
     @property
     def share(self) -> float:
-        """All of the level, as the service does not count those who watch; 0 before it is known what is watched."""
-        return 1.0 if self._met else 0.0
+        """Of the level: less for each process that has told the service of itself, so that all have 1 at most."""
+        return 1 / (self._number * (self._number + 1)) if self._number else 0.0
 
     def go_on(self, move: Move, seconds: float = 0.0) -> None:
         """In the next round; the service has one successor for an experiment, whoever asks for it.
@@ -258,13 +258,17 @@ class InService:
         """The service has them."""
         return None
 
-    def alarms(self, alpha: float) -> tuple[Alarm, ...]:
+    def alarms(self) -> tuple[Alarm, ...]:
         """Those of the service, at its own level; none if it is away."""
         try:
             return self._remote.alarms()
         except (LinkedBanditError, OSError) as error:
             self._troubles.note("the service", error)
             return ()
+
+    def losses(self) -> tuple[Mapping[Label, int], Mapping[Label, int]]:
+        """The service counts them, and has the alarm."""
+        return {}, {}
 
     def learning(self) -> Learning | None:
         """What the plays of all callers have cost, when it was last asked for."""
@@ -309,6 +313,7 @@ class InService:
         self._dropping = threading.Lock()
         self._look_at = 0.0
         self._reporting = Reporting(self._nothing_tried)
+        self._number = 0  # how many processes had told of themselves when this one did, itself included
         self._report_at = 0.0
         self._report_pause = Pause(self._clock, LOOK_AFTER)
         self._successor_pause = Pause(self._clock)
@@ -330,6 +335,8 @@ class InService:
         move, self._move = self._move, None
         if move is not None and self.successor is None:
             try:
+                if move.keep:  # the log of the successor waits for the first play that is out
+                    self._give_back(self._ahead.clear())
                 self._follow(self._remote.successor(move.arms, keep=move.keep, why=move.why), move)
             except LinkedBanditError as error:  # such as for a token that may not: all else goes on
                 self._successor_pause.begin()
@@ -343,7 +350,7 @@ class InService:
             verdict = self._remote.recommend()
             self.era = replace(self.era, verdict=verdict, decided=time.time())
             self.verdict = verdict
-            self._ahead.clear()  # the service gives them up itself
+            self._give_back(self._ahead.clear())
         elif self._clock() >= self._look_at and (self._told or self.verdict is not None):
             self._look()
             if self.verdict is not None:
@@ -359,15 +366,15 @@ class InService:
 
     def _give_back(self, plays: Sequence[Play]) -> None:
         for begin in range(0, len(plays), AT_A_TIME):
-            self._remote.abandon_many([play.id for play in plays[begin : begin + AT_A_TIME]])
+            self._remote.abandon_many([play.id for play in plays[begin : begin + AT_A_TIME]], unused=True)
 
     def _report(self) -> None:
         """Tell what attempts took and cost, if there is news. Whatever the service says to it, all else goes on."""
-        if not self._reports or not self._met or not self._reporting.changed:
+        if not self._reports or not self._met or not (self._reporting.changed or not self._number):
             return
         firsts = self._reporting.now()
         self._report_at = self._clock() + LOOK_AFTER
-        if not firsts:
+        if not firsts and self._number:
             return
         try:
             kept = self._remote.report_expenses(self._reporting.source, firsts)
@@ -388,6 +395,7 @@ class InService:
             return
         self._report_pause.over()
         if kept:
+            self._number = self._number or kept
             self._reporting.sent(sum(first.tries for first in firsts.values()))
         else:
             self._reporting.begin_anew()

@@ -14,7 +14,7 @@ Role = Literal["play", "plain", "served", "watched"]
 """What a call is for the experiment.
 
 ``"play"``: it is a play of the experiment. ``"plain"``: it is served in the best order known, and nothing is learned
-from it, because no play was at hand. ``"served"``: there is a verdict, and it begins with the option proved best (with
+from it, because no play was at hand. ``"served"``: there is a verdict, and it begins with its option (with
 measured costs, with that of most successes per cost as far as one knows).
 ``"watched"``: there is a verdict, and it begins with another option, to see whether the verdict still holds.
 """

@@ -23,8 +23,8 @@ class ChainStatus:
     and, watched calls apart, which are those of this process, ``attempts_above_best``.
 
     Of the ``calls`` that are over, ``plays`` were plays of the experiment, ``plain`` were served in the best order
-    known for lack of a play, ``served`` began with the option proved best, and ``watched`` with another one after the
-    verdict. ``failed`` are those for which no option worked, ``lost`` those that ended with any other error;
+    known for lack of a play, ``served`` began with the option of the verdict, and ``watched`` with another one
+    after it. ``failed`` are those for which no option worked, ``lost`` those that ended with any other error;
     ``lost_of`` has the lost attempts of plays by option. ``in_flight`` are calls that are not over.
 
     ``attempts_above_best`` is the price of learning and of watching: how many attempts plays and watched calls took
@@ -113,9 +113,8 @@ class ChainStatus:
         verdict = self.verdict
         if verdict is None:
             return "no verdict yet"
-        bound = "without a guarantee" if verdict.error_bound is None else f"error at most {verdict.error_bound:g}"
         named = shown(verdict.top) if verdict.top else shown(verdict.arm)
-        return f"verdict {named} after {counted(verdict.plays, 'play')}, {bound}"
+        return f"verdict {named} after {counted(verdict.plays, 'play')}, {verdict.guarantee}"
 
 
 def _listed(what: str, numbers: Mapping[str, int]) -> str:

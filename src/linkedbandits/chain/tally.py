@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from linkedbandits.chain import forks
 from linkedbandits.chain.backlog import Backlog
-from linkedbandits.chain.expenses import Ledger, Spent
+from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.results import Role
 from linkedbandits.model import Label
 
@@ -30,11 +30,10 @@ class Ended(NamedTuple):
 class Counts:
     """What was counted. ``lost_of`` is by option, of calls that were plays.
 
-    ``ledger`` has seconds and costs by option, ``spent`` is what attempts have cost by role, where that is known.
+    ``spent`` is what attempts have cost by role, where that is known.
     """
 
     lost_of: dict[Label, int]
-    ledger: Ledger
     began: int = 0
     calls: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(get_args(Role), 0))
     attempts: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(get_args(Role), 0))
@@ -55,11 +54,9 @@ class Counts:
         self.calls[role] += 1
         self.attempts[role] += len(tried)
         self.endings[ending] += 1
-        if spent:
-            self.ledger.add(spent)
-            for attempt in spent:
-                if attempt.cost is not None:
-                    self.spent[role] += attempt.cost
+        for attempt in spent:
+            if attempt.cost is not None:
+                self.spent[role] += attempt.cost
         if role == "play":
             for option in tried:
                 self.lost_of.setdefault(option, 0)  # it may have been added
@@ -68,7 +65,9 @@ class Counts:
 
 
 class Tally:
-    """The counts of a chain; no call waits for another to count.
+    """The counts of a chain, of calls as they end; no call waits for another to count.
+
+    They describe what was done, and no option: what calls say of options is read in the order in which they began.
 
     >>> tally = Tally(["north", "east"])
     >>> tally.begin()
@@ -77,20 +76,10 @@ class Tally:
     2
     """
 
-    def __init__(self, options: Iterable[Label], ledger: Ledger | None = None) -> None:
-        labels = tuple(options)
-        self._counts = Counts(dict.fromkeys(labels, 0), Ledger.opened(labels) if ledger is None else ledger)
+    def __init__(self, options: Iterable[Label]) -> None:
+        self._counts = Counts(dict.fromkeys(options, 0))
         self._backlog: Backlog[Ended | None] = Backlog(self._counts.add)
         forks.call_in_child(self._backlog.free)
-
-    def go_on_with(self, options: Iterable[Label], timeouts: Mapping[Label, float | None], anew: bool) -> None:
-        """From now on there are these options; if ``anew``, what was seen of them says nothing any more."""
-        held = self._backlog.hold(seconds=1.0)
-        try:
-            self._counts.ledger.go_on_with(options, timeouts, anew)
-        finally:
-            if held:
-                self._backlog.release()
 
     def begin(self) -> None:
         """A call begins."""
@@ -104,15 +93,6 @@ class Tally:
     def ended(self) -> int:
         """Calls that are over, without waiting: some may be left out."""
         return self._counts.ended
-
-    @property
-    def order(self) -> tuple[Label, ...] | None:
-        """The order by success per measured cost, without waiting; None if there is none."""
-        return self._counts.ledger.order
-
-    def order_behind(self, usual: tuple[Label, ...]) -> tuple[Label, ...]:
-        """The usual order, but for what this process has seen behind failures of its first option. Never waits."""
-        return self._counts.ledger.order_behind(usual)
 
     def counts(self) -> Counts:
         """All up to now, as a copy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,7 +53,7 @@ def backup(
     """
     from linkedbandits.service.backups import WHOLE, back_up  # other commands need not wait for it
 
-    folder = target is None or target.is_dir()
+    folder = target is None or os.path.isdir(target)  # noqa: PTH112 - the other raises where it may not look
     if keep is not None and (target is None or not folder):
         raise InvalidParameter("--keep is about a folder of backups; name one instead of a file")
     place = target or Path()

@@ -41,7 +41,7 @@ class Result:
     policy: AnyPolicy
     summary: Summary
     sure_and_wrong: float
-    """The share of trials that stopped with their guarantee and are wrong."""
+    """The share of trials that the policy stopped by its own rule and are wrong."""
     bound: BoundAsTold
     """What no policy can beat that is told as much."""
     assumed: tuple[Assumption, ...]
@@ -53,7 +53,7 @@ class Result:
     @property
     def answers(self) -> bool:
         """Did it come to answers by its own rule, be that confidence or a given effort?"""
-        return self.policy.status_at_stop == "budget" or self.summary.confident > 0
+        return self.policy.status_at_stop == "exhausted" or self.summary.confident > 0
 
     def asked(self, delta: float) -> float:
         """How often it may be wrong: as it was told itself, or as all are that have no word of their own."""
@@ -94,7 +94,7 @@ def compare(
     if plot is not None:
         check_figure(plot)  # before the work
     instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
-    given = opt.read_settings(instance, linkage, gap, max_plays)
+    given = opt.read_settings(instance, policy or [], linkage, gap, max_plays)
     by_default = DEFAULT_POLICIES if instance.law is None else POLICIES_ON_A_TABLE
     link = find_linkage(given.linkage)
     texts = policy or [name for name in by_default if link.allows(policy_class(name).asks)]
@@ -250,12 +250,10 @@ def _soonest(instance: opt.NamedMeans, results: list[Result], delta: float) -> s
 
 def _looked_for(goal: Goal) -> tuple[object, ...]:
     """Policies that differ in this are right with different answers."""
-    return goal.costs, goal.k, goal.tolerance, goal.neighbours, goal.in_order
+    return goal.costs, goal.k, goal.tolerance, goal.neighbours
 
 
 def _wanted(instance: opt.NamedMeans, goal: Goal) -> str:
-    if goal.in_order:
-        return f"the first {goal.k} options of the best order"
     if goal.k > 1:
         return f"the {goal.k} best options"
     best = int(per_cost(instance.means, goal.costs).argmax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDiff
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
 from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, linkage_of
 from linkedbandits.scenarios import SCENARIOS, find_scenario, one_sparse
 
 Scenario = Annotated[
@@ -58,7 +58,8 @@ LinkageOfRuns = Annotated[
     str | None,
     typer.Option(
         "--linkage",
-        help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table.",
+        help=f"What a play may be: {', '.join(LINKAGES)}. Unless given, ordered; free with --table and where policies "
+        "need it.",
         autocompletion=completing.linkages,
     ),
 ]
@@ -179,13 +180,17 @@ class RunSettings:
     max_plays: int | None
 
 
-def read_settings(instance: NamedMeans, linkage: str | None, gap: str | None, max_plays: int | None) -> RunSettings:
-    """The settings as given; what is not given is what suits a table, or other instances."""
+def read_settings(
+    instance: NamedMeans, policies: Iterable[str], linkage: str | None, gap: str | None, max_plays: int | None
+) -> RunSettings:
+    """The settings as given; what is not given is what suits a table, or other instances, and the policies named."""
     of_a_table = instance.options is not None
     if max_plays is None and of_a_table:
         max_plays = MOST_PLAYS_ON_A_TABLE
     told_gap = read_gap(gap or ("none" if of_a_table else "true"), instance)
-    return RunSettings(linkage or ("free" if of_a_table else "ordered"), told_gap, max_plays)
+    kinds = [policy_class(policy_named(text)[0]) for text in policies]
+    found = linkage_of(kinds, linkage or ("free" if of_a_table else None))
+    return RunSettings(found.name, told_gap, max_plays)
 
 
 def read_gap(gap: str, instance: NamedMeans) -> float | None:

@@ -32,7 +32,6 @@ ABOUT = {
     "linked-track-and-stop": About("the best option in few plays where delta is near zero", _SURE),
     "linked-halving": About("a good option within a fixed number of plays; no guarantee", {"plays": 100}),
     "linked-duels": About("the best option where options fail together; the default of experiments and chains", _SURE),
-    "linked-order": About("the best option, and what to try where it fails, where options fail together", _SURE),
     "linked-lead": About(
         "the best option where it is known how far it is ahead", {**_SURE, "gap": 0.1}, ("odds_ratio", "lift", "gap")
     ),

@@ -15,7 +15,7 @@ from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.addresses import is_loopback
 from linkedbandits.service.store_address import without_password
 from linkedbandits.service.tokens import ROLES
-from linkedbandits.signals import leave_signals_to_the_server
+from linkedbandits.signals import leave_signals_to_the_server, what_is_kept
 
 if TYPE_CHECKING:
     from linkedbandits.service.http.proxy_sign_in import TrustedProxy
@@ -146,7 +146,8 @@ def serve(
         server = make_server(opened, settings, host, port, on_ready)
         leave_signals_to_the_server(server.stop_early)
         _let_memory_settle()
-        server.run()
+        with what_is_kept(f"all that was acknowledged is in {without_password(store)}, and the same command goes on"):
+            server.run()
         typer.echo(f"Stopped; all that was acknowledged is in {without_password(store)}, and the same command goes on.")
 
 

@@ -70,7 +70,7 @@ def simulate(
     if plot is not None:
         check_figure(plot)  # before the work
     instance = opt.read_requests(scenario, arms, best, means, table, options, correlation)
-    given = opt.read_settings(instance, linkage, gap, max_plays)
+    given = opt.read_settings(instance, [policy] if policy else [], linkage, gap, max_plays)
     link = find_linkage(given.linkage)
     if policy is None:
         duels = instance.options is not None and link.allows(policy_class("linked-duels").asks)

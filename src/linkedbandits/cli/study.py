@@ -166,7 +166,7 @@ def _cells(rows: list[dict[str, str]], headings: list[str]) -> list[list[str]]:
 def _as_shown(row: dict[str, Any]) -> dict[str, str]:
     """A row of results by its headings; blank where there is nothing to say.
 
-    ``wrong`` is what delta bounds: answers of trials that stopped with their guarantee. Others just guess.
+    ``wrong`` is what delta bounds: answers of trials that the policy stopped by its own rule. Others just guess.
     """
     bound = row["bound_as_told"]
     stopped = "error_rate error_low error_high" if row["delta"] is None else "sure_and_wrong sure_low sure_high"

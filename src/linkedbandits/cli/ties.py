@@ -25,7 +25,7 @@ def undecidable(instance: NamedMeans, policy: AnyPolicy, linkage: Linkage) -> st
     One that takes what is nearly the best, or that ends with a number of plays, comes to an answer whatever ties.
     """
     goal = policy.goal
-    if goal.tolerance or goal.neighbours or goal.delta is None or goal.in_order:
+    if goal.tolerance or goal.neighbours or goal.delta is None:
         return None
     return undecided(instance, linkage, goal.delta, goal.k, goal.costs)
 

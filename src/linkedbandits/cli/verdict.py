@@ -226,8 +226,9 @@ def verdict(
     and alarms where the log denies what a verdict needs. Wrong with
     probability at most delta, for all looks at a growing log together.
 
-    It ends with status 0 if there is a verdict, 3 if not yet, 4 if there is
-    one that an alarm speaks against, and 2 if the input cannot be used.
+    It ends with status 0 if there is a proved verdict, 3 if not yet or if
+    the policy names an option without a proof, 4 if an alarm speaks against
+    the verdict, and 2 if the input cannot be used.
     """
     columns = {
         "request": request,
@@ -463,7 +464,9 @@ def _look_at_copy(copy: Path, name: str, looking: _Looking) -> _Look | None:
         if not begin.strip() or (not begin.lstrip().startswith(b"{") and len(begin.strip().splitlines()) < 2):
             return None
         log, rows = _read(files, looking.reading, bar=False)
-        return looking.judge(log, name, rows) if len(log.options) > 1 else None
+        # The second attempt of the last request may not be written yet, and duels are refused without it.
+        unfinished = looking.attempts == "duels" and log.cut_off.tolist() == [log.requests - 1]
+        return looking.judge(log, name, rows) if len(log.options) > 1 and not unfinished else None
 
 
 class _File(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import floor, log10
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,8 @@ SHOWN_WIDTH = 320
 _PANEL = 4.0
 _LEAST_PANEL = 2.8
 """Inches that a title needs, however narrow the image is."""
+_LETTERS, _LINE = 14.0, 0.17
+"""Small letters to an inch, and inches of a line of them."""
 _MOST_STRETCH = 5.0
 """An image that is longer than this fills its panel: a row of pixels would be a line."""
 
@@ -97,8 +100,8 @@ def image_aspect(shape: tuple[int, ...]) -> Literal["equal", "auto"]:
     return "equal" if max(rows, columns) <= _MOST_STRETCH * min(rows, columns) else "auto"
 
 
-def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int) -> Any:
-    """All images in a figure, or the one that is wanted; with ``ax`` one of them there."""
+def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns: int, notes: Sequence[str] = ()) -> Any:
+    """All images in a figure, or the one that is wanted, above the notes; with ``ax`` one of them there."""
     if what is not None and what not in images:
         saved = Path(str(what)).suffix.lower() in ENDINGS
         how = f"; to save the picture write plot().savefig({str(what)!r})" if saved else ""
@@ -106,20 +109,24 @@ def plot_images(images: Mapping[str, Image], what: str | None, ax: Any, columns:
     if ax is not None:
         draw_image(ax, images[what or next(iter(images))])
         return ax
-    return images_figure(list(images.values()), columns) if what is None else images_figure([images[what]], 1)
+    shown = list(images.values()) if what is None else [images[what]]
+    return images_figure(shown, columns if what is None else 1, notes)
 
 
-def images_figure(images: Sequence[Image], columns: int) -> Any:
-    """A figure with a panel for each image."""
+def images_figure(images: Sequence[Image], columns: int, notes: Sequence[str] = ()) -> Any:
+    """A figure with a panel for each image, and the notes below them."""
     rows = -(-len(images) // columns)
     high, wide = images[0].values.shape
     tall = _PANEL * float(np.clip(high / wide, 0.4, 1.6))
     across = float(np.clip(tall * wide / high, _LEAST_PANEL, _PANEL))
-    with new_panels(rows, columns, (across + 0.6) * columns, (tall + 0.35) * rows) as (figure, panels):
+    width = (across + 0.6) * columns
+    below = [] if all(np.isfinite(image.values).all() for image in images) else ["grey: no depth"]
+    below += [line for note in notes for line in wrap(note, int(_LETTERS * width))]
+    with new_panels(rows, columns, width, (tall + 0.35) * rows + _LINE * len(below)) as (figure, panels):
         for axes, image in zip(panels, images, strict=True):
             draw_image(axes, image)
-        if not all(np.isfinite(image.values).all() for image in images):
-            figure.supxlabel("grey: no depth", fontsize="small")
+        if below:
+            figure.supxlabel("\n".join(below), fontsize="small")
     return figure
 
 

@@ -184,17 +184,25 @@ class Around:
 
     def expected(self, bins: int) -> Expected:
         """The weights of all bins, and the rest."""
-        weight = np.empty((len(self.depth), bins))
+        weight = self._weights(np.arange(bins)[np.newaxis], bins)
+        return Expected(np.log(weight / weight.sum(axis=1, keepdims=True)), self.signal, self.background)
+
+    def log_weights(self, pixels: IntArray, place: IntArray, bins: int) -> FloatArray:
+        """The logarithms of the weights of some bins of these pixels, (pixels, places), but for what all bins share."""
+        return np.asarray(np.log(self.take(pixels)._weights(place, bins)))
+
+    def _weights(self, place: IntArray, bins: int) -> FloatArray:
+        """Of these bins; the same ones of every pixel, where ``place`` has one row."""
+        weight = np.empty((len(self.depth), place.shape[1]))
         weight[:] = ((1 - self.trust.sum(axis=1)) / bins)[:, np.newaxis]
-        middle = np.arange(bins) + 0.5
-        for group, place in np.ndindex(self.shares.shape[:2]):
-            rows = np.flatnonzero((self.trust[:, place] > 0) & (self.group == group))
-            fall = np.exp(-np.abs(middle - self.depth[rows, place, np.newaxis]) / self.widths[-1])
-            for share, width in zip(self.shares[group, place, ::-1], self.widths[::-1], strict=True):
-                weight[rows] += share * self.trust[rows, place, np.newaxis] / (2 * width) * fall
+        for group, column in np.ndindex(self.shares.shape[:2]):
+            rows = np.flatnonzero((self.trust[:, column] > 0) & (self.group == group))
+            middle = (place if len(place) == 1 else place[rows]) + 0.5
+            fall = np.exp(-np.abs(middle - self.depth[rows, column, np.newaxis]) / self.widths[-1])
+            for share, width in zip(self.shares[group, column, ::-1], self.widths[::-1], strict=True):
+                weight[rows] += share * self.trust[rows, column, np.newaxis] / (2 * width) * fall
                 fall *= fall  # the next width is half of this one
-        weight /= weight.sum(axis=1, keepdims=True)
-        return Expected(np.log(weight), self.signal, self.background)
+        return weight
 
     def taken_out(self, depth: FloatArray, sure: FloatArray, tolerance: float, bins: int) -> FloatArray:
         """How sure pixels that were found here would be, had they known nothing of those around them."""

@@ -30,7 +30,7 @@ from linkedbandits.lidar.file_errors import why_not
 from linkedbandits.lidar.photon_files import BINS, CYCLES, WIDTH, AnyArray, FileContents, check_said
 from linkedbandits.lidar.photons import PhotonMode, Photons
 from linkedbandits.lidar.tcspc_files import read_records
-from linkedbandits.lidar.time_stamps import Schedule, TimeStamps, check_stamps
+from linkedbandits.lidar.time_stamps import NOT_SYNCHRONOUS, Schedule, TimeStamps, check_stamps
 from linkedbandits.model import IntArray
 
 CAPTURES = ("wisc", "shin-2016", "sp-transientbench")
@@ -147,7 +147,8 @@ def read_wisc(path: Path, told: Settings) -> Photons:
         )
         pixels.append(count_as_told(stamps, told, mode))
     order = turned.reshape(-1)
-    return Photons(
+    inexact = sum(not pixel.exact for pixel in pixels)
+    photons = Photons(
         detections=np.concatenate([pixels[number].detections for number in order]).reshape(*shape, -1),
         samples=np.concatenate([pixels[number].samples for number in order]).reshape(*shape, -1),
         bin_seconds=pixels[0].bin_seconds,
@@ -155,7 +156,14 @@ def read_wisc(path: Path, told: Settings) -> Photons:
         source=str(path),
         mode=mode,
         zero_seconds=pixels[0].zero_seconds,
+        exact=not inexact,
     ).noting("Cycles of a pixel are counted up to its last photon, as the files do not say how many there were.")
+    if not inexact:
+        return photons
+    return photons.noting(
+        f"In {inexact:,} of {len(pixels):,} pixels photons behind the first of their cycle were left out. "
+        f"{NOT_SYNCHRONOUS}"
+    )
 
 
 def _scan_of(folder: Path) -> tuple[list[Path], tuple[int, int], IntArray]:

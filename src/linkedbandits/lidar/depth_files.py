@@ -21,7 +21,7 @@ from linkedbandits.lidar.photon_files import need
 from linkedbandits.model import FloatArray
 
 ARRAYS = ("depth", "interval", "signal", "background", "confident", "cycles")
-"""What an npz has, under these names."""
+"""What an npz has, under these names; and ``notes``, an array of texts."""
 FIELD_OF_VIEW = 40.0
 """Degrees from the first column to the last, for points, unless given."""
 _MOST_MILLIMETRES = 65535
@@ -36,10 +36,11 @@ def check_depth_file(path: Path) -> None:
 def write_depth(path: str | Path, depth_map: DepthMap, *, field_of_view: float = FIELD_OF_VIEW) -> None:
     """Write a depth map in the format that the file's ending names.
 
-    ``.npz`` has the arrays ``depth``, ``interval``, ``signal``, ``background``, ``confident`` and ``cycles``; ``.png``
-    has 16 bits of millimetres, 0 where there is no depth; ``.tif`` has 32-bit metres, nan where there is none; ``.ply``
-    has a point for each pixel that was found: a depth is the distance along the pixel's ray, and rays are those of a
-    pinhole with ``field_of_view`` degrees from the first column to the last; x goes right, y down, z ahead.
+    ``.npz`` has the arrays ``depth``, ``interval``, ``signal``, ``background``, ``confident`` and ``cycles``, and the
+    ``notes``; ``.png`` has 16 bits of millimetres, 0 where there is no depth; ``.tif`` has 32-bit metres, nan where
+    there is none; ``.ply`` has a point for each pixel that was found, and the notes as comments: a depth is the
+    distance along the pixel's ray, and rays are those of a pinhole with ``field_of_view`` degrees from the first column
+    to the last; x goes right, y down, z ahead.
     """
     path = Path(path)
     check_depth_file(path)
@@ -70,7 +71,8 @@ def read_depth(path: str | Path) -> DepthMap:
             missing = [name for name in ARRAYS if name not in arrays.files]
             if missing:
                 raise CannotRead(f"{path} has no array {missing[0]}; give an .npz that write_depth has written")
-            return DepthMap(**{name: arrays[name] for name in ARRAYS}, source=str(path))
+            notes = tuple(arrays["notes"].tolist()) if "notes" in arrays.files else ()
+            return DepthMap(**{name: arrays[name] for name in ARRAYS}, source=str(path), notes=notes)
     except InvalidParameter as error:
         raise CannotRead(f"{path} is no depth map: {error}") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -80,7 +82,8 @@ def read_depth(path: str | Path) -> DepthMap:
 
 
 def _write_npz(file: IO[bytes], path: Path, depth_map: DepthMap, field_of_view: float) -> None:
-    np.savez_compressed(file, **{name: getattr(depth_map, name) for name in ARRAYS})
+    arrays = {name: getattr(depth_map, name) for name in ARRAYS}
+    np.savez_compressed(file, **arrays, notes=np.array(depth_map.notes, dtype=np.str_))
 
 
 def _write_png(file: IO[bytes], path: Path, depth_map: DepthMap, field_of_view: float) -> None:
@@ -115,11 +118,12 @@ def _write_ply(file: IO[bytes], path: Path, depth_map: DepthMap, field_of_view: 
         "format binary_little_endian 1.0",
         "comment metres; x right, y down, z ahead",
         f"comment field of view {field_of_view:g} degrees",
+        *(f"comment {note}" for note in depth_map.notes),
         f"element vertex {points.size}",
         *(f"property {'uchar' if name == 'confident' else 'float'} {name}" for name in points.dtype.names or ()),
         "end_header",
     ]
-    file.write("\n".join(lines).encode("ascii") + b"\n" + points.tobytes())
+    file.write("\n".join(lines).encode("ascii", "replace") + b"\n" + points.tobytes())
 
 
 def rays(shape: tuple[int, ...], field_of_view: float) -> FloatArray:

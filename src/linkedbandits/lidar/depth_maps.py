@@ -43,8 +43,9 @@ class DepthMap(WithFrames):
     ``depth`` is in metres, nan where nothing speaks for a return; ``interval`` (rows, columns, 2) is from the least to
     the largest depth that is possible, but for a probability ``delta``; ``signal`` is the likeliest photons a cycle
     that come back, ``background`` the likeliest photons a bin and cycle that are no return. ``confident`` says where
-    the interval is as narrow as was asked for, and nothing speaks for two returns that overlap. Where it is not known
-    how often each bin was looked at, the interval is all depths. ``cycles`` are laser cycles.
+    the interval is as narrow as was asked for, the depth lies in it, and nothing speaks for two returns that overlap.
+    Where it is not known how often each bin was looked at, or the photons refute the pulse, the mode or the cycles, the
+    interval is all depths and nothing is confident; ``notes`` say why. ``cycles`` are laser cycles.
     """
 
     depth: FloatArray
@@ -115,10 +116,10 @@ class DepthMap(WithFrames):
         """The depths, how wide their intervals are, signal and background.
 
         ``what`` is one of ``"depth"``, ``"interval"``, ``"signal"`` and ``"background"``, for that image alone. Returns
-        the matplotlib figure, on white ground; pixels without a depth are grey. With ``ax`` one image is drawn there,
-        the depth unless ``what`` says otherwise, and ``ax`` is returned.
+        the matplotlib figure, on white ground, with the notes below; pixels without a depth are grey. With ``ax`` one
+        image is drawn there, the depth unless ``what`` says otherwise, and ``ax`` is returned.
         """
-        return plot_images(self.images(), what, ax, columns=2)
+        return plot_images(self.images(), what, ax, columns=2, notes=self.notes)
 
     def _columns(self) -> Columns:
         return pixels(
@@ -178,22 +179,21 @@ def find_depths(
     )
     found = _pass_by_pass(photons, find, signal, borrow, tolerance)
     shape = photons.shape
-    low, high = (found.low, found.high) if photons.exact else (0 * found.low, 0 * found.high + photons.bins)
+    refuted = misfits(photons, found.depth, sensor.pulse) if np.isfinite(found.depth).any() else []
+    holds = photons.exact and not refuted
+    low, high = (found.low, found.high) if holds else (0 * found.low, 0 * found.high + photons.bins)
     located = DepthMap(
         depth=photons.depth(found.depth).reshape(shape),
         interval=photons.depth(np.stack([low, high], axis=-1)).reshape(*shape, 2),
         signal=found.signal.reshape(shape),
         background=found.background.reshape(shape),
-        confident=(found.confident & photons.exact).reshape(shape),
+        confident=(found.confident & holds).reshape(shape),
         cycles=photons.cycles,
         source=photons.source,
         delta=delta,
         tolerance=tolerance * photons.bin_depth,
     )
-    said = _notes(located, photons, signal)
-    if located.found.any():
-        said += misfits(photons, found.depth, sensor.pulse)
-    return replace(located, notes=(*photons.notes, *said))
+    return replace(located, notes=(*photons.notes, *_notes(located, photons, signal), *refuted))
 
 
 def _pass_by_pass(
@@ -286,6 +286,10 @@ def _notes(found: DepthMap, photons: Photons, signal: float) -> list[str]:
                 f"In {100 * apart:.0f} % of the pixels that were found the background is not within a factor of "
                 f"{_APART:g} of the calibrated one: the light has changed, or the calibration is of another setting."
             )
+    beside = int(((found.depth < found.interval[..., 0]) | (found.depth > found.interval[..., 1])).sum())
+    if beside:
+        depths = "1 depth is" if beside == 1 else f"{beside:,} depths are"
+        notes.append(f"{depths} outside of the interval of the same pixel, and not called sure.")
     behind = int((found.depth[found.found] < 0).sum())
     if behind:
         depths = "1 depth is" if behind == 1 else f"{behind:,} depths are"

@@ -67,3 +67,7 @@ class Expected:
     def take(self, pixels: IntArray | slice) -> Expected:
         """Of these pixels alone."""
         return Expected(self.log_prior[pixels], self.signal[pixels], self.background[pixels])
+
+    def log_weights(self, pixels: IntArray, place: IntArray, bins: int) -> FloatArray:
+        """The logarithms of the weights of some bins of these pixels, (pixels, places)."""
+        return np.asarray(self.log_prior[pixels[:, np.newaxis], place])

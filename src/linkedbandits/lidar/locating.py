@@ -17,6 +17,7 @@ from linkedbandits.lidar.certificate import Certificate
 from linkedbandits.lidar.engines import ENGINES
 from linkedbandits.lidar.estimators import SIGNAL_SPREAD, model_of
 from linkedbandits.lidar.expected import Expected
+from linkedbandits.lidar.refining import refine
 from linkedbandits.lidar.returns import LEAST_EVIDENCE, ReturnModel, few_at_a_time, shares
 from linkedbandits.lidar.sensor import Sensor
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
@@ -35,8 +36,9 @@ class Located:
 
     ``depth`` is nan where nothing speaks for a return. No depth outside of ``low`` to ``high`` is possible, but for a
     probability of delta: they are 0 and the number of bins where nothing is certain. ``signal`` (photons a cycle) and
-    ``background`` (photons a bin and cycle) fit best with the depth. ``confident`` says where all that is possible is
-    within the tolerance of the depth, and nothing speaks for two returns that overlap.
+    ``background`` (photons a bin and cycle) fit best with the depth. ``confident`` says where an interval is proved,
+    the depth lies in it, all of it is within the tolerance of the depth, and nothing speaks for two returns that
+    overlap.
     """
 
     depth: FloatArray
@@ -95,7 +97,7 @@ def locate(
         )
     if engine == "compiled":
         found = _in_machine_code(samples, detections, sensor, model, expected, delta, tolerance, strongest, progress)
-        return _judged(found, bins, tolerance)
+        return _judged(found, samples, detections, expected, certificate)
     if engine == "gpu":
         from linkedbandits.lidar.engines.gpu.locating import locate_counts
 
@@ -110,7 +112,7 @@ def locate(
             strongest=certificate.strongest,
             progress=progress,
         )
-        return _judged(found, bins, tolerance)
+        return _judged(found, samples, detections, expected, certificate)
     if engine != "numpy":
         raise UnknownName(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     found = np.full((7, pixels), np.nan)
@@ -129,7 +131,7 @@ def locate(
         found[np.ix_(_OF_A_RETURN, np.arange(pixels)[some][~seen])] = [[np.nan], [0.0], [0.0]]
         if progress is not None:
             progress(len(tried))
-    return _judged(found, bins, tolerance)
+    return _judged(found, samples, detections, expected, certificate)
 
 
 def _in_machine_code(
@@ -173,9 +175,20 @@ def _over_bins(expected: Expected | Around, bins: int) -> Expected:
     return expected if isinstance(expected, Expected) else expected.expected(bins)
 
 
-def _judged(found: FloatArray, bins: int, tolerance: float) -> Located:
-    """Where that is certain."""
+def _judged(
+    found: FloatArray,
+    samples: IntArray,
+    detections: IntArray,
+    expected: Expected | Around,
+    certificate: Certificate,
+) -> Located:
+    """The likeliest depth near the one found, whichever engine found it; and where it is certain."""
+    bins, tolerance = samples.shape[1], certificate.tolerance
+    fit = found[[0, 3, 4]]
+    found[[0, 3, 4]] = refine(certificate.pulse, samples, detections, expected, fit, certificate.strongest)
     depth, low, high, strength, background, probable, two = found
-    confident = (low >= depth - tolerance) & (high <= depth + tolerance) & (two <= MORE)
+    proved = (low > 0) | (high < bins)  # all depths are what is left where no interval is proved
+    inside = (low <= depth) & (depth <= high)
+    narrow = (low >= depth - tolerance) & (high <= depth + tolerance)
     low, high = np.clip(low, 0.0, bins), np.clip(high, 0.0, bins)  # what lies beyond was never looked at
-    return Located(depth, low, high, strength, background, confident, probable)
+    return Located(depth, low, high, strength, background, proved & inside & narrow & (two <= MORE), probable)

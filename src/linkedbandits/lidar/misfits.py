@@ -1,4 +1,7 @@
-"""Do a pulse and a flat background explain the photons? What plainly does not fit, pooled over all pixels."""
+"""Do a pulse and a flat background explain the photons? What plainly does not fit, pooled over all pixels.
+
+A proof about a model that the photons refute proves nothing: with any of these, no depth of the frame is called sure.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from linkedbandits.lidar.photons import Photons
 from linkedbandits.lidar.pulse import PulseShape
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
+_WITHHELD = "So no depth is called sure, and the interval is all depths."
 _PULSE_APART = 1.35
 """A pulse this many times wider or narrower than the one given is worth a word;"""
 _VARIANCE_APART = 0.2
@@ -44,14 +48,14 @@ def misfits(photons: Photons, place: FloatArray, pulse: PulseShape) -> list[str]
     if ratio is not None and not 1 / _BACKGROUND_APART <= ratio <= _BACKGROUND_APART:
         return [  # and not a word of the pulse: what stands above such a background is not known
             f"The background of the last half of the bins is {ratio:.2g} times that of the first, and should be the "
-            "same: --cycles, --mode or --opens is probably not as given."
+            f"same: --cycles, --mode or --opens is probably not as given. {_WITHHELD}"
         ]
     width = _pulse_width(samples, detections, offset, near, pulse)
     if width is None:
         return []
     return [
         f"The pulse in the photons is about {width:.2g} bins wide, not {pulse.fwhm:.2g}: look at --fwhm, --pulse and "
-        "--merge."
+        f"--merge. {_WITHHELD}"
     ]
 
 

@@ -87,7 +87,7 @@ class PulseGating(WithGuarantee, GatePolicy[PulseState]):
     @property
     def status_at_stop(self) -> Status:
         """With ``likely`` a run may end without a proof, so none is called sure; :meth:`proved` tells them apart."""
-        return "confident" if self.likely is None else "budget"
+        return "confident" if self.likely is None else "exhausted"
 
     @property
     def error_bound(self) -> float | None:

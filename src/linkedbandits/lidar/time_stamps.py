@@ -21,6 +21,7 @@ from linkedbandits.model import IntArray
 
 _CLOSE = 1e-9
 """Where a time is said to be at the beginning of a bin, in bins: rounding must not make the detector see later."""
+NOT_SYNCHRONOUS = "A synchronous sensor has none, so no depth is called sure: give another --mode."
 _PAUSE = 2**20
 """Cycles between two pixels that were measured apart from each other: no dead time is that long."""
 
@@ -96,6 +97,7 @@ class TimeStamps:
         pixel = self.schedule.pixel_of(cycle)
         place = tick // merge
         notes: tuple[str, ...] = ()
+        exact = True
         if mode == "free-running":
             dead = check_dead_time(dead_time, self.source)
             counted, blind = self._free_running(cycle, tick, place, dead, merge, bins)
@@ -105,9 +107,10 @@ class TimeStamps:
             counted = np.ones(cycle.size, dtype=np.bool_)
             counted[1:] = kept[1:] != kept[:-1]
             left_out = int((~counted & (pixel >= 0)).sum())
+            exact = mode == "every" or not left_out
             if left_out:
-                which = "bin" if mode == "every" else "cycle"
-                notes = (f"{left_out:,} photons behind the first of their {which} were left out.",)
+                which, so = ("bin", "") if mode == "every" else ("cycle", f" {NOT_SYNCHRONOUS}")
+                notes = (f"{left_out:,} photons behind the first of their {which} were left out.{so}",)
             samples = np.broadcast_to(cycles[:, np.newaxis], (pixels, bins)).copy()
         counted = counted & (pixel >= 0) & (place < bins)
         detections = np.bincount(pixel[counted] * bins + place[counted], minlength=pixels * bins).reshape(pixels, bins)
@@ -121,6 +124,7 @@ class TimeStamps:
             source=self.source,
             mode=mode,
             zero_seconds=zero_seconds,
+            exact=exact,
             notes=notes,
         )
 

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog
 from linkedbandits.live.whole_chains import order_of
 from linkedbandits.model import IntArray, Label
-from linkedbandits.world import LogWorld, Rewards
 
 NO_HIT = -1
 WAITING = -2
@@ -127,25 +126,15 @@ class AnswerLog:
             return None
         return self._table[self._tuples[play]]
 
-    def log(self, arms: int, end: int) -> tuple[LogWorld, int]:
-        """The plays before ``end`` that were told in time, as a log in the order of their ids; and their number."""
-        hits = np.array(self._hits[:end], dtype=np.int64)
-        numbers = np.full(hits.size, NOT_KEPT) if self._tuples is None else np.array(self._tuples[:end], dtype=np.int64)
-        plays = np.flatnonzero((hits >= NO_HIT) & (numbers != NOT_KEPT))
-        plays = plays[np.argsort(numbers[plays], kind="stable")]
-        different, starts = np.unique(numbers[plays], return_index=True)
-        found: list[list[tuple[IntArray, Rewards]]] = [[] for _ in range(arms)]
-        for number, going_on in zip(different.tolist(), np.split(plays, starts)[1:], strict=True):
-            for arm in order_of(self._table[number]).tolist():
-                won = hits[going_on] == arm
-                found[arm].append((going_on, won))
-                going_on = going_on[~won]  # noqa: PLW2901 - the plays that reach the next arm
-        return LogWorld(_in_order(parts) for parts in found), plays.size
-
-    def attempts(self, labels: Sequence[Label]) -> AttemptLog:
-        """Plays told in time, before the first that is out, as a log of attempts in the order of their ids."""
+    def attempts(self, labels: Sequence[Label], end: int | None = None) -> AttemptLog:
+        """Plays told in time, before ``end`` and the first that is out, as a log in the order of their ids."""
         numbers = array("i", [NOT_KEPT] * len(self._hits)) if self._tuples is None else self._tuples
-        return attempts_of(np.array(self._hits), np.array(numbers), self._table.all(), labels)
+        return attempts_of(np.array(self._hits[:end]), np.array(numbers[:end]), self._table.all(), labels)
+
+    @property
+    def first_out(self) -> int | None:
+        """The first play that is neither told nor given up; None if there is none."""
+        return next(iter(np.flatnonzero(np.array(self._hits) == WAITING).tolist()), None)
 
     def to_text(self) -> str:
         """The answers packed into printable characters."""
@@ -181,14 +170,6 @@ class AnswerLog:
         read = cls(keeps_tuples=False)
         read._hits = _unpack(packed)
         return read
-
-
-def _in_order(parts: list[tuple[IntArray, Rewards]]) -> Rewards:
-    """Outcomes of one arm, from plays of several tuples, in the order of the plays."""
-    if not parts:
-        return np.zeros(0, dtype=np.bool_)
-    plays, outcomes = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return np.asarray(outcomes[np.argsort(plays)])
 
 
 def attempts_of(
@@ -239,14 +220,17 @@ def _reached(hits: IntArray, numbers: npt.NDArray[Any], tuples: Sequence[IntArra
 
 
 def joined(before: AttemptLog, after: AttemptLog) -> AttemptLog:
-    """One log behind another of the same options; of the second options, those that both know."""
-    known = before.second is not None and after.second is not None
+    """One log behind another of the same options; second options that one of them does not say are not known."""
+    second = [
+        np.full(log.requests, NOT_OFFERED, dtype=np.int32) if log.second is None else log.second
+        for log in (before, after)
+    ]
     return AttemptLog(
         after.options,
         np.concatenate([before.request, after.request + np.int32(before.requests)]),
         np.concatenate([before.option, after.option]),
         np.concatenate([before.success, after.success]),
-        np.concatenate([before.second, after.second]) if known else None,
+        np.concatenate(second),
     )
 
 

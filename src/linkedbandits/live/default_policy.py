@@ -1,4 +1,4 @@
-"""Who decides where nobody was named: a policy that holds whatever depends on what.
+"""The default policy and linkage: a policy that holds whatever depends on what.
 
 Options that fail together are the rule (``docs/which-policy.md``), so nothing that takes them to be independent is used
 without being asked for by name. A :class:`linkedbandits.Chain` has the same default.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, linkage_of
 
 DEFAULT_DELTA = 0.05
 
@@ -18,14 +18,14 @@ def policy_and_linkage(
 ) -> tuple[AnyPolicy, Linkage]:
     """What decides, and what a play may be, where either was left open.
 
-    A policy without a linkage plays under ``ordered``. Without a policy it is LinkedDuels under ``free``, or
-    LinkedElimination where the linkage is ``single``: both assume nothing of how options depend on each other.
+    A policy without a linkage plays under the one that it asks for. Without a policy it is LinkedDuels under ``free``,
+    or LinkedElimination where the linkage is ``single``: both assume nothing of how options depend on each other.
 
     >>> policy_and_linkage(None, None)[0].name, policy_and_linkage(None, "single")[0].name
     ('linked-duels', 'linked-elimination')
     """
     if policy is not None:
-        return policy, find_linkage("ordered" if linkage is None else linkage)
+        return policy, linkage_of([policy], linkage)
     found = find_linkage("free" if linkage is None else linkage)
     from linkedbandits.policies import LinkedDuels, LinkedElimination  # who brings a policy need not wait for these
 

@@ -17,19 +17,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
-from linkedbandits.attempts.log import AttemptLog, Which
+from linkedbandits.attempts.log import AttemptLog, Rule, Which
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.display.tables import paragraph
 from linkedbandits.display.texts import counted
-from linkedbandits.errors import DamagedSave, HitNotInPlay, InvalidLabels, InvalidParameter, UnknownName
+from linkedbandits.errors import (
+    DamagedSave,
+    HitNotInPlay,
+    InvalidLabels,
+    InvalidParameter,
+    TooManyInFlight,
+    UnknownName,
+)
 from linkedbandits.figures.options import draw_known, height_for
 from linkedbandits.figures.style import beside_axes, new_figure
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live.answer_log import NO_HIT, AnswerLog, joined
+from linkedbandits.live.answer_log import NO_HIT, WAITING, AnswerLog, joined
 from linkedbandits.live.default_policy import policy_and_linkage
 from linkedbandits.live.estimates import Estimate, Estimates
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
-from linkedbandits.live.saving import seal, snapshot_of, unseal, upgraded, upgraded_snapshot
+from linkedbandits.live.saving import check_snapshot, seal, snapshot_of, unseal
 from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts, may_read
 from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
@@ -41,6 +48,10 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_FOR_A_TEXT = 1.0
 """Seconds."""
+NOT_COMPLETE = (
+    "a play of the experiment that this one goes on from is still out, and belongs to its log; tell it there, or give "
+    "it up with abandon"
+)
 
 
 class Play(NamedTuple):
@@ -73,8 +84,8 @@ class Experiment:
 
     Without a policy :class:`~linkedbandits.LinkedDuels` decides, with a delta of 0.05, under the linkage ``free``: a
     play is then two arms in an order that is handed out, and nothing is assumed of how arms depend on each other. With
-    ``linkage="single"`` and no policy it is :class:`~linkedbandits.LinkedElimination`. A policy plays under the linkage
-    ``ordered`` unless another is given.
+    ``linkage="single"`` and no policy it is :class:`~linkedbandits.LinkedElimination`. A policy without a linkage plays
+    under ``ordered``, or under ``free`` if it asks for tuples in any order.
 
     Labels are text, numbers or booleans. ``max_plays`` ends it after that many answers in time if the policy has not
     stopped by then. ``seed`` is for policies that draw.
@@ -94,7 +105,11 @@ class Experiment:
 
     *The guarantee holds as without a log, if whoever chose what to try in the log used the past alone*, and nothing of
     the request itself, and if means are what they were then. The log is data from before: do not give it what was
-    played in another experiment that goes on, and do not pick it by how it ended.
+    played in another experiment that goes on, and do not pick it by how it ended. If the log was asked for a verdict
+    before, and did not decide, the experiment is a second look at it: its ``error_bound`` is then its policy's with
+    that of the verdict added, for both together. What was asked of the same log object in this process is known; of a
+    file that the command line has judged, say it with ``log_judged``, which is the delta of that command. The same
+    policy with the same ``log_attempts``, arms and seed goes on with the same look, and nothing is added.
 
     A play has some of the arms. Whoever serves customers with it would fail those whom another arm could have helped.
     With ``whole_chains=True`` a play has all arms: ``play.arms``, and behind them ``play.rest``, in the best order
@@ -115,11 +130,11 @@ class Experiment:
     ...     play = exp.ask()
     ...     _ = exp.tell(play.id, hit="north" if "north" in play.arms else None)
     >>> exp.recommend()
-    Verdict(arm='north', status='budget', plays=4, error_bound=None, assumes=('independent options',))
+    Verdict(arm='north', status='exhausted', plays=4, error_bound=None, assumes=('independent options',))
 
     Whole chains, for customers:
 
-    >>> exp = lb.Experiment(["north", "east", "south"], lb.LinkedDuels(0.05), linkage="free", whole_chains=True)
+    >>> exp = lb.Experiment(["north", "east", "south"], lb.LinkedDuels(0.05), whole_chains=True)
     >>> play = exp.ask()
     >>> sorted(play.arms + play.rest)
     ['east', 'north', 'south']
@@ -150,6 +165,7 @@ class Experiment:
         log_attempts: Which = "first",
         log_others: Others = "refuse",
         log_independent: bool = False,
+        log_judged: float | None = None,
     ) -> None:
         labels = check_labels(arms)
         check_attempts(log_attempts)
@@ -177,8 +193,15 @@ class Experiment:
         self._shown: tuple[IntArray, tuple[Label, ...], tuple[Label, ...]] = (np.empty(0, dtype=np.int64), (), ())
         self._lock = threading.Lock()
         self.before: Before | None = None
+        # The experiment that its log is still to be read of, up to which play, and what was asked of that before.
+        self._previous: tuple[Experiment, int | None, float] | None = None
         if log is not None:
-            self.run.start_from(WarmStart.of(log, labels, log_attempts, log_others, log_independent))
+            if log_judged is None and isinstance(log, AttemptLog):
+                log_judged = log.judged(but=self._rule(log_attempts))
+            warm = WarmStart.of(
+                log, labels, log_attempts, log_others, log_independent, judged=0.0 if log_judged is None else log_judged
+            )
+            self.run.start_from(warm)
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -271,6 +294,8 @@ class Experiment:
 
     def ask(self) -> Play:
         """The next play to make. Asking alone changes nothing that the policy sees."""
+        if not self.read_log():
+            raise TooManyInFlight(NOT_COMPLETE)
         with self._lock:
             return self.labelled(*self.run.ask())
 
@@ -292,18 +317,18 @@ class Experiment:
         """Say that a play will not be answered, so that others serve for what it was asked for. There may be a verdict.
 
         An answer that comes all the same is ``"late"``: it enters the estimates, not the decision, because which
-        plays are given up may depend on how they would have ended. For the same reason the guarantee holds only if
-        plays are given up for reasons that have nothing to do with their outcome: give up failures, and only
-        successes count. Abandoning twice, or a play already told, is harmless.
+        plays are given up may depend on how they would have ended. The guarantee holds only if whether a play is given
+        up does not depend on how it went: give up failures, and only successes count. Give up what is slow, as a
+        killed worker does, and it is mostly failures. Tell a time-out as a failure. Abandoning twice, or a play already
+        told, is harmless.
         """
         with self._lock:
             self.run.abandon(play_id)
 
     def recommend(self) -> Verdict:
-        """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
+        """The verdict; before there is one, the arm that leads, with status ``"running"``."""
         with self._lock:
             top, status, plays, bound = self.run.recommend()
-            settled = self.run.settled()
             contradicted = self.run.contradicted()
         arms = tuple(self._labels[arm] for arm in top)
         assumes = tuple(assumption.name for assumption in self.assumptions)
@@ -314,7 +339,6 @@ class Experiment:
             plays,
             bound,
             top=arms if several else (),
-            settled=settled if several else (),
             assumes=assumes,
             contradicted=(TOLD_DIFFERENCE,) if contradicted else (),
         )
@@ -329,16 +353,21 @@ class Experiment:
     ) -> Experiment:
         """A new experiment that goes on from this one: with other arms, or because things have changed.
 
-        With ``keep`` what was told in time is a log for it, up to the first play that is still out, so that is not
-        played again; arms that are no longer there are left out, new ones are played. Without, it begins anew: that is
-        for a drift, after which what was told before says nothing any more. ``why`` is for the record, :attr:`before`.
+        With ``keep`` what was told in time is a log for it, up to the first play that is still out and with that one,
+        so it is not played again; arms that are no longer there are left out, new ones are played. If a play is out,
+        the new experiment refuses to be asked or saved until that play is told to this one, or given up: its slow
+        answer is most often a failure, and a log without it would be one of too many successes.
+
+        Without ``keep`` it begins anew: that is for a drift, after which what was told before says nothing any more.
+        ``why`` is for the record, :attr:`before`.
         A policy of the same kind decides, or the ``policy`` that is given: one with a cost for every arm has to be, if
         arms change.
 
         *Its verdict is wrong with probability at most its delta, like any other.* Without ``keep`` that holds of the
         options as they are from now on, whenever it is begun, and whatever made you begin it: plays from now on are
         independent of what was seen. With ``keep`` it holds if which arms there are was not chosen by looking at
-        outcomes. The verdict of this experiment, if there was one, has its own error beside it.
+        outcomes. The verdict of this experiment, if there was one, has its own error beside it; with another ``policy``
+        the ``error_bound`` is for both together, because two rules have read the same plays.
 
         >>> import linkedbandits as lb
         >>> exp = lb.Experiment(["north", "east"], lb.LinkedElimination(0.05))
@@ -357,9 +386,6 @@ class Experiment:
                 chosen = replace(chosen, costs=costs)  # type: ignore[type-var]
         linkage = self.run.linkage
         max_plays, parallel = self.run.limits
-        attempts = may_read(chosen, linkage, len(labels))
-        told = self.attempts()
-        log = told if keep and len(told) else None
         new = Experiment(
             labels,
             chosen,
@@ -370,20 +396,60 @@ class Experiment:
             parallel=parallel,
             whole_chains=self.whole_chains,
         )
-        if log is not None:
-            warm = WarmStart.of(log, labels, attempts, "ignore", independent=attempts == "all", of_plays=True)
-            new.run.start_from(warm)
         said = self.recommend()
-        new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0 if log is None else log.requests)
+        new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0)
+        if keep:
+            another = policy is not None and policy.fitted_to(linkage, parallel) != self.policy
+            spent = 0.0 if self.upgrade is None else self.upgrade.spent
+            judged = (self.policy.error_bound or 0.0) + spent if another else 0.0
+            new.go_on_from(self, self.answers.first_out, judged)
         return new
 
-    def estimates(self) -> Estimates:
-        """Every arm's samples and successes in all plays told so far, and whether it can still be the answer.
+    def go_on_from(self, previous: Experiment, first_out: int | None, judged: float = 0.0) -> None:
+        """Read the plays of another experiment as a log, up to ``first_out`` and with it, as soon as it is not out.
 
-        Samples are first tries alone where the policy does not take arms to be independent; see :class:`Estimate`.
+        It has to be the first play that was out at some time. Then where the log ends depends on the plays in it
+        alone, and the plays behind are as new. ``judged`` is what another policy may have been wrong with on it.
+        """
+        self._previous = (previous, first_out, judged)
+        self.read_log()
+
+    def read_log(self) -> bool:
+        """Read the log that is left by the experiment before, if it is complete; False while it is not."""
+        with self._lock:
+            if self._previous is None:
+                return True
+            previous, last, judged = self._previous
+            if not previous.read_log() or (last is not None and previous.answers[last] == WAITING):
+                return False
+            log = previous.attempts(None if last is None else last + 1)
+            self._previous = None
+            if len(log):
+                attempts = may_read(self.policy, self.run.linkage, len(self._labels))
+                judged += 0.0 if previous.run.warm is None else previous.run.warm.judged
+                warm = WarmStart.of(
+                    log,
+                    self._labels,
+                    attempts,
+                    "ignore",
+                    independent=attempts == "all",
+                    of_plays=True,
+                    judged=judged,
+                )
+                self.run.start_from(warm)
+                if self.before is not None:
+                    self.before = self.before._replace(kept=log.requests)
+        return True
+
+    def estimates(self) -> Estimates:
+        """Every arm's samples and successes, and whether it can still be the answer.
+
+        They are of the plays before the first that is still out, and of late ones: answers that are quick come first,
+        and slow ones are mostly failures. Samples are first tries alone where the policy does not take arms to be
+        independent; see :class:`Estimate`.
         """
         with self._lock:
-            samples, successes = self.run.samples_of_means()
+            samples, successes = self.run.samples_in_order()
             still_in = self.run.still_in()
         return Estimates(
             Estimate(label, seen, won, won / seen if seen else None, kept)
@@ -423,23 +489,37 @@ class Experiment:
         after = f"after {counted(said.plays, 'play')}"
         if self.done:
             named = ", ".join(name(arm) for arm in said.top or (said.arm,))
-            bound = "" if said.error_bound is None else f", error at most {said.error_bound:g}"
-            return f"{named} {after}, {said.status}{bound}"
+            return f"{named} {after}, {said.status}, {said.guarantee}"
         if not said.plays:
             return "nothing played yet" if self.from_log is None else f"{name(said.arm)} leads, by its log alone"
         left = sum(each.still_in for each in self.estimates())
         return f"{name(said.arm)} leads {after}, {left} still in"
 
-    def attempts(self) -> AttemptLog:
+    def attempts(self, end: int | None = None) -> AttemptLog:
         """What is on record, as a log: that which the experiment began with, and behind it its plays by their ids.
+
+        ``end`` is the id of the first play to leave out.
 
         Plays given up or told late are left out. So are those from the first on that is still out, until it is told or
         given up: else answers that are quick would come first, and slow ones tend to be the failures.
         """
         with self._lock:
-            played = self.run.answers.attempts(self._labels)
+            played = self.run.answers.attempts(self._labels, end)
             warm = self.run.warm
-        return played if warm is None else joined(warm.as_log(self._labels), played)
+        log = played if warm is None else joined(warm.as_log(self._labels), played)
+        # What reads it as a log of its own is a look after this one.
+        bound = self.policy.error_bound
+        if bound is not None:
+            log.note_look(self._rule(may_read(self.policy, self.run.linkage, len(self._labels))), bound)
+        if warm is not None and warm.judged:
+            log.note_look(("before this experiment",), warm.judged)
+        if self.upgrade is not None and self.upgrade.spent:
+            log.note_look(("versions before",), self.upgrade.spent)
+        return log
+
+    def _rule(self, attempts: Which) -> Rule:
+        """All that a decision from a log depends on: the same again goes on with the same look."""
+        return (self.policy, self.linkage, self.run.limits[1], attempts, self._labels, self.run.seed)
 
     def alarms(self, alpha: float = 0.01) -> tuple[Alarm, ...]:
         """What is on record that a verdict could not bear: drift, dependence, effects of position, and memory.
@@ -459,6 +539,8 @@ class Experiment:
 
     def to_json(self) -> str:
         """Everything, as text that :meth:`from_json` goes on from exactly."""
+        if not self.read_log():
+            raise TooManyInFlight(NOT_COMPLETE)
         with self._lock:
             answers = self.run.answers
             content = {**self._content(), "answers": answers.to_text(), "answers_to": answers.tuples_to_json()}
@@ -466,13 +548,16 @@ class Experiment:
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the answers, for ``json.dumps`` and :meth:`restore`; its size does not grow with plays."""
+        if not self.read_log():
+            raise TooManyInFlight(NOT_COMPLETE)
         with self._lock:
             return snapshot_of(self._content())
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
         """The experiment of a :meth:`snapshot` and the answers of that moment."""
-        return cls._read(upgraded_snapshot(snapshot), answers, None, None)
+        check_snapshot(snapshot)
+        return cls._read(snapshot, answers, None, None)
 
     @classmethod
     def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None) -> Self:
@@ -480,13 +565,13 @@ class Experiment:
 
         A policy or linkage that the library does not ship has to be passed again, a policy with the same parameters.
         Where a policy would have asked otherwise than the version that saved the experiment, the experiment goes on all
-        the same, with the same estimates: what was played is a log for the policy, and :attr:`upgrade` says so.
+        the same, with the same estimates and the evidence that there was. Nothing is read again, so delta stays whole;
+        :attr:`upgrade` says so.
         """
         if policy is not None:
             check_is_policy(policy)
-        version, content = unseal(text)
+        content = unseal(text)
         try:
-            content = upgraded(version, content)
             return cls._read(content, AnswerLog.from_text(content["answers"], content["answers_to"]), policy, linkage)
         except UnknownName as error:
             raise UnknownName(

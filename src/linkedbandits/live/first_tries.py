@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.live.answer_log import NO_HIT, AnswerLog
 from linkedbandits.model import IntArray
 
 
@@ -29,16 +28,6 @@ class FirstTries:
         # Lists, for one number at a time is changed, with every play that is told.
         self._samples = [0] * arms
         self._successes = [0] * arms
-
-    @classmethod
-    def of(cls, answers: AnswerLog, arms: int) -> FirstTries:
-        """Those of the plays on record: told in time, with a tuple that was kept."""
-        found = cls(arms)
-        for play in range(len(answers)):
-            tried, hit = answers.in_log(play), answers[play]
-            if tried is not None and hit >= NO_HIT:
-                found.add(tried, hit)
-        return found
 
     def add(self, arms: IntArray, hit: int) -> None:
         """A play was told: it tried these arms, and ended with the hit or without."""

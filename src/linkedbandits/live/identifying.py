@@ -27,15 +27,15 @@ def identify(
 
     ``play_function`` gets a tuple of arms. It tries them from left to right until one works, and returns that arm, or
     None if none did. It is called until there is a verdict, or ``max_plays`` times: then the verdict has the status
-    ``"budget"`` and names what leads. Arms that are equally good are never told apart, so give ``max_plays`` if yours
-    may be.
+    ``"exhausted"`` and names what leads. Arms that are equally good are never told apart, so give ``max_plays`` if
+    yours may be.
 
     The verdict is wrong with probability at most ``delta``, 0.05 unless given, whatever depends on what: without a
     ``policy`` it is :class:`~linkedbandits.LinkedDuels` under the linkage ``free`` that decides, or, with
     ``linkage="single"``, one arm a play, :class:`~linkedbandits.LinkedElimination`. A ``policy`` of yours has its own
-    delta, and plays under ``linkage="ordered"`` if you do not say otherwise. ``seed`` is for policies that draw.
+    delta, and plays under the linkage that it asks for if you do not say otherwise. ``seed`` is for policies that draw.
 
-    Ctrl-C (a KeyboardInterrupt) ends the loop and *returns* what is known by then, with the status ``"budget"`` if
+    Ctrl-C (a KeyboardInterrupt) ends the loop and *returns* what is known by then, with the status ``"running"`` if
     nothing is proved: plays may have been dear. The play that was interrupted does not count. Any other error of
     ``play_function`` goes to the caller, and what was played is lost; use an :class:`~linkedbandits.Experiment` where
     that may happen, or keep ``experiment.to_json()`` in ``progress``, which is called with the experiment after every

@@ -506,6 +506,7 @@ class RepeatsFromLog:
         read._times = data.get("times")  # not in what was saved before there were logs of others
         read._samples = np.array(data["samples"], dtype=np.int64)
         read._successes = np.array(data["successes"], dtype=np.int64)
+        read._plays_of_log = None  # the log was not enough, or it would have been over before it was saved
         return read
 
     def _piece(self, start: int, stop: int) -> IntArray:

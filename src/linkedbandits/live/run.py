@@ -7,7 +7,7 @@ several threads; both of these are.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -33,8 +33,8 @@ from linkedbandits.live.foresight import (
 )
 from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
-from linkedbandits.live.saving import asks_as_in_format_2, asks_digest
-from linkedbandits.live.spares import MOST_SPARES, ClaimedSpares, Spares
+from linkedbandits.live.saving import asks_digest
+from linkedbandits.live.spares import ClaimedSpares, Spares
 from linkedbandits.live.warm_start import FromLog, WarmStart
 from linkedbandits.live.whole_chains import ChainRecord, Learning, arms_of, order_of, ranked, rest_of
 from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
@@ -48,10 +48,9 @@ Receipt = Literal["counted", "spare", "late", "repeated"]
 
 _WHOLE = (int, np.integer)
 
-HANDS_OUT_BY = 3
-"""The number of the rule by which plays are handed out, for those who replay them. Raise it when the same policy would
-be given other plays for the same answers: what was played by an earlier rule is then a log. By rule 1 spare plays were
-more of the same; by rule 2 those that had nothing to give any more counted until they were tidied away."""
+HANDS_OUT_BY = 1
+"""The number of the rule by which plays are handed out, for replays. Raise it when the same policy would be given other
+plays for the same answers: it then begins anew with the evidence that it had."""
 
 LEAST_AHEAD = 16
 """The policy's futures are followed for this many plays more,"""
@@ -64,7 +63,7 @@ TIMES_IN_FLIGHT = 3
 
 
 class LookNeeded(Exception):
-    """The next play takes a look ahead, which whoever asks wants to do beforehand, by :meth:`Run.foresee`."""
+    """The next play needs a look ahead: call :meth:`Run.foresee` first."""
 
 
 class Ticket(NamedTuple):
@@ -93,14 +92,23 @@ class Decision(NamedTuple):
 class Upgrade(NamedTuple):
     """An experiment that a later version of the library goes on with, though its policy would have asked otherwise.
 
-    ``version`` is the one that goes on, ``before`` the one that played until then (None if that is not known).
-    ``plays`` is how many plays of that time serve as a log; ``others`` are in the estimates alone.
+    ``version`` is the one that goes on, ``before`` the one that played until then (None if that is not known). The
+    ``plays`` of that time are in the estimates and are not read again. ``evidence`` is what the policy had against
+    every arm by then, as a power of ten, and goes on from; None where it begins from nothing, on new plays. Then what
+    it might have been wrong with before is ``spent``, and is part of the bound of a later verdict.
     """
 
     version: str
     before: str | None
     plays: int
-    others: int
+    evidence: tuple[float, ...] | None
+    spent: float = 0.0
+
+    @classmethod
+    def from_json(cls, said: dict[str, Any]) -> Upgrade:
+        """From what ``_asdict`` gives, also by way of JSON."""
+        evidence = said["evidence"]
+        return cls(**{**said, "evidence": None if evidence is None else tuple(evidence)})
 
 
 class Run:
@@ -152,10 +160,11 @@ class Run:
         self._changes = 0  # counts whatever may change what is foreseen
         self._prepared: tuple[int, Foreseen | None] | None = None  # what was foreseen, after how many changes
         self._oldest = 0  # no play before this one is out
+        # Plays told behind one that is out, as they were handed out, and what they have brought to the estimates.
+        self._behind: dict[int, IntArray] = {}
+        self._samples_behind, self._successes_behind = np.zeros((2, arms), dtype=np.int64)
         self.warm: WarmStart | None = None  # the log of others that it began with
-        # What requests have not read yet: that log, and behind it what was played under another policy.
-        self._log: LogWorld | None = None
-        self._behind_warm = np.zeros(arms, dtype=np.int64)  # how many samples of the latter are in it
+        self._log: LogWorld | None = None  # what requests have not read of it yet
         self._pairs: PairLog | None = None
         # Samples of finished requests and of plays that no request has used; the current request has the rest.
         # What came too late for the decision is apart.
@@ -188,7 +197,7 @@ class Run:
             return None
         if self._pairs is not None:
             return FromLog(warm.attempts, warm.requests, warm.samples, self._pairs.read)
-        left = 0 if self._log is None else int(np.maximum(self._log.left - self._behind_warm, 0).sum())
+        left = 0 if self._log is None else int(self._log.left.sum())
         return FromLog(warm.attempts, warm.requests, warm.samples, warm.samples - left)
 
     @property
@@ -307,10 +316,7 @@ class Run:
     def overdue(self) -> bool:
         """Is an answer missing for so long that it holds things up? Then plays are found by looking ahead, which takes
         time."""
-        asked = len(self.answers)
-        while self._oldest < asked and self.answers.of(self._oldest) != WAITING:
-            self._oldest += 1
-        return asked - self._oldest >= max(LEAST_BEHIND, TIMES_IN_FLIGHT * len(self._tickets))
+        return len(self.answers) - self._oldest >= max(LEAST_BEHIND, TIMES_IN_FLIGHT * len(self._tickets))
 
     def _present(self) -> Present | None:
         """Where the policy stands, for its futures; None where these cannot be followed."""
@@ -398,7 +404,11 @@ class Run:
             receipt = self._bring(play, ticket, tried, reached, worked)
             self._go_on()
         if self.decision is None and self.plays - self.late >= self._max_plays:
-            self.decision = self._leading()
+            self.decision = self._leading("exhausted")
+        if ticket is not None and play != self._oldest:
+            self._behind[play] = known.play
+            self._count_behind(play, known.play, 1)
+        self._find_oldest()
         return receipt
 
     def abandon(self, play: int) -> None:
@@ -418,6 +428,28 @@ class Run:
             if self._ahead.nearly:
                 self._ahead.next_look = 0  # this may be all that was in the way
             self._go_on()
+        self._find_oldest()
+
+    def _find_oldest(self) -> None:
+        """Go on to the first play that is out."""
+        asked = len(self.answers)
+        while self._oldest < asked and self.answers.of(self._oldest) != WAITING:
+            handed_out = self._behind.pop(self._oldest, None)
+            if handed_out is not None:
+                self._count_behind(self._oldest, handed_out, -1)
+            self._oldest += 1
+
+    def _count_behind(self, play: int, handed_out: IntArray, times: int) -> None:
+        """A play that was told is behind one that is out, or not any more."""
+        hit = self.answers[play]
+        tried = order_of(handed_out) if self._rest_counts else arms_of(handed_out)
+        if self.only_first_tries:
+            tried = tried[:1]
+        elif hit in tried:
+            tried = tried[: self._reached(play, tried, hit)]
+        self._samples_behind[tried] += times
+        if hit in tried:
+            self._successes_behind[hit] += times
 
     def answer_to(self, play: int) -> int:
         """What is on record for a play that was asked, or UnknownPlay."""
@@ -431,8 +463,8 @@ class Run:
         return answer
 
     def recommend(self) -> Decision:
-        """The verdict; before there is one, what leads, with status ``"budget"``."""
-        return self.decision or self._leading()
+        """The verdict; before there is one, what leads, with status ``"running"``."""
+        return self.decision or self._leading("running")
 
     def totals(self) -> tuple[IntArray, IntArray]:
         """Samples and successes of every arm in all plays told so far, the late ones among them, and in the log."""
@@ -448,15 +480,19 @@ class Run:
             return samples, successes
         return samples + self.warm.first_tries[0], successes + self.warm.first_tries[1]
 
+    def samples_in_order(self) -> tuple[IntArray, IntArray]:
+        """Those of plays before the first that is out, and of plays told late.
+
+        Answers that are quick come first, and slow ones are mostly failures. So estimates, and limits of them that hold
+        at any time, leave out what was told behind a play that is out.
+        """
+        samples, successes = self.samples_of_means()
+        return samples - self._samples_behind, successes - self._successes_behind
+
     def still_in(self) -> list[bool]:
         """Which arms can still be the answer?"""
         marks: list[bool] = self._state.still_in[0].tolist()
         return marks
-
-    def settled(self) -> tuple[bool, ...]:
-        """Which places of an order are settled? Nothing where the answer is no order."""
-        settled = self.policy.settled(self._state)
-        return () if settled is None else tuple(settled[0].tolist())
 
     def contradicted(self) -> bool:
         """Does what was seen speak against what the policy was told?"""
@@ -483,15 +519,23 @@ class Run:
         evidence = self.policy.log10_evidence(self._state)
         return None if evidence is None else evidence[0].tolist()
 
+    def _evidence_to_keep(self) -> list[float] | None:
+        """What a later version goes on from: an arm that is out has enough against it, whatever was seen since."""
+        evidence, delta = self.evidence(), self.policy.goal.delta
+        if evidence is None or delta is None:
+            return evidence
+        enough = math.log10(1 / delta) + 1e-12
+        return [value if kept else max(value, enough) for value, kept in zip(evidence, self.still_in(), strict=True)]
+
     def content(self) -> dict[str, Any]:
         """All of it but the answers, ready for ``json.dumps``; :meth:`fill` goes on exactly from there.
 
-        Its size depends on the arms and on the plays that are out, not on how many were made.
+        Its size depends on the arms, the plays that are out, and those told behind the first of these.
         """
         tuples = TupleTable()
         return {
             "written_by": {"version": __version__, "asks": self.asks()},
-            "upgrade": None if self.upgrade is None else list(self.upgrade),
+            "upgrade": None if self.upgrade is None else self.upgrade._asdict(),
             "policy": describe_policy(self.policy),
             "linkage": self.linkage.name,
             "seed": self._seed,
@@ -508,6 +552,7 @@ class Run:
                 ]
                 for play, ticket in self._tickets.items()
             ],
+            "behind": [[play, tuples.number(handed_out)] for play, handed_out in self._behind.items()],
             "spares": self._spares.to_json(tuples),
             "ahead": self._ahead.to_json(),
             "tuples": tuples.to_json(),
@@ -523,6 +568,7 @@ class Run:
             "verdict": None
             if self.decision is None
             else [list(self.decision.top), self.decision.status, self.decision.plays],
+            "evidence": self._evidence_to_keep(),
             "state": self._state.to_json(),
             "request": self._request.to_json(),
             "log": None if self._log is None else self._log.to_json(),
@@ -530,8 +576,7 @@ class Run:
             if self.warm is None
             else {
                 "log": self.warm.to_json(),
-                "behind": self._behind_warm.tolist(),
-                "pairs_read": [] if self._pairs is None else self._pairs.positions(),
+                "pairs_read": None if self._pairs is None else self._pairs.positions(),
             },
         }
 
@@ -544,90 +589,90 @@ class Run:
     def fill(self, content: dict[str, Any], answers: AnswerLog) -> None:
         """Make a new run, with the same policy and as many arms, into the one whose :meth:`content` this is.
 
-        Where the policy would have asked otherwise, or that cannot be ruled out, what was played is a log for it; see
-        :meth:`go_on`. A verdict that was given stands.
+        Where the policy would have asked otherwise it begins anew with the evidence that it had; see :meth:`go_on`. A
+        verdict that was given stands.
         """
-        self.upgrade = None if content["upgrade"] is None else Upgrade(*content["upgrade"])
-        self.warm = warm_start_in(content)
+        self.upgrade = None if content["upgrade"] is None else Upgrade.from_json(content["upgrade"])
+        self.warm = None if content["warm"] is None else WarmStart.from_json(content["warm"]["log"])
         if self.chains is not None:
             self.chains = ChainRecord.from_json(content["chains"], self.policy.goal.costs)
-        if content["verdict"] is None and not self._asks_as_in(content, answers):
-            self.go_on(Played.of(content, answers), content["written_by"]["version"])
-            return
         tuples = TupleTable(content["tuples"])
         self.answers = answers
-        self._tickets = {
-            play: self._ticket_of(tuples[number], role, None if claimed is None else np.array(claimed))
-            for play, number, role, claimed in content["tickets"]
-        }
         self._given_up = TupleTable(content["given_up"])
-        self._spares = Spares.from_json(content["spares"], self._samples.size, tuples)
-        self._ahead = Ahead.from_json(content["ahead"], self.linkage)
         self.plays = content["plays"]
         self.late = content["late"]
-        self._plays_observed = content["plays_observed"]
         self._samples = np.array(content["samples"], dtype=np.int64)
         self._successes = np.array(content["successes"], dtype=np.int64)
         self._late_samples = np.array(content["late_samples"], dtype=np.int64)
         self._late_successes = np.array(content["late_successes"], dtype=np.int64)
+        if self.only_first_tries:
+            self._first_tries = FirstTries.from_json(content["first_tries"])
         self._log = None if content["log"] is None else LogWorld.from_json(content["log"])
-        if self.warm is not None:
-            self._behind_warm = np.array(content["warm"]["behind"], dtype=np.int64)
+        if content["verdict"] is None and not self._asks_as_in(content):
+            samples, successes = counts_in(content["request"])
+            self._samples += samples + (0 if self._log is None else self._log.left)
+            self._successes += successes + (0 if self._log is None else self._log.successes_left)
+            out = {play: tuples[number] for play, number, *_ in content["tickets"]}
+            self._begin_anew(out, content["written_by"]["version"], content["evidence"])
+            return
+        self._tickets = {
+            play: self._ticket_of(tuples[number], role, None if claimed is None else np.array(claimed))
+            for play, number, role, claimed in content["tickets"]
+        }
+        self._oldest = min(self._tickets, default=len(answers))
+        self._behind = {play: tuples[number] for play, number in content["behind"]}
+        for play, handed_out in self._behind.items():
+            self._count_behind(play, handed_out, 1)
+        self._spares = Spares.from_json(content["spares"], self._samples.size, tuples)
+        self._ahead = Ahead.from_json(content["ahead"], self.linkage)
+        self._plays_observed = content["plays_observed"]
+        if self.warm is not None and content["warm"]["pairs_read"] is not None:  # which an upgrade reads no more
             self._pairs = self.warm.pairs(content["warm"]["pairs_read"])
         self._request = resume(content["request"], self.linkage, self._log)
         if content["verdict"] is not None:
             top, status, plays = content["verdict"]
             self.decision = Decision(tuple(top), status, plays, self._bound(status))
         self._state = self._state_in(content)
-        if self.only_first_tries:
-            self._first_tries = _first_tries_in(content, answers, *self.totals())
 
-    def go_on(self, played: Played, before: str | None) -> None:
-        """Make a new run go on where another policy has stopped: what that one played in time is a log for this one.
+    def go_on(self, played: Played, before: str | None, evidence: Sequence[float] | None) -> None:
+        """Make a new run go on where another version of its policy has stopped, with the ``evidence`` it had by then.
 
-        Plays before the first that is out are read from one queue per arm. That one and those after it are spare plays,
-        so that an answer does not count any sooner for being quick. For a policy that does not take arms to be
-        independent all of them are spare plays: what an arm did behind others is no sample of it, but plays of the same
-        tuple are as good as new ones, taken in their order. A log that the other one began with is read again, first.
+        What was played is in the estimates. Nothing of it is read again: each option's evidence is a capital that goes
+        on growing or shrinking on new plays, so delta stays whole. A policy that cannot take evidence over begins from
+        nothing, and the bound of its verdict is the sum of what each of the two may be wrong with. Which plays are
+        still out may depend on how they go, so these are given up: their answers are late.
         """
-        arms = self._samples.size
-        if self.warm is not None:  # which may have been read already
-            self._state, self.decision = self._first_state(), None
         self.answers = played.answers
         self.plays, self.late = played.plays, played.late
         self._given_up = played.given_up
         self._late_samples, self._late_successes = played.late_samples, played.late_successes
-        self._tickets = {play: self._ticket_of(tried, "spare") for play, tried in played.out.items()}
-        if self.chains is not None and played.chains is not None:
+        self._samples, self._successes = played.samples, played.successes
+        if self.warm is not None:
+            self._samples = self._samples + self.warm.totals[0]
+            self._successes = self._successes + self.warm.totals[1]
+        if played.chains is not None:
             self.chains = played.chains
         if self.only_first_tries:
             self._first_tries = played.first_tries
-        arm_by_arm = not self.only_first_tries
-        end = 0 if not arm_by_arm else min(played.out, default=len(self.answers))
-        self._log, in_log = self.answers.log(arms, end)
-        self._samples = played.samples - self._log.left
-        self._successes = played.successes - self._log.successes_left
-        if self.warm is not None:
-            self._behind_warm = self._log.left.copy()
-            self._log, self._pairs = self.warm.queues().followed_by(self._log), self.warm.pairs()
-        # Of whole plays the first are taken: when an upgrade comes may depend on what was seen, where the record begins
-        # does not.
-        first = max(end, len(self.answers) - MOST_SPARES) if arm_by_arm else end
-        for play in range(first, min(first + MOST_SPARES, len(self.answers))):
-            handed_out, hit = self.answers.in_log(play), self.answers[play]
-            if handed_out is not None:
-                ticket = self._ticket_of(handed_out, "spare")
-                tried = self._may_count(ticket)
-                self._spares.put(play, tried, ticket.arms)
-                if hit != WAITING:
-                    in_log += 1
-                    worked = hit if hit in tried else NO_HIT
-                    self._spares.come_back(play, self._reached(play, tried, worked), worked)
-        self.upgrade = Upgrade(__version__, before, in_log, self.in_time - in_log)
-        self._begin_request()
-        self._advance()
-        if self.decision is None and self.in_time >= self._max_plays:
-            self.decision = self._leading()
+        self._begin_anew(played.out, before, evidence)
+
+    def _begin_anew(self, out: dict[int, IntArray], before: str | None, evidence: Sequence[float] | None) -> None:
+        for play, tried in out.items():
+            self.answers.record(play, GIVEN_UP - self._given_up.number(tried))
+        self._oldest = len(self.answers)
+        self._log, self._pairs, self.decision = None, None, None
+        self._plays_observed = self.in_time
+        self._state = self._first_state()
+        carried = evidence is not None and self.policy.carry_over(self._state, np.power(10.0, np.array([evidence])))
+        spent = 0.0 if self.upgrade is None else self.upgrade.spent
+        has_read = self.in_time > self.upgrade.plays if self.upgrade else self.in_time or self.warm is not None
+        if has_read and not carried:
+            spent += self.policy.error_bound or 0.0
+        kept = tuple(evidence) if carried and evidence is not None else None
+        self.upgrade = Upgrade(__version__, before, self.in_time, kept, spent)
+        self._request = self._next_request()
+        if self.in_time >= self._max_plays:
+            self.decision = self._leading("exhausted")
 
     def nothing_played(self) -> Played:
         """To follow what was played in such a run without its policy."""
@@ -635,49 +680,15 @@ class Run:
         chains = None if self.chains is None else ChainRecord(self._samples.size, self._rest_counts, costs)
         return Played(self._samples.size, chains, self._rest_counts)
 
-    def recall_upgrade(self, upgrade: Upgrade) -> None:
-        """What was noted when the experiment first went on with a log; this version may have done so again since."""
-        self.upgrade = upgrade
-
-    def recall_first_tries(self, first_tries: FirstTries) -> None:
-        """Those of all plays told so far, for a run whose content was written before they were counted."""
-        if self.only_first_tries:
-            self._first_tries = first_tries
-
-    def _asks_as_in(self, content: dict[str, Any], answers: AnswerLog) -> bool:
-        """Can the policy go on from the state in this content, as one that it would have come to itself?"""
-        version, asked = content["written_by"]["version"], content["written_by"]["asks"]
-        if asked is None:
-            return asks_as_in_format_2(self.policy) and self._goes_on_from(content)
-        if asked != self.asks():
-            return False
-        # A version in the making may have had another form of state than the one that was released with its number.
-        return self._goes_on_from(content) and (version == __version__ or self._comes_to(content, answers))
-
-    def _goes_on_from(self, content: dict[str, Any]) -> bool:
-        """Can the policy read the state, and does it ask then what was asked? KeyError if there is none at all."""
+    def _asks_as_in(self, content: dict[str, Any]) -> bool:
+        """Can the policy go on from the state in this content, and would it have asked the same?"""
         saved, asked = content["state"], content["request"]
+        if content["written_by"]["asks"] != self.asks():
+            return False
         try:
             return is_of(asked, self.policy.request(type(self._state).from_json(saved)))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             return False
-
-    def _comes_to(self, content: dict[str, Any], answers: AnswerLog) -> bool:
-        """Does the policy come to the same state with what was played? True if not all of that is on record."""
-        again = Run(
-            self.policy,
-            self.linkage,
-            self._samples.size,
-            seed=self._seed,
-            parallel=self._parallel,
-            whole_chains=self.chains is not None,
-        )
-        again.warm = self.warm
-        again.go_on(Played.of(content, answers), None)
-        noted = again.upgrade
-        return (noted is not None and noted.others > 0) or (
-            json.dumps(again.state_as_json()) == json.dumps(content["state"])
-        )
 
     def _state_in(self, content: dict[str, Any]) -> LaneState:
         """The policy's state; under a verdict, if its form is another one by now, what all states have in common."""
@@ -804,14 +815,19 @@ class Run:
         counts = self._request.counts()
         return samples + counts.samples[0], successes + counts.successes[0]
 
-    def _leading(self) -> Decision:
+    def _leading(self, status: Status) -> Decision:
         """The best guess before the policy has decided; what came late has no say in it."""
         samples, successes = self._totals_in_time()
         top = best_guess(self.policy, self._state, samples[np.newaxis], successes[np.newaxis])[0]
-        return Decision(tuple(top.tolist()), "budget", self.in_time, None)
+        return Decision(tuple(top.tolist()), status, self.in_time, None)
 
     def _bound(self, status: Status) -> float | None:
-        return self.policy.error_bound if status == "confident" else None
+        """That of the policy, with those of verdicts asked of its log before, and of versions that left no evidence."""
+        bound = self.policy.error_bound if status == "confident" else None
+        if bound is None:
+            return None
+        judged = 0.0 if self.warm is None else self.warm.judged
+        return min(1.0, bound + judged + (0.0 if self.upgrade is None else self.upgrade.spent))
 
     def _check_repeated(self, play: int, answer: int, hit: int) -> Receipt:
         if answer != hit:
@@ -862,7 +878,7 @@ class Ahead:
 
 
 class Played:
-    """What was asked, told and given up, whatever the policy was: all that another one needs to go on.
+    """What was asked, told and given up, whatever the policy was: all that a later version of it needs to go on.
 
     ``out`` has the plays that are out, as they were handed out. Samples and successes are those of plays told in time,
     first tries those of all plays told. What the rest of a whole chain did is among the samples if ``rest_counts``.
@@ -879,33 +895,6 @@ class Played:
         self.late = 0
         self.samples, self.successes, self.late_samples, self.late_successes = np.zeros((4, arms), dtype=np.int64)
         self.first_tries = FirstTries(arms)
-
-    @classmethod
-    def of(cls, content: dict[str, Any], answers: AnswerLog) -> Played:
-        """What was played in a run that was saved."""
-        played, tuples = cls(len(content["samples"])), TupleTable(content["tuples"])
-        played.answers = answers
-        played.out = {play: tuples[number] for play, number, *_ in content["tickets"]}
-        played.given_up = TupleTable(content["given_up"])
-        played.plays, played.late = content["plays"], content["late"]
-        in_request = counts_in(content["request"])
-        played.samples += np.array(content["samples"]) + in_request[0]
-        played.successes += np.array(content["successes"]) + in_request[1]
-        if content["log"] is not None:
-            log = LogWorld.from_json(content["log"])
-            played.samples += log.left
-            played.successes += log.successes_left
-        warm = warm_start_in(content)
-        if warm is not None:  # which was not played
-            pairs = warm.pairs(content["warm"]["pairs_read"])
-            of_log = warm.totals if pairs is None else pairs.counts()
-            played.samples -= of_log[0]
-            played.successes -= of_log[1]
-        played.late_samples += np.array(content["late_samples"])
-        played.late_successes += np.array(content["late_successes"])
-        told = played.samples + played.late_samples, played.successes + played.late_successes
-        played.first_tries = _first_tries_in(content, answers, *told)
-        return played
 
     def ask(self, arms: IntArray) -> int:
         """A play was handed out."""
@@ -939,22 +928,6 @@ class Played:
     def abandon(self, play: int) -> None:
         """A play was given up; KeyError if it was not out."""
         self.answers.record(play, GIVEN_UP - self.given_up.number(self.out.pop(play)))
-
-
-def warm_start_in(content: dict[str, Any]) -> WarmStart | None:
-    """The log that a run began with that was saved."""
-    return None if content["warm"] is None else WarmStart.from_json(content["warm"]["log"])
-
-
-def _first_tries_in(content: dict[str, Any], answers: AnswerLog, samples: IntArray, successes: IntArray) -> FirstTries:
-    """Those that were saved; where they were not counted, those of the plays that the answers have with their tuples.
-
-    Samples and successes are of all plays told. If there is one sample a play, all of them are first tries.
-    """
-    saved = content.get("first_tries")
-    if saved is None and samples.sum() == content["plays"]:
-        saved = {"samples": samples.tolist(), "successes": successes.tolist()}
-    return FirstTries.of(answers, samples.size) if saved is None else FirstTries.from_json(saved)
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:

@@ -64,6 +64,7 @@ class WarmStart:
 
     ``opens[a]`` says that attempt ``a`` is the first of its request. It is ``on_your_word`` where options are taken to
     be independent and the log, in one order, cannot show it; that is for whoever creates an experiment, and not saved.
+    ``judged`` is the sum of the error bounds of verdicts that were asked of the log before.
     """
 
     attempts: Which
@@ -73,6 +74,7 @@ class WarmStart:
     success: BoolArray
     second: Numbers | None
     on_your_word: bool = False
+    judged: float = 0.0
 
     @classmethod
     def of(
@@ -83,6 +85,7 @@ class WarmStart:
         others: Others,
         independent: bool = False,
         of_plays: bool = False,
+        judged: float = 0.0,
     ) -> WarmStart:
         """A log for an experiment with these arms, or an error that says why it cannot be used.
 
@@ -95,6 +98,8 @@ class WarmStart:
                 f"log={log!r} is no log of attempts; make one with Attempts.from_plays, or read_attempts for a file"
             )
         check_attempts(attempts)
+        if not 0 <= judged <= 1:
+            raise InvalidParameter(f"log_judged={judged!r} is no error bound; give the sum of those of verdicts before")
         if others not in ("refuse", "ignore"):
             raise InvalidParameter(f"log_others={others!r} is neither 'refuse' nor 'ignore'")
         known = {label: number for number, label in enumerate(labels)}
@@ -106,7 +111,10 @@ class WarmStart:
                 "what was tried of others"
             )
         if attempts == "duels" and not of_plays and log.why_no_duels is not None:
-            raise InvalidAttempts(f"{log.why_no_duels}: another policy, with log_attempts='first'")
+            raise InvalidAttempts(
+                f"{log.why_no_duels}: log_attempts='first' with LinkedElimination(0.05) under linkage='single', which "
+                "does not assume independent options either"
+            )
         needs_word = attempts == "all" and log.in_one_order and len(log) > 0
         if needs_word and not independent:
             raise InvalidAttempts(
@@ -116,9 +124,12 @@ class WarmStart:
         numbers = np.array([known.get(option, NO_ARM) for option in log.options] + [NO_ARM], dtype=np.int32)
         opens = np.zeros(len(log), dtype=np.bool_)
         opens[log.first] = True
-        # The last of the numbers stands for an option that was not offered.
-        second = None if log.second is None else numbers[np.where(log.second == NOT_OFFERED, -1, log.second)]
-        return cls(attempts, len(labels), opens, numbers[log.option], log.success, second, needs_word)
+        second = None
+        # Seconds of a log that is refused as duels are selected by outcomes, and a successor must not read them either.
+        if log.second is not None and (of_plays or log.why_no_duels is None):
+            # The last of the numbers stands for an option that was not offered.
+            second = numbers[np.where(log.second == NOT_OFFERED, -1, log.second)]
+        return cls(attempts, len(labels), opens, numbers[log.option], log.success, second, needs_word, judged)
 
     def check_policy(self, policy: AnyPolicy, request: Request) -> None:
         """Refuse a log that does not answer what a policy asks first."""
@@ -132,7 +143,8 @@ class WarmStart:
         elif self.attempts != "duels":
             raise InvalidParameter(
                 f"{kind} asks for tuples, which log_attempts={self.attempts!r} cannot answer; "
-                "use log_attempts='duels' with LinkedDuels, or a policy that asks for needs, such as LinkedElimination"
+                "use log_attempts='duels' with LinkedDuels, or a policy that asks for needs, such as "
+                "LinkedElimination(0.05) under linkage='single'"
             )
         elif request.order.shape[2] != 2:
             raise InvalidParameter(
@@ -228,6 +240,7 @@ class WarmStart:
             "option": _pack(self.option),
             "success": pack_marks(self.success),
             "second": None if self.second is None else _pack(self.second),
+            "judged": self.judged,
         }
 
     @classmethod
@@ -241,6 +254,7 @@ class WarmStart:
             _unpack(data["option"]),
             unpack_marks(data["success"], count),
             None if data["second"] is None else _unpack(data["second"]),
+            judged=data.get("judged", 0.0),
         )
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from linkedbandits.policies.linked_elimination import LinkedElimination
     from linkedbandits.policies.linked_halving import LinkedHalving
     from linkedbandits.policies.linked_lead import LinkedLead
-    from linkedbandits.policies.linked_order import LinkedOrder
     from linkedbandits.policies.linked_track_and_stop import LinkedTrackAndStop
     from linkedbandits.policies.maximal_sampling import MaximalSampling
     from linkedbandits.policies.median_elimination import MedianElimination
@@ -39,7 +38,6 @@ __all__ = [
     "LinkedElimination",
     "LinkedHalving",
     "LinkedLead",
-    "LinkedOrder",
     "LinkedTrackAndStop",
     "MaximalSampling",
     "MedianElimination",
@@ -58,7 +56,6 @@ _HOMES = {
     "LinkedTrackAndStop": "linked_track_and_stop",
     "LinkedHalving": "linked_halving",
     "LinkedDuels": "linked_duels",
-    "LinkedOrder": "linked_order",
     "LinkedLead": "linked_lead",
     "MaximalSampling": "maximal_sampling",
     "UniformSampling": "uniform_sampling",

@@ -84,7 +84,8 @@ class RaceState(LaneState):
     Arrays of pairs are (lanes, k, arms), those of bets and of capital (lanes, k, arms, stakes). ``level`` is the
     samples that a rival which was always asked has had, ``ratio`` those of a leader for one of a rival. ``favour`` is
     by how much, as a logarithm, the ``plain`` means have made likelier what came than the ``shrunken`` ones, up to the
-    samples and successes of ``foreseen``, (lanes, 2, arms).
+    samples and successes of ``foreseen``, (lanes, 2, arms). ``carried`` is the capital of every pair that the run began
+    with, beyond which ``capital`` is what it has made of 1 since.
     """
 
     samples: FloatArray
@@ -107,6 +108,7 @@ class RaceState(LaneState):
     rival: FloatArray
     sure: FloatArray
     capital: FloatArray
+    carried: FloatArray
     refuted: BoolArray
     near_own: FloatArray
     near_rival: FloatArray
@@ -181,6 +183,7 @@ class EvidenceRace(WithGuarantee, InBatches[RaceState]):
             rival=bets.copy(),
             sure=bets.copy(),
             capital=bets.copy(),
+            carried=np.ones_like(pairs),
             refuted=pairs > 0,
             near_own=near_bets.copy(),
             near_rival=near_bets.copy(),
@@ -212,6 +215,18 @@ class EvidenceRace(WithGuarantee, InBatches[RaceState]):
         """The k arms that are left, ranked by prediction."""
         return state.top
 
+    def carry_over(self, state: RaceState, capital: FloatArray) -> bool:
+        """Go on from this capital, if one arm is looked for without a tolerance: then the evidence is that of one test.
+
+        Otherwise the run begins from 1: what was made against several leaders, or lost at a change of them, is not
+        known from the evidence alone.
+        """
+        one_test = self.k == 1 and self.epsilon == 0
+        if one_test:
+            state.carried = capital[:, np.newaxis, :].copy()
+            state.still_in = capital < 1 / self.delta
+        return one_test
+
     def log10_evidence(self, state: RaceState) -> FloatArray:
         """What speaks against "this arm is one of the k best", (lanes, arms); at 1/delta an arm is dropped.
 
@@ -219,7 +234,8 @@ class EvidenceRace(WithGuarantee, InBatches[RaceState]):
         """
         arms = state.still_in.shape[1]
         kept = self._kept(max(int(state.block[0]) - 1, 0), arms)
-        evidence = (state.capital.sum(axis=3).min(axis=1) + kept) / (self._enough(arms) * self.delta)
+        made = (state.capital.sum(axis=3).min(axis=1) + kept) * state.carried.min(axis=1)
+        evidence = made / (self._enough(arms) * self.delta)
         return np.asarray(np.log10(np.maximum(evidence, 1e-300)))
 
     def _settle(self, state: RaceState, successes: FloatArray, block: int) -> bool:
@@ -239,7 +255,7 @@ class EvidenceRace(WithGuarantee, InBatches[RaceState]):
         for stake, of_stake in enumerate(grown.T):
             by_pair[:, stake][entries] = of_stake
             total += of_stake
-        crossed = entries[total + self._kept(block, arms) >= self._enough(arms)]
+        crossed = entries[(total + self._kept(block, arms)) * state.carried.take(entries) >= self._enough(arms)]
         if crossed.size:
             state.refuted.reshape(-1)[crossed] = True
             in_lead = are_leaders(state)

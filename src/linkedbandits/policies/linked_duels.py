@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, ToldDifference, told_difference
+from linkedbandits.assumptions import Assumption, ToldDifference
 from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Tuples
@@ -68,16 +68,19 @@ CLOSER = 1.0
 
 
 @dataclass
-class DuelsState(LaneState):
+class LinkedDuelsState(LaneState):
     """Counts, who leads, the plays and bets of the present block, and the capital that bets have made.
 
     ``firsts`` and ``first_hits`` are of every option as the first of a play; ``seconds`` and ``rescues`` of duels in
     which the first one failed, whichever led. ``ahead`` and ``behind`` count duels with the present leader in which the
     option was first, and second; ``ahead_lost`` those of them in which the leader rescued, ``behind_won`` those in
     which the option did. ``standing`` is how far each option seems to be above the leader, ``spread`` with what
-    standard error. ``bets`` (lanes, arms, 6, stakes) are the first fields of
-    :class:`~linkedbandits.stopping.duels.DuelBets`: no play can miss its duel. In memory these and the capital have
-    lanes and arms innermost, as :func:`by_cell` says.
+    standard error. ``bets`` (lanes, arms, 6, stakes) are the fields of
+    :class:`~linkedbandits.stopping.duels.DuelBets`. In memory these and the capital have lanes and arms innermost, as
+    :func:`by_cell` says. Counts are needed for plans alone, so the blocks since the last plan are counted together:
+    ``planned`` is the block before them, ``challenged`` says in how many of them every option was first, ``new_hits``
+    (lanes, 2, arms, 2) have the hits of all their duels. ``carried`` is the capital against every option that the run
+    began with, beyond which ``capital`` is what it has made of 1 since.
     """
 
     seed: SeedArray
@@ -99,17 +102,7 @@ class DuelsState(LaneState):
     spread: FloatArray
     bets: FloatArray
     capital: FloatArray
-
-
-@dataclass
-class LinkedDuelsState(DuelsState):
-    """The duels, and what the blocks since the last plan have brought.
-
-    Counts are needed for plans alone, so these blocks are counted together. ``planned`` is the block before them,
-    ``challenged`` says in how many of them every option was first, ``new_hits`` (lanes, 2, arms, 2) have the hits of
-    all their duels.
-    """
-
+    carried: FloatArray
     planned: IntArray
     challenged: IntArray
     new_hits: IntArray
@@ -142,10 +135,7 @@ class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
     asks: ClassVar[Asks] = "tuples"
     answers_at_any_time: ClassVar[bool] = True
 
-    instead_of_k: ClassVar[str] = (
-        "for the order in which to try the first few of options that fail together use linked-order:places=2, "
-        "for the k best of independent ones linked-elimination:k=2"
-    )
+    instead_of_k: ClassVar[str] = "for the k best of independent options use linked-elimination:k=2"
 
     def __post_init__(self, k: int) -> None:
         check_one_best("LinkedDuels", k, self.instead_of_k)
@@ -165,12 +155,29 @@ class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
 
     def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
         """Nothing of how options go together; that the gap is right, if one is told."""
-        return () if self.gap is None else (told_difference(self.gap),)
+        return () if self.told_difference is None else (self.told_difference.assumption(),)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedDuelsState:
         """Everybody duels with the first option, without a bet."""
+        rivals = np.ones((lanes, arms), dtype=np.bool_)
+        rivals[:, 0] = False
+        counts = ("firsts", "first_hits", "seconds", "rescues", "ahead", "ahead_lost", "behind", "behind_won")
+        zeros: dict[str, Any] = {name: np.zeros((lanes, arms)) for name in counts}
         return LinkedDuelsState(
-            **open_duels(lanes, arms, seeds, self.parallel, parts=6),
+            **open_lanes(lanes, arms),
+            seed=seeds,
+            block=np.zeros(lanes, dtype=np.int64),
+            level=np.zeros(lanes),
+            step=np.full(lanes, 1 + (self.parallel - 1) // (2 * (arms - 1)), dtype=np.int64),
+            leader=np.zeros(lanes, dtype=np.int64),
+            asked=rivals,
+            challenging=rivals.copy(),
+            **zeros,
+            standing=np.zeros((lanes, arms)),
+            spread=np.ones((lanes, arms)),
+            bets=by_lane(np.zeros((len(fields(DuelBets)), STAKES.size, lanes * arms)), arms),
+            capital=by_lane(np.zeros((STAKES.size, lanes * arms)), arms),
+            carried=np.ones((lanes, arms)),
             planned=np.zeros(lanes, dtype=np.int64),
             challenged=np.zeros((lanes, arms), dtype=np.int64),
             new_hits=_no_hits(lanes, arms),
@@ -199,9 +206,19 @@ class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
         block = int(state.block[0])  # lanes start together and take one block a step
         if block % blocks_of_a_plan(block) == 0 and not state.stopped.all():
             _count_since_plan(state)
-            told = 0.0 if self.gap is None else self.gap
-            plan_duels(state, self.parallel, Told(least=told, beyond=np.full(lanes, told), shift=told))
+            plan_duels(state, self.parallel, 0.0 if self.gap is None else self.gap)
             state.arm = np.where(state.stopped, state.arm, state.leader)
+
+    def carry_over(self, state: LinkedDuelsState, capital: FloatArray) -> bool:
+        """Go on from this capital: an option is dropped when that times what the run makes of 1 reaches 1/delta."""
+        lane = np.arange(capital.shape[0])
+        state.carried = capital
+        state.still_in = capital < 1 / self.delta
+        state.leader = state.arm = capital.argmin(axis=1)  # the option that least speaks against
+        state.asked = np.ones_like(state.still_in)
+        state.asked[lane, state.leader] = False
+        state.challenging = state.asked.copy()
+        return True
 
     def log10_evidence(self, state: LinkedDuelsState) -> FloatArray:
         """What speaks against "this option is the best", (lanes, arms); at 1/delta an option is dropped."""
@@ -214,56 +231,14 @@ class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
         state.arm = np.where(left == 1, state.still_in.argmax(axis=1), state.leader)
 
 
-@dataclass(frozen=True)
-class Told:
-    """What is told of how far the best option is ahead: bets are for a lead of at least ``least`` and ``beyond`` more.
-
-    ``beyond`` has a number for each lane. ``shift`` is what the refuted claim says: that an option is ahead by so much.
-    """
-
-    least: float
-    beyond: FloatArray
-    shift: float
-
-
 def blocks_of_a_plan(block: int) -> int:
     """How many blocks one plan serves when there have been so many."""
     return 1 if block < FIRST_BLOCKS else 2 if block < EARLY_BLOCKS else LOOKS
 
 
-def ends_plan(block: IntArray) -> BoolArray:
-    """Is this block the last one that its plan serves? For lanes that are not all at the same one."""
-    return np.asarray(block % np.where(block < FIRST_BLOCKS, 1, np.where(block < EARLY_BLOCKS, 2, LOOKS)) == 0)
-
-
 def reserve(block: IntArray) -> FloatArray:
     """What has not entered the bets before the next block."""
     return np.asarray(RESERVE / (RESERVE + block))
-
-
-def open_duels(lanes: int, arms: int, seeds: SeedArray, parallel: int, parts: int) -> dict[str, Any]:
-    """The fields of :class:`DuelsState` before the first block, in which everybody duels with the first option.
-
-    ``parts`` is how many a bet has: all fields of a :class:`~linkedbandits.stopping.duels.DuelBets`, or the first six.
-    """
-    rivals = np.ones((lanes, arms), dtype=np.bool_)
-    rivals[:, 0] = False
-    counts = ("firsts", "first_hits", "seconds", "rescues", "ahead", "ahead_lost", "behind", "behind_won")
-    return {
-        **open_lanes(lanes, arms),
-        "seed": seeds,
-        "block": np.zeros(lanes, dtype=np.int64),
-        "level": np.zeros(lanes),
-        "step": np.full(lanes, 1 + (parallel - 1) // (2 * (arms - 1)), dtype=np.int64),
-        "leader": np.zeros(lanes, dtype=np.int64),
-        "asked": rivals,
-        "challenging": rivals.copy(),
-        **{name: np.zeros((lanes, arms)) for name in counts},
-        "standing": np.zeros((lanes, arms)),
-        "spread": np.ones((lanes, arms)),
-        "bets": by_lane(np.zeros((parts, STAKES.size, lanes * arms)), arms),
-        "capital": by_lane(np.zeros((STAKES.size, lanes * arms)), arms),
-    }
 
 
 def by_cell(array: FloatArray) -> FloatArray:
@@ -285,7 +260,7 @@ def sum_over_arms(counts: IntArray | FloatArray | BoolArray) -> FloatArray:
     return np.asarray(counts @ np.ones(counts.shape[1]))
 
 
-def times_asked(state: DuelsState) -> IntArray:
+def times_asked(state: LinkedDuelsState) -> IntArray:
     """How often to play the duels that every option begins, and those that the leader begins: (lanes, 2 * arms)."""
     lanes, arms = state.asked.shape
     playing = np.empty((lanes, 2, arms), dtype=np.bool_)
@@ -309,16 +284,16 @@ def _duels_by_leader(arms: int) -> IntArray:
     return _duels_with(np.arange(arms), arms)
 
 
-def wealth(state: DuelsState) -> FloatArray:
+def wealth(state: LinkedDuelsState) -> FloatArray:
     """Capital and reserve against every option, (lanes, arms): a supermartingale from 1 for the best one."""
-    return np.asarray(state.capital.sum(axis=2) + reserve(state.block)[:, np.newaxis])
+    return np.asarray((state.capital.sum(axis=2) + reserve(state.block)[:, np.newaxis]) * state.carried)
 
 
-def settle_bets(state: DuelsState, hits: IntArray, enough: float, missed: IntArray | None = None) -> None:
+def settle_bets(state: LinkedDuelsState, hits: IntArray, enough: float) -> None:
     """Pay out the block's bets, and drop the options against which there is ``enough``.
 
     ``hits`` (lanes, 2, arms, 2) are those of the first and the second of the duels that each option begins, and of
-    those that the leader begins; ``missed`` (lanes, 2, arms) the plays of either kind that ended before their duel.
+    those that the leader begins.
     """
     arms = state.asked.shape[1]
     kept = reserve(state.block)
@@ -333,34 +308,21 @@ def settle_bets(state: DuelsState, hits: IntArray, enough: float, missed: IntArr
     won[1] = np.einsum("ij->i", hits[:, 1, :, 0]).take(lane)
     won[2], won[5] = by_first.take(led), by_second.take(led)
     won[3], won[4] = by_first.take(own), by_second.take(own)
-    if missed is not None:
-        won[6] = sum_over_arms(missed[:, 1]).take(lane)
-        won[7], won[8] = missed.reshape(-1).take(own), missed.reshape(-1).take(led)
     bets = by_cell(state.bets).take(cell, axis=2)
     grown = grow(capital.take(cell, axis=1), np.einsum("pe,pje->je", won, bets))
     for of_stake, grown_of_stake in zip(capital, grown, strict=True):
         of_stake[cell] = grown_of_stake
     state.capital = by_lane(capital, arms)
-    refuted = cell[grown.sum(axis=0) + kept.take(lane) >= enough]
+    refuted = cell[(grown.sum(axis=0) + kept.take(lane)) * state.carried.take(cell) >= enough]
     if refuted.size:
         state.still_in = state.still_in.copy()
         state.still_in.reshape(-1)[refuted] = False
 
 
-def cells_leading(state: DuelsState) -> IntArray:
+def cells_leading(state: LinkedDuelsState) -> IntArray:
     """Where every lane's leader is, as positions in the flat array of lanes and arms."""
     lanes, arms = state.asked.shape
     return np.asarray(np.arange(lanes) * arms + state.leader)
-
-
-def count_duels(state: DuelsState, hits: IntArray, missed: IntArray | None = None) -> None:
-    """Add up what a block has brought; plays that missed their duel do not count."""
-    step = state.step[:, np.newaxis]
-    ahead, behind = state.challenging * step, state.asked * step
-    if missed is not None:
-        ahead, behind = ahead - missed[:, 0], behind - missed[:, 1]
-    _count(state, hits, ahead, behind)
-    state.level = state.level + state.step
 
 
 def _count_since_plan(state: LinkedDuelsState) -> None:
@@ -379,7 +341,7 @@ def _no_hits(lanes: int, arms: int) -> IntArray:
     return np.zeros((2, lanes, 2, arms), dtype=np.int64).transpose(1, 2, 3, 0)
 
 
-def _count(state: DuelsState, hits: IntArray, ahead: IntArray, behind: IntArray) -> None:
+def _count(state: LinkedDuelsState, hits: IntArray, ahead: IntArray, behind: IntArray) -> None:
     """Add up the hits of so many duels that every option began, and of so many that the leader did."""
     own_first, leader_rescue = hits[:, 0, :, 0], hits[:, 0, :, 1]
     before, own_rescue = hits[:, 1, :, 0], hits[:, 1, :, 1]
@@ -396,32 +358,21 @@ def _count(state: DuelsState, hits: IntArray, ahead: IntArray, behind: IntArray)
     state.behind_won = state.behind_won + own_rescue
 
 
-def plan_duels(
-    state: DuelsState,
-    parallel: int,
-    told: Told,
-    reach: FloatArray | float = 1.0,
-    among: BoolArray | None = None,
-) -> None:
-    """Find the leader, say who duels how often, and bet on what is known now.
-
-    ``reach`` is the share of plays that come to their duel, as far as one knows; ``among`` are the options that duel.
-    """
-    _find_leader(state, among)
+def plan_duels(state: LinkedDuelsState, parallel: int, gap: float) -> None:
+    """Find the leader, say which options duel how often, and bet on what is known now; ``gap`` is 0 if none is told."""
+    _find_leader(state)
     leading = cells_leading(state)
     rival = np.ones_like(state.still_in)
     rival.reshape(-1)[leading] = False
     bet_on = state.still_in & rival
-    asked = (bet_on | _recalled(state, reach)) & rival
-    if among is not None:
-        bet_on, asked = bet_on & among, asked & among
+    asked = (bet_on | _recalled(state)) & rival
     state.asked = state.challenging = asked
 
     pooled = (sum_over_arms(state.first_hits) + 0.5) / (sum_over_arms(state.firsts) + 1)
     mean = (state.first_hits + pooled[:, np.newaxis]) / (state.firsts + 1)
     of_leader = mean.take(leading)
     rivals = np.maximum(sum_over_arms(asked), 1)
-    first = np.minimum(FIRST_SUCCESSES / (of_leader * reach), state.level / 4)
+    first = np.minimum(FIRST_SUCCESSES / of_leader, state.level / 4)
     wanted = np.maximum(np.maximum(GROWTH * state.level, first), np.ceil(parallel / (2 * rivals)))
     state.step = np.maximum(wanted, 1).astype(np.int64)
 
@@ -436,17 +387,17 @@ def plan_duels(
         middle = (led * of_leader.take(lane) + step * mean.take(cell)) / (led + step)
         rescued = (state.rescues.take(cell) + 2 * rescue.take(lane)) / (state.seconds.take(cell) + 2)
         lead = (-state.standing.take(cell), state.spread.take(cell))
-        placed = _bets(middle, rescued, (led, step), lead, Told(told.least, told.beyond.take(lane), told.shift))
-        for part, of_part in zip(fields(placed), bets, strict=False):
+        placed = _bets(middle, rescued, (led, step), lead, gap)
+        for part, of_part in zip(fields(placed), bets, strict=True):
             for of_stake, placed_on_stake in zip(of_part, getattr(placed, part.name), strict=True):
                 of_stake[cell] = placed_on_stake
     state.bets = by_lane(bets, bet_on.shape[1])
 
 
-def _find_leader(state: DuelsState, among: BoolArray | None) -> None:
+def _find_leader(state: LinkedDuelsState) -> None:
     """The option that seems best, dropped ones included. Duels with another leader are then forgotten."""
     state.standing, state.spread = _compare(state)
-    leader = (state.standing if among is None else np.where(among, state.standing, -np.inf)).argmax(axis=1)
+    leader = state.standing.argmax(axis=1)
     lane = np.flatnonzero(leader != state.leader)
     if lane.size:
         new, old = leader[lane], state.leader[lane]
@@ -460,7 +411,7 @@ def _find_leader(state: DuelsState, among: BoolArray | None) -> None:
         state.leader = leader
 
 
-def _compare(state: DuelsState) -> tuple[FloatArray, FloatArray]:
+def _compare(state: LinkedDuelsState) -> tuple[FloatArray, FloatArray]:
     """How far every option seems to be above the leader, and with what standard error.
 
     There are two estimates: the difference of the means as first, and of the shares of duels in which the one rescued
@@ -484,10 +435,10 @@ def _compare(state: DuelsState) -> tuple[FloatArray, FloatArray]:
     return standing, np.asarray(1 / np.sqrt(precision))
 
 
-def _recalled(state: DuelsState, reach: FloatArray | float) -> BoolArray:
+def _recalled(state: LinkedDuelsState) -> BoolArray:
     """Dropped options that have had too few duels, for the length of the run, to be so surely behind the leader."""
     distance = np.minimum(state.standing, 0.0) / state.spread
-    level = (state.level * reach)[:, np.newaxis]
+    level = state.level[:, np.newaxis]
     patience = RECALL * np.log(np.maximum(level / np.maximum(state.firsts, 1), 1.0))
     return np.asarray(~state.still_in & (distance**2 / 2 < patience))
 
@@ -497,12 +448,13 @@ def _bets(
     rescued: FloatArray,
     plays: tuple[FloatArray, FloatArray],
     lead: tuple[FloatArray, FloatArray],
-    told: Told,
+    gap: float,
 ) -> DuelBets:
     """Bets on the leader being ahead by each of the stakes, around the pooled mean and the pooled share of rescues.
 
     ``plays`` are those that the leader begins, and those of the rival in either order; ``lead`` is how far the leader
-    seems to be ahead, and the standard error of that. All have one number per bet; the stakes come before these.
+    seems to be ahead, and the standard error of that. All have one number per bet; the stakes come before these. Told
+    a gap, bets are for a lead of at least that and the gap more, and refute "this option is ahead by the gap".
     """
     led, step = plays
     seen, error = lead
@@ -511,10 +463,10 @@ def _bets(
         2 * differ * STAKES[:, np.newaxis], np.maximum(seen + HIGHEST[:, np.newaxis] * error, 1e-3 * error)
     )
     # Not for the gap where it is seen that the lead is smaller: or runs would not end where it is.
-    ahead_by = np.maximum(ahead_by, np.minimum(told.least, seen + CLOSER * error)) + told.beyond
+    ahead_by = np.maximum(ahead_by, np.minimum(gap, seen + CLOSER * error)) + gap
     room = np.minimum(middle, 1 - middle)
     ahead_by = np.minimum(ahead_by, 0.97 * room)
-    if told.least > 0:
+    if gap > 0:
         # One stake that gains whatever the lead is: what it bets is small beside all rates that it is about.
         ahead_by[0] = np.minimum(ahead_by[0], np.minimum(0.5 * room, differ))
     share = step / (led + step)
@@ -523,4 +475,4 @@ def _bets(
     own_rescue = np.maximum(differ - ahead_by / 2, 0.03 * differ) / (1 - leader)
     leader_rescue = np.minimum(leader_rescue, (1 + rescued) / 2)
     own_rescue = np.minimum(own_rescue, leader_rescue)
-    return place_duel_bets((leader, own), (leader_rescue, own_rescue), (led, step, step), told.shift)
+    return place_duel_bets((leader, own), (leader_rescue, own_rescue), (led, step, step), gap)

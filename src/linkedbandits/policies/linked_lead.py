@@ -27,10 +27,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, ToldDifference, told_difference, told_odds_ratio
+from linkedbandits.assumptions import ToldDifference
 from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, check_positive
 from linkedbandits.errors import InvalidParameter
-from linkedbandits.linkage import Asks, Linkage
+from linkedbandits.linkage import Asks
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request
 from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.told_gap import ToldGap, ToldGapState
@@ -110,15 +110,9 @@ class LinkedLead(WithGuarantee, InBatches[LeadState | ToldGapState]):
         return Goal(delta=self.delta)
 
     @property
-    def told_difference(self) -> ToldDifference | None:
+    def told_difference(self) -> ToldDifference:
         """The gap, or the odds ratio; of a lift it uses no more than the odds ratio that follows from it."""
         return ToldDifference(gap=self.gap) if self.gap is not None else ToldDifference(odds_ratio=self._theta)
-
-    def assumptions(self, linkage: Linkage) -> tuple[Assumption, ...]:
-        """What was told, beside what all linked policies assume."""
-        instead = "use linked-elimination, which need not be told"
-        told = told_odds_ratio(self._theta, instead) if self.gap is None else told_difference(self.gap, instead)
-        return (*super().assumptions(linkage), told)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LeadState | ToldGapState:
         """Nothing was sampled yet."""

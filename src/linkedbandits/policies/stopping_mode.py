@@ -26,7 +26,7 @@ class EffortOrConfidence:
     @property
     def status_at_stop(self) -> Status:
         """Confident only if it stops by the LIL rule."""
-        return "budget" if self.delta is None else "confident"
+        return "exhausted" if self.delta is None else "confident"
 
     @property
     def error_bound(self) -> float | None:

@@ -11,7 +11,7 @@ class WithoutGuarantee:
     @property
     def status_at_stop(self) -> Status:
         """It stops, if ever, when there is nothing left to spend."""
-        return "budget"
+        return "exhausted"
 
     @property
     def error_bound(self) -> float | None:

@@ -11,25 +11,30 @@ import math
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic, sleep
 
 import numpy as np
 
-from linkedbandits.attempts.alarms import Alarm, watch
+from linkedbandits.attempts.alarms import Alarm, level_of, watch
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.pictures import alarm_picture
 from linkedbandits.attempts.svg import Markup
+from linkedbandits.errors import UnknownExperiment
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import GIVEN_UP, WAITING, attempts_of, joined
+from linkedbandits.live.losses import loss_alarms
+from linkedbandits.live.whole_chains import order_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Reading, Store
 
 ALPHA = 0.01
-"""How likely any alarm is in an experiment with nothing to alarm about, however often it is looked at."""
+"""How likely any alarm is with nothing to alarm about, however often one looks: in an experiment and in all that go on
+from it together. Half of it is for plays that are lost."""
 GROWTH = 0.05
 """There is another look when so much more has been told, as a share;"""
 LEAST_SECONDS_BETWEEN = 3.0
@@ -42,6 +47,12 @@ MOST_REMEMBERED = 50
 """Experiments of which what was played is remembered: eight bytes a play."""
 MOST_PICTURES = 12
 """Of alarms; they are sent with every view."""
+
+
+UNUSED = GIVEN_UP - 1
+"""A play that was given back before anything of it was tried."""
+TOLD_TOO_LATE = GIVEN_UP - 2
+"""A play that was told after the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +92,27 @@ class Record:
                 return
             sleep(0.001)  # others are at work in this process
 
-    def attempts(self, labels: Sequence[Label]) -> AttemptLog:
+    def attempts(self, labels: Sequence[Label], end: int | None = None) -> AttemptLog:
         """As :meth:`linkedbandits.Experiment.attempts` has them."""
-        return attempts_of(np.array(self._hits), np.array(self._numbers), self._tuples, labels)
+        return attempts_of(np.array(self._hits[:end]), np.array(self._numbers[:end]), self._tuples, labels)
+
+    @property
+    def first_out(self) -> int | None:
+        """The first play that is neither told nor given up; None if there is none."""
+        return next(iter(np.flatnonzero(np.array(self._hits) == WAITING).tolist()), None)
+
+    def is_out(self, play: int) -> bool:
+        """Is it neither told nor given up?"""
+        return self._hits[play] == WAITING
+
+    def losses(self, labels: Sequence[Label]) -> tuple[dict[Label, int], dict[Label, int]]:
+        """Plays by the arm that they begin with, up to the first that is out, and those of them that were lost."""
+        hits = np.array(self._hits[: self.first_out])
+        begins_with = np.array([order_of(arms)[0] for arms in self._tuples], dtype=np.int64)
+        first = begins_with[np.array(self._numbers[: hits.size], dtype=np.int64)]
+        lost = np.bincount(first[hits == GIVEN_UP], minlength=len(labels))
+        plays = np.bincount(first[hits != UNUSED], minlength=len(labels))
+        return dict(zip(labels, plays.tolist(), strict=True)), dict(zip(labels, lost.tolist(), strict=True))
 
     def _read_tuples(self, reading: Reading, experiment: str, entries: Sequence[Entry]) -> None:
         asked = {number for entry in entries if entry.kind == "ask" for number, _ in entry.body["runs"]}
@@ -101,11 +130,28 @@ class Record:
                 self._hits.extend([WAITING] * times)
         elif entry.kind == "tell":
             for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
-                self._hits[play] = GIVEN_UP if letter == "l" else hit
+                if letter != "l":
+                    self._hits[play] = hit
+                elif self._hits[play] == WAITING:
+                    self._hits[play] = TOLD_TOO_LATE
         elif entry.kind == "abandon":
-            for play in body["plays"]:
-                self._hits[play] = GIVEN_UP
+            self._give_up(body["plays"], body.get("unused", False))
+        elif entry.kind == "upgrade":  # the policy begins anew, and what was out is given up
+            for play in np.flatnonzero(np.array(self._hits) == WAITING).tolist():
+                self._hits[play] = UNUSED
         self.head = entry.seq
+
+    def _give_up(self, plays: Sequence[int], unused: bool) -> None:
+        """Plays are lost, unless they are unused.
+
+        Of plays in a row that begin with the same arm and are lost together one counts: a process that dies loses what
+        it had asked for ahead, which says as much of the arm as one play does.
+        """
+        before = (WAITING, -1)
+        for play in sorted(plays):
+            first = int(order_of(self._tuples[self._numbers[play]])[0])
+            self._hits[play] = UNUSED if unused or before == (play - 1, first) else GIVEN_UP
+            before = (play, first)
 
 
 @dataclass
@@ -113,6 +159,7 @@ class _Kept:
     found: Found = NOT_LOOKED_YET
     next_at: float = -math.inf
     record: Record = field(default_factory=Record)
+    number: int | None = None  # of the experiment, in the line of those that it goes on from
     looked: threading.Event = field(default_factory=threading.Event)
 
 
@@ -163,7 +210,10 @@ class Alarms:
             kept.record.read(self._store, experiment)
             played = kept.record.attempts(labels)
             log = played if warm is None else joined(warm.as_log(labels), played)
-            found = watch(log, ALPHA)
+            if kept.number is None:
+                kept.number = _number_of(self._store, experiment)
+            level = level_of(ALPHA / 2, kept.number)
+            found = (*watch(log, level), *_of_losses(kept.record, labels, level))
             kept.found = Found(found, plays, tuple(alarm_picture(log, alarm) for alarm in found[:MOST_PICTURES]))
         except BaseException:
             kept.record = Record()  # whatever came in between: read it anew
@@ -173,6 +223,32 @@ class Alarms:
             kept.next_at = self._clock() + max(LEAST_SECONDS_BETWEEN, took / SHARE_OF_TIME)
             self._next_at = self._clock() + took
             kept.looked.set()
+
+
+def _number_of(store: Store, experiment: str) -> int:
+    """How many experiments there were before, each of which another one goes on from."""
+    with store.reading() as reading, suppress(UnknownExperiment):  # it was deleted just now
+        before = reading.record(experiment).setup.before
+        return 0 if before is None else before.number
+    return 0
+
+
+def _of_losses(record: Record, labels: Sequence[Label], level: float) -> Iterator[Alarm]:
+    """The alarm for plays that are lost more or less often with some option, in the form of the others."""
+    plays, lost = record.losses(labels)
+    for found in loss_alarms(plays, lost, level, "Plays that begin with"):
+        yield Alarm(
+            found.kind,
+            found.option,
+            found.log10_evidence,
+            found.level,
+            0,
+            sum(plays.values()),
+            found.others,
+            found.lost,
+            found.sentence,
+            found.remedy,
+        )
 
 
 def _due(before: int | None, plays: int, done: bool, has_log: bool) -> bool:

@@ -72,7 +72,7 @@ class AsyncClient:
         arms: Sequence[Label],
         policy: AnyPolicy,
         *,
-        linkage: str = "ordered",
+        linkage: str | None = None,
         seed: int = 0,
         max_plays: int | None = None,
         parallel: int | None = None,
@@ -82,10 +82,12 @@ class AsyncClient:
         log_attempts: Which = "first",
         log_others: Others = "refuse",
         log_independent: bool = False,
+        log_judged: float | None = None,
         key: str | None = None,
         tags: Sequence[str] = (),
     ) -> AsyncRemoteExperiment:
-        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does.
+        """Open an experiment. With a log it goes on from there, as :class:`linkedbandits.Experiment` does; every
+        verdict that was asked of it in this process counts, unless ``log_judged`` says otherwise.
 
         The same ``key`` gets the same experiment, however often and by whomever it is created; without one a new one is
         made. KeyReused if it was used for another name or set-up, or other tags.
@@ -104,6 +106,7 @@ class AsyncClient:
             log_attempts,
             log_others,
             log_independent,
+            log_judged,
             self._new_key() if key is None else key,
             tags,
         )
@@ -204,12 +207,15 @@ class AsyncRemoteExperiment:
         """Give a play back that will not be answered."""
         await self.abandon_many([play_id])
 
-    async def abandon_many(self, plays: Sequence[int]) -> int:
-        """Give plays back that will not be answered; how many of them were out?"""
-        return await self._client.send(calls.abandon(self.id, plays))
+    async def abandon_many(self, plays: Sequence[int], unused: bool = False) -> int:
+        """Give plays back that will not be answered; how many of them were out?
+
+        They count as lost, unless they are ``unused``: asked for, and nothing of them was tried.
+        """
+        return await self._client.send(calls.abandon(self.id, plays, unused))
 
     async def recommend(self) -> Verdict:
-        """The verdict; before there is one, the arm that leads, with status ``"budget"``."""
+        """The verdict; before there is one, the arm that leads, with status ``"running"``."""
         return (await self._client.send(calls.recommend(self.id)))[1]
 
     async def estimates(self) -> list[Estimate]:
@@ -222,7 +228,7 @@ class AsyncRemoteExperiment:
         """
         return await self._client.send(calls.option_estimates(self.id, confidence))
 
-    async def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> bool:
+    async def report_expenses(self, source: str, firsts: Mapping[Label, FirstAttempts]) -> int:
         """Say what first attempts of one process, the ``source``, have come to, all of them so far; chains do so.
 
         False if they were added to those of others before: the process has to begin anew, under another name.

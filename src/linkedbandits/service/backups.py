@@ -20,11 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from linkedbandits.durable_files import put_in_place
 from linkedbandits.errors import CannotRead, CannotWrite, InvalidParameter, NewerSave, StoreUnavailable, why_not
-from linkedbandits.service import postgres_store, sqlite_store
+from linkedbandits.service import sqlite_store
 from linkedbandits.service.audit import Actor, AuditEntry, new_entry
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
-from linkedbandits.service.postgres_store import PostgresStore
+from linkedbandits.service.postgres_store import PostgresStore, connected
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import file_of
 from linkedbandits.version import __version__
@@ -38,8 +39,6 @@ OF_RUNNING_SERVERS = ("servers", "owners")
 """Tables that are about this moment."""
 SECONDS_TO_BE_GONE = 10.0
 """A server that gave a sign of life since then may still be there."""
-SECONDS_FOR_OTHERS = 2.0
-"""How long to wait for connections to be closed."""
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510  # of the file format of SQLite
@@ -79,7 +78,7 @@ def back_up(url: str, target: Path, *, overwrite: bool = False, advance: Advance
     All that was acknowledged before the call is in it. CannotRead if there is no store, CannotWrite if the file cannot
     be written or is there already.
     """
-    if target.exists() and not overwrite:
+    if os.path.lexists(target) and not overwrite:  # False, too, where the folder does not let us see
         raise CannotWrite(f"{target} is there already; name another file, or add --overwrite")
     source = file_of(url)
     with _written_beside(target) as beside:
@@ -172,7 +171,7 @@ def _contents_of_store(url: str) -> Contents:
     if path is not None:
         with _opened(path) as file:
             return _contents(file, _schema_of(file, path)[0], path)
-    with _postgres(url, "READ ONLY") as connection:
+    with connected(url, "READ ONLY") as connection:
         tables = ("limited_tokens",)
         return _counted(lambda statement: connection.execute(statement).fetchall(), tables, SCHEMA_VERSION, 0)
 
@@ -314,8 +313,8 @@ def _refuse_if_locked(target: Path) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    if not path.is_file():
-        raise CannotRead(f"there is no file {path}; name one with a store or a backup in it")
+    if not os.path.isfile(path):  # noqa: PTH113 - the other raises where it may not look
+        raise CannotRead(f"there is no file {path}, or it may not be read; name one with a store or a backup in it")
     with _reading(path):
         file = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=sqlite_store.WAIT_SECONDS
@@ -370,21 +369,12 @@ def _version_in(rows: Sequence[Any]) -> tuple[int, str]:
 # ---- PostgreSQL
 
 
-@contextmanager
-def _postgres(url: str, mode: str) -> Iterator[Any]:
-    """A transaction on the tables of a database."""
-    with postgres_store.connected(url) as connection:
-        connection.execute(f"BEGIN {mode}")
-        yield connection
-        connection.execute("COMMIT")
-
-
 def _copy_from_postgres(url: str, target: Path, advance: Advance) -> None:
     with (
-        _postgres(url, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection,
+        connected(url, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
-        if connection.execute("SELECT to_regclass('experiments')").fetchone()[0] is None:
+        if connection.execute("SELECT to_regclass('experiments')").fetchone() == (None,):
             raise CannotRead("there are no experiments in this database; is it the one that the service uses?")
         schema, library = _version_in(connection.execute("SELECT * FROM schema_version").fetchall())
         if schema > SCHEMA_VERSION:
@@ -415,15 +405,14 @@ def _copy_from_postgres(url: str, target: Path, advance: Advance) -> None:
 def _into_postgres(staged: Path, url: str, replace: bool, advance: Advance) -> None:
     _refuse_early(url, replace)
     PostgresStore(url).close()  # makes the tables, or brings them to the present schema
-    with _opened(staged) as file, _postgres(url, "READ WRITE") as connection:
-        _refuse_others(connection)
+    with _opened(staged) as file, connected(url, "READ WRITE") as connection:
         tables = _tables_of(file)
-        connection.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        every_table = ", ".join((*tables, *OF_RUNNING_SERVERS))
+        connection.execute(f"LOCK TABLE {every_table} IN ACCESS EXCLUSIVE MODE")
+        _refuse_others(connection)  # none can come meanwhile
         if not replace and not _is_empty(tables, lambda statement: connection.execute(statement).fetchall()):
             raise InvalidParameter(_not_empty("the database"))
-        connection.execute(
-            f"TRUNCATE {', '.join((*tables, *OF_RUNNING_SERVERS))}"
-        )  # also an empty store says of which version it is
+        connection.execute(f"TRUNCATE {every_table}")  # also an empty store says of which version it is
         for number, (table, columns) in enumerate(tables.items()):
             names = ", ".join(columns)
             with connection.cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copying:
@@ -434,7 +423,7 @@ def _into_postgres(staged: Path, url: str, replace: bool, advance: Advance) -> N
 
 def _refuse_early(url: str, replace: bool) -> None:
     """What is refused is refused before a store that is there is brought to another schema."""
-    with _postgres(url, "READ WRITE") as connection:
+    with connected(url, "READ WRITE") as connection:
         there = connection.execute("SELECT to_regclass('schema_version')").fetchone()
         if there != (None,):
             _refuse_others(connection)
@@ -444,15 +433,6 @@ def _refuse_early(url: str, replace: bool) -> None:
 
 def _refuse_others(connection: Any) -> None:
     """Services have experiments in memory, and would write on to what is not there any more."""
-    from psycopg.errors import LockNotAvailable  # an extra
-
-    stop = "stop the services that use it first"
-    connection.execute(f"SET LOCAL lock_timeout = '{SECONDS_FOR_OTHERS}s'")
-    try:
-        connection.execute(postgres_store.USED_ALONE)
-    except LockNotAvailable as error:
-        raise StoreUnavailable(f"the database is in use, by services or commands that write; {stop}") from error
-    connection.execute("SET LOCAL lock_timeout = 0")
     if connection.execute("SELECT to_regclass('servers')").fetchone() == (None,):  # an earlier schema has none
         return
     # One that has lost its connections for a moment, as when PostgreSQL was restarted, comes back.
@@ -461,8 +441,8 @@ def _refuse_others(connection: Any) -> None:
     ).fetchall()
     if seen:
         raise StoreUnavailable(
-            f"the service at {', '.join(url for (url,) in seen)} used the database a moment ago; {stop}. Of one that "
-            f"was killed that is known after {SECONDS_TO_BE_GONE:g} s"
+            f"the service at {', '.join(url for (url,) in seen)} used the database a moment ago; stop the services "
+            f"that use it first. Of one that was killed that is known after {SECONDS_TO_BE_GONE:g} s"
         )
 
 
@@ -508,8 +488,8 @@ def _part(advance: Advance, share: float) -> Advance:
 def _written_beside(target: Path) -> Iterator[Path]:
     """A file in the same folder, for its owner alone, to be renamed when it is complete."""
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    _make(beside)
     with _removed_in_the_end(beside):
-        _make(beside)
         yield beside
 
 
@@ -517,7 +497,7 @@ def _make(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise CannotWrite(f"{path.parent} cannot be written to: {why_not(error)}; name a file elsewhere") from error
+        raise _cannot_write(path.parent, error) from error
 
 
 @contextmanager
@@ -531,15 +511,11 @@ def _removed_in_the_end(path: Path) -> Iterator[None]:
 
 
 def _put(written: Path, target: Path) -> None:
-    """Give a file its name when it is on the disk, and have that there, too."""
-    _sync(written)
-    written.replace(target)
-    _sync(target.parent)
-
-
-def _sync(place: Path) -> None:
-    handle = os.open(place, os.O_RDONLY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        put_in_place(written, target)
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+
+
+def _cannot_write(place: Path, error: OSError) -> CannotWrite:
+    return CannotWrite(f"{place} cannot be written to: {why_not(error)}; name a file elsewhere")

@@ -23,7 +23,7 @@ from linkedbandits.live.warm_start import Others
 from linkedbandits.model import Label, Verdict
 from linkedbandits.option_estimates import FirstAttempts, OptionEstimate, OptionEstimates
 from linkedbandits.policies import describe_policy, make_policy
-from linkedbandits.policy import AnyPolicy
+from linkedbandits.policy import AnyPolicy, linkage_of
 from linkedbandits.service.problem_types import PREFIX, class_of
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def create(
     name: str,
     arms: Sequence[Label],
     policy: AnyPolicy,
-    linkage: str,
+    linkage: str | None,
     seed: int,
     max_plays: int | None,
     parallel: int | None,
@@ -92,6 +92,7 @@ def create(
     log_attempts: Which = "first",
     log_others: Others = "refuse",
     log_independent: bool = False,
+    log_judged: float | None = None,
     key: str | None = None,
     tags: Sequence[str] = (),
 ) -> Call[str]:
@@ -103,7 +104,7 @@ def create(
         "name": name,
         "arms": list(arms),
         "policy": describe_policy(policy),
-        "linkage": linkage,
+        "linkage": linkage_of([policy], linkage).name,
         "seed": seed,
         "max_plays": max_plays,
         "parallel": parallel,
@@ -116,6 +117,8 @@ def create(
         body |= {"log": logged, "log_attempts": log_attempts, "log_others": log_others}
         if log_independent:
             body["log_independent"] = True
+        if spent := log.judged() if log_judged is None else log_judged:
+            body["log_judged"] = spent
     if tags:
         body["tags"] = list(tags)
     return Call("POST", "/v1/experiments", lambda found: str(found["id"]), body, key is not None, key)
@@ -163,9 +166,10 @@ def tell(experiment: str, answers: Sequence[tuple[int, Label | None]]) -> Call[T
     return Call("POST", f"{_path(experiment)}/tell", lambda found: _told(found, len(answers)), body)
 
 
-def abandon(experiment: str, plays: Sequence[int]) -> Call[int]:
+def abandon(experiment: str, plays: Sequence[int], unused: bool = False) -> Call[int]:
     """Give plays back; how many of them were out?"""
-    return Call("POST", f"{_path(experiment)}/abandon", lambda found: int(found["abandoned"]), {"plays": list(plays)})
+    body = {"plays": list(plays), "unused": unused}
+    return Call("POST", f"{_path(experiment)}/abandon", lambda found: int(found["abandoned"]), body)
 
 
 def recommend(experiment: str) -> Call[tuple[bool, Verdict]]:
@@ -214,11 +218,11 @@ def option_estimates(experiment: str, confidence: float) -> Call[OptionEstimates
     return Call("GET", f"{_path(experiment)}/expenses?confidence={float(confidence)!r}", _option_estimates)
 
 
-def report_expenses(experiment: str, source: str, firsts: Mapping[Label, FirstAttempts]) -> Call[bool]:
-    """What first attempts of one process have come to; was it kept?"""
+def report_expenses(experiment: str, source: str, firsts: Mapping[Label, FirstAttempts]) -> Call[int]:
+    """What first attempts of one process have come to; how many processes have told by now? 0 to begin anew."""
     options = [{"option": option, **first.to_json()} for option, first in firsts.items()]
     path = f"{_path(experiment)}/expenses/{_part(source)}"
-    return Call("PUT", path, lambda found: bool(found["kept"]), {"options": options})
+    return Call("PUT", path, lambda found: int(found["sources"]), {"options": options})
 
 
 def only_receipt(told: Told) -> Receipt:
@@ -312,7 +316,6 @@ def _verdict(found: Any) -> Verdict:
         verdict["plays"],
         verdict["error_bound"],
         top=tuple(verdict["top"]),
-        settled=tuple(verdict.get("settled", ())),
         # A service that does not say is an older one, whose policies nearly all assumed this.
         assumes=tuple(verdict.get("assumes", [INDEPENDENT_OPTIONS.name])),
         contradicted=tuple(verdict.get("contradicted", ())),
@@ -330,7 +333,7 @@ def _assumptions(found: Any) -> tuple[Assumption, ...]:
 
 def _upgrade(found: Any) -> Upgrade | None:
     said = found.get("upgrade")
-    return None if said is None else Upgrade(*(said[name] for name in Upgrade._fields))
+    return None if said is None else Upgrade.from_json({name: said[name] for name in Upgrade._fields})
 
 
 def _from_log(found: Any) -> FromLog | None:

@@ -119,7 +119,12 @@ class Deliverer:
                     continue
                 thread = threading.Thread(target=self._send, args=(webhook, delivery), name="webhook", daemon=True)
                 self._sending[webhook.id] = thread
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # there is none to be had: the message is still due, and others are, too
+                with self._lock:
+                    del self._sending[webhook.id]
+                raise
 
     def _send(self, webhook: Webhook, delivery: Delivery) -> None:
         try:

@@ -23,6 +23,7 @@ from linkedbandits.model import Label
 from linkedbandits.option_estimates import FirstAttempts
 from linkedbandits.service import deletion, expenses
 from linkedbandits.service.audit import MOST_REFUSALS, SERVICE, Action, Actor, AuditEntry, new_entry
+from linkedbandits.service.background import Background
 from linkedbandits.service.clocks import Clocks
 from linkedbandits.service.creation import Created, Creation
 from linkedbandits.service.groups import Groups
@@ -32,14 +33,13 @@ from linkedbandits.service.jobs import (
     Changing,
     Errand,
     Job,
-    Looked,
+    Prepared,
     ReadAll,
     ReadJob,
     ReadOne,
     Removal,
     Sweep,
 )
-from linkedbandits.service.looks_ahead import LooksAhead
 from linkedbandits.service.pulse import Pulse
 from linkedbandits.service.records import (
     DamagedExperiment,
@@ -55,6 +55,7 @@ from linkedbandits.service.waiting_room import WaitingRoom
 from linkedbandits.service.webhooks import Happening
 
 T = TypeVar("T")
+_Incoming = Changing | ReadJob | Prepared | None
 
 _logger = logging.getLogger("linkedbandits.service")
 
@@ -116,8 +117,11 @@ class Desk:
         on_group: Callable[[int, float], None] | None = None,
         on_news: Callable[[list[Happening]], None] = lambda _: None,
         is_elsewhere: Callable[[str], bool] = lambda _: False,
+        on_open: Callable[[int], None] = lambda _: None,
     ) -> None:
         """``on_group`` is told, after every group, how many jobs it had and how many seconds it took.
+
+        ``on_open`` is told, in the desk's thread, how many journal entries were replayed to open an experiment.
 
         ``on_news`` is told, in the desk's thread, what has happened to experiments when that is in the store. Leases of
         experiments that others look after, as ``is_elsewhere`` says, are left to them.
@@ -129,10 +133,10 @@ class Desk:
         self._on_group = on_group
         self._on_news = on_news
         self._store = store
-        self._queue: SimpleQueue[Changing | ReadJob | Looked | None] = SimpleQueue()
-        self._looks = LooksAhead(lambda experiment: self._queue.put(Looked(experiment)))
+        self._queue: SimpleQueue[_Incoming] = SimpleQueue()
+        background = Background(lambda experiment: self._queue.put(Prepared(experiment)))
         clocks = Clocks(self._clock, steady or clock or time.monotonic)
-        self._groups = Groups(store, snapshot_every, clocks, self._looks, on_news, is_elsewhere)
+        self._groups = Groups(store, snapshot_every, clocks, background, on_news, is_elsewhere, on_open)
         self._waiting_room = WaitingRoom()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="desk-reader")
         self._lock = threading.Lock()
@@ -304,16 +308,14 @@ class Desk:
         """Say how plays ended: play id and the label of the arm that succeeded, or None."""
         return self._submit(Change(experiment, lambda hosted, _, now: hosted.tell(answers, now)))
 
-    def abandon(self, experiment: str, plays: Iterable[int]) -> Future[int]:
+    def abandon(self, experiment: str, plays: Iterable[int], unused: bool = False) -> Future[int]:
         """Give plays up; how many of them were out?"""
-        return self._submit(Change(experiment, lambda hosted, _, now: hosted.abandon(plays, now)))
+        return self._submit(Change(experiment, lambda hosted, _, now: hosted.abandon(plays, now, unused)))
 
-    def keep_expenses(
-        self, experiment: str, source: str, firsts: Sequence[tuple[Label, FirstAttempts]]
-    ) -> Future[bool]:
-        """Keep what a source tells of its first attempts; False if it has to begin anew, under another name."""
+    def keep_expenses(self, experiment: str, source: str, firsts: Sequence[tuple[Label, FirstAttempts]]) -> Future[int]:
+        """Keep what a source tells of its first attempts: how many have told by now? 0 if it has to begin anew."""
 
-        def keep(hosted: HostedExperiment, store: Writing, now: float) -> bool:
+        def keep(hosted: HostedExperiment, store: Writing, now: float) -> int:
             hosted.check_not_archived()
             return expenses.keep(store, experiment, hosted.record.setup.arms, source, firsts, now)
 
@@ -395,30 +397,30 @@ class Desk:
                 _answer_all(in_hand, error)
                 time.sleep(SECONDS_AFTER_A_FAILURE)
             self.pulse.end()
-        _answer_all(self._looks.close(), StoreUnavailable("the desk was stopped; what was asked for was not done"))
+        _answer_all(self._groups.close(), StoreUnavailable("the desk was stopped; what was asked for was not done"))
         self._groups.finish()
 
-    def _serve(self, waiting: Sequence[Changing | ReadJob | Looked | None], goes_on: bool, in_hand: list[Job]) -> None:
+    def _serve(
+        self, waiting: Sequence[Changing | ReadJob | Prepared | None], goes_on: bool, in_hand: list[Job]
+    ) -> None:
         """Do what has come in. Jobs that have to be answered are put ``in_hand`` before anything is done."""
         jobs = [job for job in waiting if isinstance(job, Job) and job.future.set_running_or_notify_cancel()]
         in_hand += jobs
-        looked = [
-            job
-            for look in waiting
-            if isinstance(look, Looked)
-            for job in self._looks.end(look.experiment)
-            if not job.future.done()
+        prepared = [
+            job for done in waiting if isinstance(done, Prepared) for job in self._groups.go_on(done.experiment)
         ]
-        in_hand += looked
-        self.pulse.begin(jobs, self._queue.qsize)
-        self._change([*looked, *(job for job in jobs if isinstance(job, Changing))], in_hand)
         if not goes_on:
-            self._change([job for job in self._looks.close() if not job.future.done()], in_hand)
-        self._groups.look([job for job in jobs if isinstance(job, ReadJob)])
+            prepared += self._groups.close()
+        in_hand += prepared
+        self.pulse.begin([*prepared, *jobs], self._queue.qsize)
+        self.pulse.changed([job for job in prepared if isinstance(job, Change)])  # those that could not be opened
+        ready = [*(job for job in prepared if not job.future.done()), *jobs]
+        self._change([job for job in ready if isinstance(job, Changing)], in_hand)
+        self._groups.look([job for job in ready if isinstance(job, ReadJob)])
 
-    def _next_jobs(self) -> list[Changing | ReadJob | Looked | None]:
+    def _next_jobs(self) -> list[_Incoming]:
         """What has come in; nothing, if it is time to try an experiment again that somebody else holds."""
-        waiting: list[Changing | ReadJob | Looked | None] = []
+        waiting: list[_Incoming] = []
         with suppress(Empty):
             waiting.append(self._queue.get(timeout=self._waiting_room.seconds_to_next()))
             while len(waiting) < MOST_GROUPED:

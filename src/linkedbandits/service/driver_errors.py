@@ -10,6 +10,7 @@ from linkedbandits.errors import DamagedRecord, StoreUnavailable
 FULL = "its disk is full; make room on it"
 HELD = "somebody else holds it; end the process or transaction that does"
 AWAY = "its server does not answer; is it up, and not stopped?"
+SLOW = "it took too long; try again, and look at what keeps its server busy"
 DENIED = "it may not be written; look at the rights of its files or of its user"
 """What anybody may be told of a store that cannot be used, with what to do: no file, server or user is named."""
 

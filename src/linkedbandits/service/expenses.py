@@ -55,8 +55,10 @@ def keep(
     source: str,
     firsts: Sequence[tuple[Label, FirstAttempts]],
     now: float,
-) -> bool:
-    """Keep what a source tells; False if it was added to others before, and has to begin anew under another name.
+) -> int:
+    """Keep what a source tells; how many sources have told by now, those that are gone among them?
+
+    0 if it was added to others before, and has to begin anew under another name.
 
     What comes late, when the source has told of more attempts already, changes nothing. The experiment has to be
     locked.
@@ -65,16 +67,20 @@ def keep(
     tries = sum(first.tries for _, first in firsts)
     before = store.expenses(experiment, source)
     if before and before[0].body is None:
-        return False
+        return 0
     if before and before[0].tries >= tries:
-        return True
+        return _sources_so_far(store, experiment)
     store.save_expenses(experiment, Expenses(source, now, tries, content))
     if not before:
         kept = [name for name in store.expenses_sources(experiment) if name != GONE]
         room = max(FEWEST_SOURCES, min(MOST_SOURCES, MOST_SUMS // len(arms)))
         for oldest in kept[: max(len(kept) - room, 0)]:
             _add_to_those_gone(store, experiment, oldest)
-    return True
+    return _sources_so_far(store, experiment)
+
+
+def _sources_so_far(store: Reading, experiment: str) -> int:
+    return int(store.expenses_version(experiment)[0])
 
 
 def _content(arms: Sequence[Label], firsts: Sequence[tuple[Label, FirstAttempts]]) -> dict[str, Any]:

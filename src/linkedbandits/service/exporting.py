@@ -159,7 +159,7 @@ def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label])
         for play in body["plays"]:
             yield {**same, "play": play}
     elif entry.kind == "upgrade":
-        yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["others"])}
+        yield {**same, "status": upgrade_sentence(body["version"], body["plays"], body["evidence"] is not None)}
     else:
         goes_on = f"; goes on as {body['successor']}" if "successor" in body else ""
         if "why" in body:  # not in what was written by the first versions

@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any
 
 from linkedbandits.errors import (
@@ -35,10 +36,10 @@ from linkedbandits.errors import (
     UnknownPlay,
 )
 from linkedbandits.live.run import LookNeeded
+from linkedbandits.service.background import Background
 from linkedbandits.service.clocks import CLOCKS, Clocks
-from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Changing, Errand, Job, ReadAll, ReadJob, Removal, Sweep
-from linkedbandits.service.looks_ahead import LooksAhead
+from linkedbandits.service.hosted import PAGE, HostedExperiment
+from linkedbandits.service.jobs import Change, Changing, Errand, Job, OfOne, ReadAll, ReadJob, ReadOne, Removal, Sweep
 from linkedbandits.service.records import damaged_sentence
 from linkedbandits.service.store import Reading, Store, Writing
 from linkedbandits.service.waiting_room import held_by_another
@@ -87,6 +88,10 @@ class _Held(Exception):
     """An experiment that another process holds."""
 
 
+class _FarBehind(_Held):
+    """An experiment that has to be opened in the background first."""
+
+
 class Groups:
     """Runs groups of jobs, one after the other, in one thread."""
 
@@ -95,23 +100,28 @@ class Groups:
         store: Store,
         snapshot_every: int,
         clocks: Clocks = CLOCKS,
-        looks: LooksAhead | None = None,
+        background: Background | None = None,
         on_news: Callable[[list[Happening]], None] = lambda _: None,
         is_elsewhere: Callable[[str], bool] = lambda _: False,
+        on_open: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """With ``looks``, a change that takes a look ahead waits there, and the others go on.
+        """With ``background``, jobs whose experiment has to be opened, or needs a look ahead, wait there; others go on.
 
         ``on_news`` is told what has happened to experiments when that is in the store. What is in memory of those that
-        others look after, as ``is_elsewhere`` says, grows old, and is of use to those who look alone.
+        others look after, as ``is_elsewhere`` says, grows old, and is of use to those who look alone. ``on_open`` is
+        told how many journal entries were replayed to open an experiment.
         """
         self._store = store
-        self._looks = looks
+        self._background = background
         self._on_news = on_news
         self._is_elsewhere = is_elsewhere
+        self._on_open = on_open
         self._snapshot_every = snapshot_every
         self._clocks = clocks
         self._open: OrderedDict[str, HostedExperiment] = OrderedDict()
         self._open_lock = threading.Lock()  # other threads count what is open
+        self._opened: dict[str, Opened] = {}  # in the background, and not in use yet
+        self._fresh: set[str] = set()  # those in memory that were not brought up to date since
         self._held: set[str] = set()  # experiments that were held when they were last tried
         self._may_wait = True
 
@@ -122,9 +132,9 @@ class Groups:
         an experiment that turns out to be damaged. Those of experiments that somebody else holds are not run: they are
         returned, to be tried again later. For all experiments together a group waits no longer than a moment.
         """
-        left, passed_over = [job for job in jobs if not self._waits(job)], set[str]()
+        left, passed_over = list(jobs), set[str]()
         self._may_wait = True
-        while left:
+        while left := [job for job in left if not self._waits(job)]:
             touched = self._concerned(left, passed_over)
             try:
                 outcomes, held, opened = self._commit(left, touched, now)
@@ -147,7 +157,7 @@ class Groups:
             else:
                 _resolve([each for each in outcomes if not self._looks_first(*each, opened)])
                 self._tell_of(opened)
-                return held
+                return [job for job in held if not self._waits(job)]
         return []
 
     def plays_in_flight(self) -> int:
@@ -160,18 +170,72 @@ class Groups:
         """How many experiments are in memory. Any thread may ask."""
         return len(self._open)
 
-    def _waits(self, job: Changing) -> bool:
-        """Is a look being taken in its experiment? Then it waits until that is done."""
-        if self._looks is None or not isinstance(job, Change) or job.experiment not in self._looks:
+    def go_on(self, experiment: str) -> list[OfOne]:
+        """The jobs that have waited for work in the background; all are answered where an opening has failed."""
+        if self._background is None:
+            return []
+        waited = self._background.end(experiment)
+        found = self._take_in(experiment)
+        if isinstance(found, Exception):
+            _resolve([(job, found) for job in waited])
+        return waited
+
+    def close(self) -> list[OfOne]:
+        """Begin nothing more in the background; the jobs that have waited."""
+        if self._background is None:
+            return []
+        waited = self._background.close()
+        for experiment in list(self._opened):
+            self._take_in(experiment)
+        return waited
+
+    def _take_in(self, experiment: str) -> Opened | None:
+        """What was opened in the background is in memory from now on."""
+        found = self._opened.pop(experiment, None)
+        if isinstance(found, HostedExperiment):
+            self._on_open(found.replayed)
+            if experiment not in self._open:
+                self._fresh.add(experiment)
+                self._hold(experiment, found)
+        return found
+
+    def _waits(self, job: Job) -> bool:
+        """Does the job wait for work in the background? An experiment that is not in memory is opened there."""
+        background = self._background
+        if background is None or background.closed or not isinstance(job, Change | ReadOne):
             return False
-        self._looks.wait(job)
+        if job.experiment not in self._open:
+            background.begin(job, partial(self._open_apart, job.experiment))
+            return True
+        if isinstance(job, ReadOne) or job.experiment not in background:
+            return False
+        background.wait(job)
         return True
 
+    def _open_apart(self, experiment: str) -> None:
+        """In another thread."""
+        found: Opened
+        try:
+            with self._store.reading(at_the_desk=True) as store:
+                try:
+                    found = HostedExperiment.open(store, store.record(experiment), self._clocks)
+                except StoreUnavailable:
+                    raise
+                except Exception as error:
+                    found = _why_not(experiment, error)
+        except Exception as error:  # of the store; the jobs that wait hear of it
+            found = error
+        self._opened[experiment] = found
+
     def _looks_first(self, job: Job, outcome: Any, opened: Mapping[str, HostedExperiment]) -> bool:
-        """Does it take a look ahead before it can be done? Then that is begun."""
-        if not isinstance(outcome, LookNeeded) or self._looks is None or not isinstance(job, Change):
+        """Does it take a look ahead before it can be done? Then that is begun.
+
+        If the look turns out to be in vain, the job takes another one on the spot: it is not put off twice.
+        """
+        if not isinstance(outcome, LookNeeded) or self._background is None or not isinstance(job, Change):
             return False
-        self._looks.begin(opened[job.experiment], job)
+        job.looked = job.experiment not in self._background
+        self._background.begin(job, opened[job.experiment].experiment.run.foresee)
         return True
 
     def _tell_of(self, opened: Mapping[str, HostedExperiment]) -> None:
@@ -186,10 +250,9 @@ class Groups:
 
     def look(self, jobs: Sequence[ReadJob]) -> None:
         """Look at what is committed, and resolve the futures."""
-        if not jobs:
-            return
+        looking = [job for job in jobs if not self._waits(job)]
         outcomes: list[Outcome] = []
-        left = list(jobs)
+        left = list(looking)
         try:
             while left:
                 with self._store.reading(at_the_desk=True) as store:
@@ -199,8 +262,8 @@ class Groups:
                         outcomes.append((left.pop(0), outcome))
                         damaged = isinstance(outcome, DamagedRecord)
         except Exception as error:  # whatever it is, the desk's thread outlives it, and every future gets an answer
-            outcomes = [(job, error) for job in jobs]
-        _resolve(outcomes)
+            outcomes = [(job, error) for job in looking]
+        _resolve([(job, seen) for job, seen in outcomes if not (isinstance(seen, _FarBehind) and self._waits(job))])
 
     def finish(self) -> None:
         """Write snapshots of what was played since the last ones, so that the next start need not replay it.
@@ -229,7 +292,7 @@ class Groups:
 
     def _may_sweep(self, experiment: str) -> bool:
         """Are its leases for this server to look after, and is nothing else at it?"""
-        return not self._is_elsewhere(experiment) and (self._looks is None or experiment not in self._looks)
+        return not self._is_elsewhere(experiment) and (self._background is None or experiment not in self._background)
 
     def _commit(
         self, jobs: Sequence[Changing], concerned: Iterable[str], now: float
@@ -270,7 +333,7 @@ class Groups:
         if isinstance(job, Change):
             if job.experiment not in opened:
                 return brought[job.experiment]
-            may_wait = self._looks is not None and not self._looks.closed
+            may_wait = self._background is not None and not self._background.closed
             opened[job.experiment].looks_for = ("first" if job.looked else "none") if may_wait else "all"
         try:
             return _run(job, opened, store, now)
@@ -342,27 +405,32 @@ class Groups:
             hosted = self._brought_up_to(find_head(experiment), store, experiment)
         except (StoreUnavailable, _Held):
             raise
-        except UnknownExperiment as error:  # never there, or deleted
-            self._forget([experiment])
-            return error
-        except (NewerSave, MemoryError) as error:
-            return error
         except Exception as error:  # whatever is wrong with this one, the others of the group do not suffer
-            damaged = DamagedRecord(damaged_sentence(experiment, error))
-            damaged.__cause__ = error
-            return damaged
+            if isinstance(error, UnknownExperiment):
+                self._forget([experiment])
+            return _why_not(experiment, error)
+        self._fresh.discard(experiment)
+        self._hold(experiment, hosted)
+        return hosted
+
+    def _hold(self, experiment: str, hosted: HostedExperiment) -> None:
+        """In memory, as the one used last."""
         with self._open_lock:
             self._open[experiment] = hosted
             self._open.move_to_end(experiment)
             if len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
-        return hosted
 
     def _brought_up_to(self, head: int, store: Reading, experiment: str) -> HostedExperiment:
         hosted = self._open.get(experiment)
+        # What others have written while it was opened is caught up with, however much that is.
+        most = inf if experiment in self._fresh else PAGE
         try:
-            if hosted is None or not hosted.catch_up(store, head):
+            if hosted is None or not hosted.catch_up(store, head, most):
+                if self._background is not None and not self._background.closed:
+                    raise _FarBehind
                 hosted = HostedExperiment.open(store, store.record(experiment), self._clocks)
+                self._on_open(hosted.replayed)
         except BaseException:
             self._forget([experiment])  # it may have come half of the way
             raise
@@ -370,9 +438,19 @@ class Groups:
 
     def _forget(self, experiments: Iterable[str]) -> None:
         """What is in memory may be ahead of the store."""
+        self._fresh.difference_update(experiments)
         with self._open_lock:
             for experiment in experiments:
                 self._open.pop(experiment, None)
+
+
+def _why_not(experiment: str, error: Exception) -> Exception:
+    """What callers are told of an experiment that cannot be opened; it was never there, or deleted, or is damaged."""
+    if isinstance(error, UnknownExperiment | NewerSave | MemoryError):
+        return error
+    damaged = DamagedRecord(damaged_sentence(experiment, error))
+    damaged.__cause__ = error
+    return damaged
 
 
 def _locked(experiment: str, lock: Callable[[str], int]) -> Exception | None:

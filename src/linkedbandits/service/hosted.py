@@ -7,6 +7,8 @@ an answer, and go out with a play.
 
 from __future__ import annotations
 
+import logging
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import takewhile
@@ -18,6 +20,7 @@ import numpy as np
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import (
     ConflictingTell,
+    DamagedRecord,
     ExperimentArchived,
     ExperimentFinished,
     ExperimentPaused,
@@ -25,6 +28,7 @@ from linkedbandits.errors import (
     JournalMismatch,
     KeyReused,
     LinkedBanditError,
+    NewerSave,
     RequestTooLarge,
     StoreUnavailable,
     TooManyInFlight,
@@ -46,7 +50,7 @@ from linkedbandits.service.webhooks import EventKind, Happening, verdict_data
 from linkedbandits.version import __version__
 
 PAGE = 1_000
-"""Entries read at a time where a whole journal is."""
+"""Entries read at a time where a whole journal is; to replay so many takes hundredths of a second."""
 FEW = 100
 """Entries that are replayed soon."""
 MOST_IN_FLIGHT = 50_000
@@ -56,6 +60,8 @@ MOST_ARMS_IN_FLIGHT = 2_000_000
 MOST_ARMS_ASKED = 100_000
 """Likewise of one answer that has a limit: an ask is one step of the desk, and others wait for it."""
 
+_logger = logging.getLogger("linkedbandits.service")
+
 RECEIPT_OF_LETTER: dict[str, Receipt] = {"c": "counted", "s": "spare", "l": "late"}
 
 
@@ -64,7 +70,8 @@ class HostedExperiment:
 
     ``leases`` has the plays that are out, with the time on the steady clock until which each is waited for, earliest
     first. ``abandoned`` counts the plays that were given up. What commands did waits in memory until :meth:`write`, and
-    ``news``, which webhooks hear of, until it is taken after that.
+    ``news``, which webhooks hear of, until it is taken after that. ``replayed`` counts the journal entries that were
+    replayed to bring it up to date.
 
     **Leases, and clocks that jump.** On record are times of the wall clock, which somebody may set. A lease of L
     seconds ends by the steady clock, which nobody can. It ends at s + L where the play is handed out here, at s. Where
@@ -96,6 +103,7 @@ class HostedExperiment:
         self._upgrade_to_note: Upgrade | None = None
         self._snapshot_due = False
         self._none_due_before = -inf
+        self.replayed = 0
         self._numbers = TupleNumbers()
         self._sizes: ReplySizes | None = None
         self._tail = JournalTail(record.created_at)
@@ -104,73 +112,113 @@ class HostedExperiment:
     def open(cls, store: Reading, record: ExperimentRecord, clocks: Clocks = CLOCKS) -> HostedExperiment:
         """From the latest snapshot and the journal behind it.
 
-        A snapshot of another version is believed only where it has a verdict, which stands. Otherwise the whole journal
-        is replayed: what comes of it is this version's own. Where the policy is known to ask otherwise by now, or the
-        journal does not fit, it is a log for the policy. What this very version wrote has to fit, or it is damaged.
+        A snapshot of another version is believed only where it has a verdict, which stands. Without a snapshot to
+        believe the whole journal is replayed: the result is this version's own. Where the policy is known to ask
+        otherwise by now, or the journal does not fit, the policy begins anew with the evidence that there was. A
+        journal that this very version wrote has to fit, or it is damaged.
         """
         with store.at_length():
-            hosted = cls(record, clocks=clocks)
-            try:
-                hosted._open_exactly(store)
-            except StoreUnavailable:
-                raise
-            except Exception:  # plays of another version may fail to fit in any way
-                if Writer.read(record.written_by) == hosted.writer:
-                    raise
-                hosted = cls._go_on(store, record, clocks)
+            hosted = cls._from_snapshot(store, record, clocks) or cls._from_journal(store, record, clocks)
         hosted.tags = store.tags(record.id)
         return hosted
 
-    def _open_exactly(self, store: Reading) -> None:
-        snapshot = store.snapshot(self.record.id)
-        asked = Writer.read(self.record.written_by).asks
-        if asked not in (None, self.writer.asks) and not (snapshot is not None and _has_verdict(snapshot)):
-            raise JournalMismatch(f"experiment {self.record.id!r} is of a policy that asked otherwise")
-        if snapshot is not None and self._believes(snapshot):
-            self._fill(snapshot, AnswerLog.from_segments(store.answers(self.record.id)))
-            if snapshot.body["experiment"].get("first_tries") is None and self.experiment.run.only_first_tries:
-                # Written before they were counted; the answers beside it do not have the tuples, the journal does.
-                played = HostedExperiment(self.record, clocks=self._clocks)._follow_without_policy(store, snapshot.seq)
-                self.experiment.run.recall_first_tries(played.first_tries)
-        else:
-            warm = _log_of(store, self.record)
+    @classmethod
+    def _from_snapshot(cls, store: Reading, record: ExperimentRecord, clocks: Clocks) -> HostedExperiment | None:
+        """None where there is no snapshot, or none that can be used: the journal has all that is in one."""
+        hosted = cls(record, clocks=clocks)
+        snapshot = _readable_snapshot(store, record.id)
+        if snapshot is None:
+            return None
+        if snapshot.seq > record.head:  # to go on without these entries would forget acknowledged answers
+            raise JournalMismatch(
+                f"the journal of experiment {record.id!r} ends with entry {record.head}, and its snapshot with entry "
+                f"{snapshot.seq}; is the end of the journal lost?"
+            )
+        if not hosted._believes(snapshot):
+            return None
+        try:
+            hosted._fill(store, snapshot)
+            hosted._follow(store)
+        except (DamagedRecord, MemoryError, NewerSave, StoreUnavailable):
+            raise
+        except Exception:  # a damaged snapshot may fail in any way
+            _logger.warning("snapshot-damaged", extra={"fields": {"experiment": record.id}}, exc_info=True)
+            return None
+        return hosted
+
+    @classmethod
+    def _from_journal(cls, store: Reading, record: ExperimentRecord, clocks: Clocks) -> HostedExperiment:
+        hosted = cls(record, clocks=clocks)
+        written_by = Writer.read(record.written_by)
+        try:
+            if written_by.asks not in (None, hosted.writer.asks):
+                raise JournalMismatch(f"experiment {record.id!r} is of a policy that asked otherwise")
+            warm = _log_of(store, record)
             if warm is not None:
-                self.experiment.run.start_from(warm)
-            upgrades = [entry for entry in self._pages(store) if entry.kind == "upgrade"]
+                hosted.experiment.run.start_from(warm)
+            upgrades = [entry for entry in hosted._pages(store) if entry.kind == "upgrade"]
             if upgrades:
-                self._take_all_as_log(store, upgrades[-1])
+                hosted._begin_anew(store, upgrades[-1])
+            hosted._follow(store)
+        except StoreUnavailable:
+            raise
+        except Exception:  # plays of another version may fail to fit in any way
+            if written_by == hosted.writer:
+                raise
+            hosted = cls._go_on(store, record, clocks)
+        return hosted
+
+    def _follow(self, store: Reading) -> None:
+        """Replay the rest of the journal, which has to reach the head."""
         for entry in self._pages(store):
             self._replay(store, entry)
         self._check_reached(self.record.head)
         self.record = self._present_record()
 
     def _believes(self, snapshot: Snapshot) -> bool:
-        return _has_verdict(snapshot) or snapshot.body["experiment"].get("written_by") == self.writer._asdict()
+        """True of a verdict, and of what this version wrote, if none that asks otherwise has written since."""
+        if _has_verdict(snapshot):
+            return True
+        asked = Writer.read(self.record.written_by).asks
+        return snapshot.body.get("written_by") == str(self.writer) and asked == self.writer.asks
 
     @classmethod
     def _go_on(cls, store: Reading, record: ExperimentRecord, clocks: Clocks) -> HostedExperiment:
-        """With all that is in the journal as a log for the policy."""
+        """Begun anew, with the evidence of the last snapshot, and all that is in the journal in the estimates."""
         hosted = cls(record, _log_of(store, record), clocks)
-        hosted._take_all_as_log(store)
+        hosted._begin_anew(store)
         hosted._upgrade_to_note = hosted.experiment.run.upgrade
         return hosted
 
-    def _take_all_as_log(self, store: Reading, upgrade: Entry | None = None) -> None:
-        """What the journal has, up to where an upgrade was noted if one is given, is a log for the policy."""
-        played = self._follow_without_policy(store, None if upgrade is None else upgrade.seq)
+    def _begin_anew(self, store: Reading, noted: Entry | None = None) -> None:
+        """Follow the journal without a policy, up to where an upgrade was noted if one is given, and begin anew there.
+
+        What the policy had as evidence by then is in that note, or else in the last snapshot: plays behind that count
+        in the estimates alone.
+        """
+        if noted is None:
+            snapshot = _readable_snapshot(store, self.record.id)
+            evidence = None if snapshot is None else snapshot.body["experiment"].get("evidence")
+        else:
+            evidence = noted.body["evidence"]
         run = self.experiment.run
-        run.go_on(played, Writer.read(self.record.written_by).version)
+        played = self._follow_without_policy(store, None if noted is None else noted.seq)
+        run.go_on(played, Writer.read(self.record.written_by).version, evidence)
         run.answers.forget_tuples()
-        if upgrade is not None:
-            run.recall_upgrade(Upgrade(**upgrade.body))
+        for play in played.out:
+            self.leases.pop(play, None)  # given up: which are still out may depend on how they go
+        if noted is not None:
+            run.upgrade = Upgrade.from_json(noted.body)
 
     def _follow_without_policy(self, store: Reading, end: int | None) -> Played:
         """What was played, by the journal up to entry ``end``."""
         played = self.experiment.run.nothing_played()
         for entry in self._pages(store):
-            self._take_as_log(store, entry, played)
+            self._follow_unread(store, entry, played)
             if entry.seq == end:
                 break
+            if entry.kind == "upgrade":  # an earlier one, whose spending counts on
+                self.experiment.run.upgrade = Upgrade.from_json(entry.body)
         self._check_reached(self.record.head if end is None else end)
         return played
 
@@ -192,9 +240,12 @@ class HostedExperiment:
         """The number of the last journal entry."""
         return self._tail.head
 
-    def catch_up(self, store: Reading, head: int) -> bool:
-        """Replay what others have written since, up to ``head``. False if that cannot be done: open it anew then."""
-        if head < self.head:  # the store is an earlier one
+    def catch_up(self, store: Reading, head: int, most: float = PAGE) -> bool:
+        """Replay what others have written since, up to ``head``. False if that cannot be done: open it anew then.
+
+        More than ``most`` entries are not replayed here: a snapshot may be nearer.
+        """
+        if head < self.head or head - self.head > most:  # the store is an earlier one, or far ahead
             return False
         if head > self.head:
             entries = store.entries(self.record.id, self.head)
@@ -208,7 +259,7 @@ class HostedExperiment:
         return True
 
     def note_upgrade(self, now: float) -> None:
-        """Write into the journal that this version goes on with a log, if that is so and not written yet."""
+        """Write into the journal that the policy has begun anew, if that is so and not written yet."""
         if self._upgrade_to_note is not None:
             self._tail.add("upgrade", self._upgrade_to_note._asdict(), now)
             self._upgrade_to_note = None
@@ -276,15 +327,18 @@ class HostedExperiment:
             self._keep(point)
         return TellReply(tuple(outcomes), self.experiment.done)
 
-    def abandon(self, plays: Iterable[int], now: float) -> int:
-        """Give plays up; how many of them were out? Those told or given up before do not matter."""
+    def abandon(self, plays: Iterable[int], now: float, unused: bool = False) -> int:
+        """Give plays up; how many of them were out? Those told or given up before do not matter.
+
+        They count as lost, unless they were ``unused``.
+        """
         self.check_not_archived()
         known = len(self.experiment.answers)
         asked = list(dict.fromkeys(plays))
         for play in asked:
             if not isinstance(play, int) or not 0 <= play < known:
                 raise UnknownPlay(f"no play {play!r} was asked; {known} were so far, with ids from 0")
-        return self._give_up(sorted(play for play in asked if play in self.leases), now)
+        return self._give_up(sorted(play for play in asked if play in self.leases), now, unused)
 
     def due(self) -> bool:
         """Has a lease run out that matters? In an archived experiment none does."""
@@ -450,13 +504,13 @@ class HostedExperiment:
         self._tail.touch(entry.body["plays"])
         return self._tail.history_point(entry, self.experiment.plays, self.experiment.done)
 
-    def _give_up(self, plays: list[int], now: float) -> int:
+    def _give_up(self, plays: list[int], now: float, unused: bool = False) -> int:
         """Of several, the last handed out first: else each would be replaced by the next, which is given up as well."""
         plays.reverse()
         if plays:
             decided = self.experiment.done
             self._abandon_all(plays)
-            entry = self._tail.add("abandon", {"plays": plays}, now)
+            entry = self._tail.add("abandon", {"plays": plays, **({"unused": True} if unused else {})}, now)
             if self.experiment.done and not decided:  # what others brought is enough, now that these are out of the way
                 self._decided(now)
                 self._keep(self._tail.history_point(entry, self.experiment.plays, done=True))
@@ -507,11 +561,14 @@ class HostedExperiment:
                     self._tail.history_point(entry, self.experiment.plays, done=True)
             elif entry.kind == "status":
                 self._follow_status(entry)
+            else:
+                self._does_not_fit(entry, "another version goes on with a log from there")
         except JournalMismatch:
             raise
         except (LinkedBanditError, KeyError, IndexError) as error:
             self._does_not_fit(entry, f"it cannot be replayed ({error!r})", error)
         self._tail.follow(entry)
+        self.replayed += 1
 
     def _follow_status(self, entry: Entry) -> None:
         self.status = entry.body["to"]
@@ -535,7 +592,7 @@ class HostedExperiment:
             self.leases.pop(play, None)
         self._told(entry)
 
-    def _take_as_log(self, store: Reading, entry: Entry, played: Played) -> None:
+    def _follow_unread(self, store: Reading, entry: Entry, played: Played) -> None:
         """Follow an entry without a policy."""
         self._check_next(entry)
         body = entry.body
@@ -564,6 +621,7 @@ class HostedExperiment:
         except (KeyError, IndexError, ValueError) as error:
             self._does_not_fit(entry, f"it cannot be read ({error!r})", error)
         self._tail.follow(entry)
+        self.replayed += 1
 
     def _check_next(self, entry: Entry) -> None:
         """What was acknowledged may be lost where an entry is."""
@@ -607,7 +665,9 @@ class HostedExperiment:
         for play, end in self.leases.items():
             leases.setdefault(end + ahead, []).append(play)
         body = {
+            "written_by": str(self.writer),
             "experiment": self.experiment.snapshot(),
+            "asked": len(self.experiment.answers),
             "status": self.status,
             "leases": list(leases.items()),
             "abandoned": self.abandoned,
@@ -617,15 +677,23 @@ class HostedExperiment:
         }
         return Snapshot(self.head, body)
 
-    def _fill(self, snapshot: Snapshot, answers: AnswerLog) -> None:
-        body = snapshot.body
-        self.experiment = Experiment.restore(body["experiment"], answers)
+    def _fill(self, store: Reading, snapshot: Snapshot) -> None:
+        body, answers = snapshot.body, AnswerLog.from_segments(store.answers(self.record.id))
+        content = body["experiment"]
+        self.experiment = Experiment.restore(content, answers)
+        run = self.experiment.run
+        noted = None if content["upgrade"] is None else Upgrade.from_json(content["upgrade"])
+        # A restored run that begins anew notes an upgrade of its own: with this version's snapshots that cannot be.
+        if len(answers) != body["asked"] or run.upgrade != noted:
+            raise JournalMismatch(
+                f"the snapshot of experiment {self.record.id!r} does not fit its answers or its policy"
+            )
         self.status = body["status"]
         for expiry, plays in body["leases"]:
             self._last_end = max(self._end_of(expiry), self._last_end)
             self.leases.update(dict.fromkeys(plays, self._last_end))
         self.abandoned = body["abandoned"]
-        self.successor = body.get("successor")  # not in what was written before there were any
+        self.successor = body["successor"]
         self._numbers = TupleNumbers(body["next_tuple"])
         self._tail.fill(snapshot.seq, body["tail"])
 
@@ -634,6 +702,15 @@ def _log_of(store: Reading, record: ExperimentRecord) -> WarmStart | None:
     """The log that an experiment began with."""
     log = None if record.setup.log is None else store.log(record.id)
     return None if log is None else WarmStart.from_json(log)
+
+
+def _readable_snapshot(store: Reading, experiment: str) -> Snapshot | None:
+    """The last snapshot; None if there is none, or a damaged one, which is logged."""
+    try:
+        return store.snapshot(experiment)
+    except (KeyError, TypeError, ValueError, zlib.error):
+        _logger.warning("snapshot-damaged", extra={"fields": {"experiment": experiment}}, exc_info=True)
+        return None
 
 
 def _has_verdict(snapshot: Snapshot) -> bool:

@@ -69,11 +69,12 @@ class ReadAll(Job):
 
 
 @dataclass(slots=True, frozen=True)
-class Looked:
-    """Not a job, but word that a look ahead in an experiment is done: those who have waited for it may go on."""
+class Prepared:
+    """Not a job, but word that the work in the background on an experiment is done: the jobs that wait may go on."""
 
     experiment: str
 
 
+OfOne = Change | ReadOne
 Changing = Change | Removal | Sweep | Errand
 ReadJob = ReadOne | ReadAll

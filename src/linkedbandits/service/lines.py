@@ -67,23 +67,30 @@ class Line:
             ) from error
         self._errors.__exit__(kind, error, trace)
 
+    def address_here(self) -> str | None:
+        """The address of this machine on the way to the server, or to its pooler; None by a socket in a file."""
+        with self._wire() as wire:
+            found: str | tuple[str, int] = wire.getsockname()
+        return found[0] if isinstance(found, tuple) else None
+
     def hang_up_if_silent(self, now: float) -> None:
         """Free who waits on it, if that is for too long."""
         with self._lock:
             if self._waiting_since is None or now - self._waiting_since < SECONDS_FOR_AN_ANSWER:
                 return
             self._hung_up = True
-            with suppress(Exception), socket.socket(fileno=os.dup(self.connection.fileno())) as wire:
+            with suppress(Exception), self._wire() as wire:
                 wire.shutdown(socket.SHUT_RDWR)
+
+    def _wire(self) -> socket.socket:
+        return socket.socket(fileno=os.dup(self.connection.fileno()))
 
 
 class Lines:
     """Lends connections, one to each who asks; any thread may."""
 
-    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], first_words: str, errors: DriverErrors) -> None:
-        """``first_words`` are said on every new connection."""
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], errors: DriverErrors) -> None:
         self._connect = connect
-        self._first_words = first_words
         self._errors = errors
         self._changed = threading.Condition()
         self._lent = 0
@@ -149,12 +156,6 @@ class Lines:
             if self._watch is None:
                 self._watch = threading.Thread(target=self._keep_watch, name="postgres-lines", daemon=True)
                 self._watch.start()
-        try:
-            with line:
-                line.connection.execute(self._first_words)
-        except BaseException:
-            self._close([line])
-            raise
         return line
 
     def _one_less_is_lent(self) -> None:

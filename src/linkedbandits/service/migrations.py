@@ -7,6 +7,8 @@ the store and names the version to install. ``{bytes}`` and ``{clustered}`` are 
 
 from __future__ import annotations
 
+import re
+
 MIGRATIONS: tuple[str, ...] = (
     # 1: stores from before there were steps have these tables already.
     """
@@ -100,3 +102,5 @@ MIGRATIONS: tuple[str, ...] = (
 
 SCHEMA_VERSION = len(MIGRATIONS)
 """The step that this version of the library has reached."""
+TABLES = ("schema_version", *re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", " ".join(MIGRATIONS)))
+"""All that the steps make, and the one that says how far they have come."""

@@ -54,10 +54,9 @@ def look_ahead(
         return NOTHING_KNOWN  # nor where some plays have come from a log
     # Half a success and half a failure more than were seen: an arm that never succeeded yet is not hopeless.
     means = np.array([(estimate.successes + 0.5) / (estimate.samples + 1) for estimate in estimates])
-    k = 1 if goal.in_order else goal.k
     # Estimates are rarely as far apart as was told, and one that is told may need fewer plays than those that are not.
     may_need_fewer = _tolerant(goal) or policy.told_difference is not None
-    bound = None if may_need_fewer else lower(means, goal.delta, setup.linkage, k, costs=goal.costs)
+    bound = None if may_need_fewer else lower(means, goal.delta, setup.linkage, goal.k, costs=goal.costs)
     if bound is not None and not math.isfinite(bound):
         return NOTHING_KNOWN  # a tie: no number of plays would do
 

@@ -35,7 +35,9 @@ class ServerRecord:
 class OwnerTables:
     """One transaction's hands on them."""
 
-    def __init__(self, cursor: Cursor, errors: AbstractContextManager[None]) -> None:
+    def __init__(self, cursor: Cursor, errors: AbstractContextManager[None], address_here: str | None) -> None:
+        """``address_here`` is that of this machine on the way to the database; None by a socket in a file."""
+        self.address_here = address_here
         self._cursor = cursor
         self._errors = errors
 
@@ -92,11 +94,6 @@ class OwnerTables:
         """The server is gone, and owns nothing."""
         self._run("DELETE FROM owners WHERE server = %s", server)
         self._run("DELETE FROM servers WHERE id = %s", server)
-
-    def address_here(self) -> str | None:
-        """The address that the database sees this connection come from; None if it comes by a socket in a file."""
-        found: str | None = self._rows("SELECT host(inet_client_addr())")[0][0]
-        return found
 
     def _run(self, statement: str, *parameters: object) -> None:
         with self._errors:

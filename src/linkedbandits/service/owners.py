@@ -94,7 +94,7 @@ class Owners:
     def start(self, url: str) -> None:
         """Let the others know where this server is; once, and only with a store that can be shared.
 
-        One that listens on all addresses is reached at the one that the database sees it come from.
+        One that listens on all addresses is reached at the one from which it reaches the database.
         """
         self._url = url
         self._thread.start()
@@ -168,7 +168,7 @@ class Owners:
         """Give the sign of life, and see which other servers there are, and who owns what; have some long been gone?"""
         with store.owning() as tables:
             if on_all_addresses(url):
-                url = self._url = with_host(url, tables.address_here() or "127.0.0.1")
+                url = self._url = with_host(url, tables.address_here or "127.0.0.1")
             tables.sign_of_life(ServerRecord(self.id, url, self.secret))
             servers = tables.alive()
             lost = self._out_of_reach(servers)

@@ -92,6 +92,8 @@ class BeforeInSetup:
     arm: Label
     status: Status
     kept: int
+    number: int = 1
+    """How many experiments there were before, each of which another one went on from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +261,11 @@ class Entry:
     - ``ask``: ``{"first": play id, "asked": count, "runs": [[tuple number, times], ...], "key": text or None}``, where
       the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.whole_chains`
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
-    - ``abandon``: ``{"plays": [...]}``, given back or out of time
+    - ``abandon``: ``{"plays": [...]}``, given back or out of time, with ``"unused": true`` if they were never begun
     - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it,
       and ``"why"``; with ``"tags"`` where these were changed
-    - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "others": ...}``, where a version of the library goes
-      on that would have asked otherwise: ``plays`` are a log for it, ``others`` are in the estimates alone
+    - ``upgrade``: ``{"version": ..., "before": ..., "plays": ..., "evidence": ...}``, where a version of the library
+      goes on that would have asked otherwise: it begins anew with that evidence, on new plays
 
     Tuple numbers refer to a table of the experiment's own, so that the journal says what was played without a replay
     and stays small.

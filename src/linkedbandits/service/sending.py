@@ -159,7 +159,9 @@ def after_answer(call: Call[T], response: httpx.Response, perhaps_done: bool = F
     status = response.status_code
     pause = _seconds(response.headers.get("Retry-After"))
     refusal = error_of(content) if is_problem(content) else _of_another(call, response)
-    if status in _NOTHING_DONE | _PERHAPS_DONE and isinstance(refusal, UnexpectedAnswer):
+    # A 500 without a problem document is not the service's own: a proxy, or the web server, has given the request up.
+    unclear = status in _PERHAPS_DONE or (status >= 500 and not is_problem(content))
+    if (unclear or status in _NOTHING_DONE) and isinstance(refusal, UnexpectedAnswer):
         refusal = ServiceUnavailable(
             f"{_said(call, response)}{_words(response)}; is the service up, behind the proxy that answers for it?"
         )
@@ -168,9 +170,9 @@ def after_answer(call: Call[T], response: httpx.Response, perhaps_done: bool = F
     note_request(refusal, request_id)
     if perhaps_done and call.removes and isinstance(refusal, UnknownExperiment):
         return call.read(None)
-    if status not in _NOTHING_DONE and not (status in _PERHAPS_DONE and call.repeatable):
+    if status not in _NOTHING_DONE and not (unclear and call.repeatable):
         raise refusal
-    return Again(refusal, pause, status in _PERHAPS_DONE)
+    return Again(refusal, pause, unclear)
 
 
 def _request_id(call: Call[Any], response: httpx.Response) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from time import monotonic, sleep
 from typing import TypeVar
 
 from linkedbandits.attempts.log import AttemptLog
-from linkedbandits.errors import StoreUnavailable
+from linkedbandits.errors import StoreUnavailable, TooManyInFlight
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import joined
@@ -27,6 +28,9 @@ from linkedbandits.service.view import Standing, read_standing
 T = TypeVar("T")
 LONGEST_WAIT = 60.0
 """Seconds that any step may take."""
+LONGEST_WAIT_FOR_A_PLAY = 2.0
+"""Seconds that the first play that is out has to come back."""
+BETWEEN_LOOKS = 0.02
 
 
 def succeed(
@@ -42,7 +46,8 @@ def succeed(
     successor = standing.successor
     if successor is None:
         labels = standing.record.setup.arms if arms is None else check_labels(arms)
-        warm = _log_for(labels, _told(store, standing), standing.record.setup) if keep else None
+        judged = 0.0 if standing.warm is None else standing.warm.judged
+        warm = _log_for(labels, _told(store, standing), standing.record.setup, judged) if keep else None
         setup = _setup_of_successor(standing, labels, why, 0 if warm is None else warm.requests)
         created = _done(desk.create(setup, standing.record.name, warm, by, standing.tags)).id
         successor = _done(desk.give_way(experiment, created, why, by))
@@ -67,20 +72,32 @@ def _standing_of(hosted: HostedExperiment) -> Standing:
 
 
 def _told(store: Store, standing: Standing) -> AttemptLog:
-    """What was told in time, behind what the experiment began with."""
+    """What was told in time, behind what the experiment began with: up to the first play that is out, and with it.
+
+    What is slow is most often a failure, so that one has to be told or given up first.
+    """
     record = Record()
     record.read(store, standing.record.id)
-    played = record.attempts(standing.record.setup.arms)
+    last, deadline = record.first_out, monotonic() + LONGEST_WAIT_FOR_A_PLAY
+    while last is not None and record.is_out(last):
+        if monotonic() > deadline:
+            raise TooManyInFlight(
+                f"play {last} is still out, and belongs to the log of the successor; tell it or give it up, and ask "
+                "again, or say keep=False"
+            )
+        sleep(BETWEEN_LOOKS)
+        record.read(store, standing.record.id)
+    played = record.attempts(standing.record.setup.arms, None if last is None else last + 1)
     return played if standing.warm is None else joined(standing.warm.as_log(standing.record.setup.arms), played)
 
 
-def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup) -> WarmStart | None:
+def _log_for(labels: Sequence[Label], told: AttemptLog, setup: Setup, judged: float) -> WarmStart | None:
     if not len(told):
         return None
     linkage = find_linkage(setup.linkage)
     policy = make_policy(setup.policy["name"], setup.policy["parameters"]).fitted_to(linkage, setup.parallel)
     attempts = may_read(policy, linkage, len(labels))
-    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all", of_plays=True)
+    return WarmStart.of(told, labels, attempts, "ignore", independent=attempts == "all", of_plays=True, judged=judged)
 
 
 def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, kept: int) -> Setup:
@@ -96,5 +113,14 @@ def _setup_of_successor(standing: Standing, labels: Sequence[Label], why: str, k
         # Orders drawn by a coin have to be drawn anew: those of the experiment before are known by now.
         seed=setup.seed + 1,
         log=None,
-        before=BeforeInSetup(standing.record.id, why, setup.arms, standing.plays, said.arm, said.status, kept),
+        before=BeforeInSetup(
+            standing.record.id,
+            why,
+            setup.arms,
+            standing.plays,
+            said.arm,
+            said.status,
+            kept,
+            number=1 if setup.before is None else setup.before.number + 1,
+        ),
     )

@@ -96,7 +96,7 @@ def _progress(hosted: HostedExperiment) -> Progress:
 
 def _share_of_evidence(hosted: HostedExperiment, still_in: list[bool]) -> float | None:
     goal, evidence = hosted.experiment.policy.goal, hosted.experiment.evidence()
-    if evidence is None or goal.delta is None or goal.in_order:  # of an order it is about one place after the other
+    if evidence is None or goal.delta is None:
         return None
     against = sorted(value if inside else math.inf for value, inside in zip(evidence, still_in, strict=True))
     strongest = against[min(goal.k, len(against) - 1)]  # the k arms with the least against them are the answer so far

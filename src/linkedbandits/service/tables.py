@@ -141,10 +141,12 @@ class Tables(OutboxTables):
     def prepare(self) -> None:
         """Bring the tables to the present schema, and refuse those of a later version of the library."""
         self._run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
-        found = self._schema()
+        found = self.schema()
         if found == SCHEMA_VERSION:
             return
-        for migration in MIGRATIONS[found or 0 :]:
+        for step, migration in enumerate(MIGRATIONS[found or 0 :], start=(found or 0) + 1):
+            if found:
+                _logger.info("store-migrating", extra={"fields": {"to": step, "of": SCHEMA_VERSION}})
             for statement in self._dialect.steps(migration):
                 self._run(statement)
         if found is None:
@@ -155,7 +157,7 @@ class Tables(OutboxTables):
 
     def check_schema(self) -> None:
         """Refuse tables that are not of the present schema, for those who only read and must change nothing."""
-        found = self._schema()
+        found = self.schema()
         if found != SCHEMA_VERSION:
             raise CannotRead(
                 f"the store is of an earlier version (schema {found or 0}; this library, {__version__}, reads "
@@ -163,7 +165,7 @@ class Tables(OutboxTables):
                 "up with 'linkedbandits backup' and start 'linkedbandits serve' of this version, which upgrades it"
             )
 
-    def _schema(self) -> int | None:
+    def schema(self) -> int | None:
         """The schema of the tables, None of new ones; NewerSave if it is of a later version of the library."""
         rows = self._rows("SELECT * FROM schema_version")
         if rows and rows[0][0] > SCHEMA_VERSION:

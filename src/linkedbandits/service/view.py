@@ -146,28 +146,18 @@ def view_of(
     }
 
 
-def upgrade_sentence(version: str, plays: int, others: int) -> str:
+def upgrade_sentence(version: str, plays: int, keeps_evidence: bool) -> str:
     """What is said of an experiment with which a version goes on that would have asked otherwise.
 
-    >>> upgrade_sentence("0.2.0", 300, 0)
-    'goes on with version 0.2.0; 300 plays before that are used as a log'
+    >>> upgrade_sentence("0.2.0", 300, keeps_evidence=True)
+    'goes on with version 0.2.0, with the evidence of 300 plays before that'
     """
-    if plays:
-        rest = f", {others} more {_are(others)} in the estimates alone" if others else ""
-        said = f"{_plays(plays)} before that {_are(plays)} used as a log{rest}"
-    elif others:
-        said = f"its decision starts anew, and the {_plays(others)} before that {_are(others)} in the estimates alone"
-    else:
-        said = "nothing was told before that"
-    return f"goes on with version {version}; {said}"
-
-
-def _plays(count: int) -> str:
-    return f"{count} play{'' if count == 1 else 's'}"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    if not plays:
+        return f"goes on with version {version}; nothing was told before that"
+    before = f"{plays} play{'' if plays == 1 else 's'} before that"
+    if keeps_evidence:
+        return f"goes on with version {version}, with the evidence of {before}"
+    return f"goes on with version {version}; its decision begins anew, and {before} count in the estimates alone"
 
 
 class Summary(NamedTuple):
@@ -185,7 +175,7 @@ class Summary(NamedTuple):
 def read_summary(hosted: HostedExperiment) -> Summary:
     """All that the list shows, as it is now; quicker to read than :func:`read_standing`."""
     exp = hosted.experiment
-    samples, _ = exp.run.samples_of_means()
+    samples, _ = exp.run.samples_in_order()
     return Summary(
         head=hosted.head,
         arms=len(hosted.record.setup.arms),

@@ -33,7 +33,7 @@ LONGEST_URL = 2_000
 LARGEST_BODY = 64_000
 """Bytes of a message. A verdict of very many long labels leaves some of them out, and says so."""
 _SECRET_PREFIX = "whsec_"  # by which the libraries of the specification know it
-_LEFT_OUT = ("top", "settled", "assumes", "contradicted")
+_LEFT_OUT = ("top", "assumes", "contradicted")
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # addresses of the old kind, for networks that have only the new
 _NEVER_PUBLIC = tuple(ipaddress.ip_network(one) for one in ("64:ff9b:1::/48", "fec0::/10", "::/96"))
 """Translated within a network, site-local, and a way to write an address of the old kind that nothing routes."""
@@ -125,10 +125,10 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
     return {
         "arm": verdict.arm,
         "top": list(verdict.top),
-        "settled": list(verdict.settled),
         "status": verdict.status,
         "plays": verdict.plays,
         "error_bound": verdict.error_bound,
+        "proved": verdict.proved,
         "assumes": list(verdict.assumes),
         "contradicted": list(verdict.contradicted),
     }

@@ -21,10 +21,6 @@ Averaged over the plays of the block, the mean of this factor is exactly 1 + lea
 what, with a number lean >= 0 that the predictions give. So if mu_b >= mu_L + shift, the mean of the product over a
 block of independent requests is at most (1 - lean shift)^plays; the factors are divided by that. The proof is in
 ``docs/duels.md``, section 2.
-
-Other options may be tried before the two. A play that ends there has *missed* the duel, and its factor is 1. All the
-above stays true, with t and s of the plays that are made, however many of them miss, and with mu the share of all
-requests on which those before fail and the option succeeds (section 6).
 """
 
 from __future__ import annotations
@@ -45,9 +41,7 @@ class DuelBets:
 
     ``sure`` comes in any case. The others are for each hit: of L as first, whatever the second (``leader_first``), of L
     as first with b as second (``before``, on top), of b as first (``own_first``), of L as second after b has failed
-    (``leader_rescue``), and of b as second after L has failed (``own_rescue``). The last three take back what is sure
-    of each play that missed the duel: of one that L was to begin (``leader_missed``), of one that b was to begin
-    (``own_missed``), and of one that L was to begin with b as second (``behind_missed``, on top of the first).
+    (``leader_rescue``), and of b as second after L has failed (``own_rescue``).
     """
 
     sure: FloatArray
@@ -56,9 +50,6 @@ class DuelBets:
     own_first: FloatArray
     leader_rescue: FloatArray
     own_rescue: FloatArray
-    leader_missed: FloatArray
-    own_missed: FloatArray
-    behind_missed: FloatArray
 
     def log_factor(
         self,
@@ -68,7 +59,7 @@ class DuelBets:
         leader_rescue: FloatArray,
         own_rescue: FloatArray,
     ) -> FloatArray:
-        """What a block with these hits brings, in which no play missed its duel."""
+        """What a block with these hits brings."""
         total = self.sure + self.leader_first * leader_first
         total += self.before * before
         total += self.own_first * own_first
@@ -130,9 +121,6 @@ def place_duel_bets(
         own_first=hit_b - fail_b - lost_l,
         leader_rescue=leader_rescued,
         own_rescue=own_rescued,
-        leader_missed=-fail_l,
-        own_missed=-own_failed,
-        behind_missed=before,
     )
 
 

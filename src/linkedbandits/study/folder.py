@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from linkedbandits.durable_files import put_in_place
 from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch, why_not
 from linkedbandits.file_locks import try_lock
 from linkedbandits.streams import block_lanes
@@ -166,11 +166,8 @@ class ResultsFolder:
         with _clear_message(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with unfinished.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.replace(path)
+                unfinished.write_bytes(content)
+                put_in_place(unfinished, path)
             except BaseException:
                 unfinished.unlink(missing_ok=True)
                 raise

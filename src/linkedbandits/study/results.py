@@ -98,9 +98,10 @@ class Results(WithFrames):
     def table(self) -> pl.DataFrame:
         """One row per cell that has finished trials: mean plays with their 95 % band, errors with their interval.
 
-        ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that stopped with their guarantee,
-        which is what delta bounds. ``confident`` is the share of trials that did stop so. ``lower_bound`` is what no
-        policy that is told nothing can beat, ``bound_as_told`` what none can that is ``told`` as much as the cell's.
+        ``error_rate`` counts every wrong answer; ``sure_and_wrong`` those of trials that the policy stopped by its own
+        rule, which is what delta bounds where a bound is proved. ``confident`` is the share of trials that did stop so.
+        ``lower_bound`` is what no policy that is told nothing can beat, ``bound_as_told`` what none can beat that is
+        ``told`` as much as the cell's.
         """
         import polars as pl
 

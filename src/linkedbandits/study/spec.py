@@ -11,7 +11,7 @@ from linkedbandits.checks import check_delta, check_max_plays
 from linkedbandits.errors import InvalidStudy, why_not
 from linkedbandits.linkage import find_linkage, linkages_for
 from linkedbandits.policies import make_policy, parameter_names, policy_class, policy_named
-from linkedbandits.policy import may_be_played
+from linkedbandits.policy import linkage_of, may_be_played
 from linkedbandits.study.cells import Cell, Instance, Study
 from linkedbandits.study.instances import read_instances
 from linkedbandits.study.reading import Keys
@@ -57,7 +57,7 @@ def read_study(text: str, name: str = "study", folder: str | Path = "") -> Study
     for delta in deltas:
         with keys.meaning("deltas"):
             check_delta(delta)
-    linkages = keys.texts("linkages", ["ordered"])
+    linkages = keys.texts("linkages", []) if keys.has("linkages") else []
     max_plays = keys.whole("max_plays") if keys.has("max_plays") else None
     with keys.meaning("max_plays"):
         check_max_plays(max_plays)
@@ -105,7 +105,10 @@ def _read_line(keys: Keys, deltas: list[float], linkages: list[str]) -> _PolicyL
         raise keys.refuse("parameters", "delta is one number here; several go in deltas, at the top of the file")
     label = keys.text("label", _label(text, parameters))
     takes_delta = "delta" in known and not parameters.keys() & {"delta", "plays", "samples"}
-    line = _PolicyLine(keys, name, label, parameters, deltas if takes_delta else [], keys.texts("linkages", linkages))
+    own = [linkage_of([policy_class(name)], None).name]
+    line = _PolicyLine(
+        keys, name, label, parameters, deltas if takes_delta else [], keys.texts("linkages", linkages or own)
+    )
     keys.finish()
     _check_linkages(line)
     return line

@@ -14,11 +14,11 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from linkedbandits.assumptions import Assumption, ToldDifference
+from linkedbandits.assumptions import TOLD_DIFFERENCE, Assumption, ToldDifference
 from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Repeats, Request, Status, check_request
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Repeats, Request, check_request
 from linkedbandits.plain import PlainPolicy, is_over
 from linkedbandits.policy import (
     AnyPolicy,
@@ -30,6 +30,7 @@ from linkedbandits.policy import (
     undeclared_parameters,
     undeclared_top,
     unfitted_parameters,
+    untold_parameters,
 )
 from linkedbandits.simulation import Outcomes, simulate_lanes
 from linkedbandits.streams import LaneStreams
@@ -75,9 +76,8 @@ class PolicyFindings:
 
     def __str__(self) -> str:
         goal, bound = self.goal, self.error_bound
-        several = f"the first {goal.k} of an order" if goal.in_order else f"the {goal.k} best arms"
         best = "the arm with most successes per cost" if goal.costs else "the best arm"
-        wanted = best if goal.k == 1 else several
+        wanted = best if goal.k == 1 else f"the {goal.k} best arms"
         within = [f"{goal.tolerance:g} of the mean"] if goal.tolerance else []
         within += [f"{goal.neighbours} places"] if goal.neighbours else []
         given = [] if goal.delta is None else [f"delta={goal.delta:g}"]
@@ -111,7 +111,7 @@ def check_policy(
 
     - It is whole, and what it declares makes sense. Parameters whose names mean the same in every policy (``delta``,
       ``k``, ``epsilon``, ``neighbours``, ``costs``, ``plays``, ``parallel``, ``price``) are declared: nothing else
-      reads them.
+      reads them. So is a difference that it was told (``gap``, ``odds_ratio``, ``lift``), also as an assumption.
     - Its answer has the k arms that it declares; evidence, if it keeps any, is there at any moment.
     - The same seed gives the same trace, in simulation and live.
     - A request changes nothing, and neither does asking without telling.
@@ -291,14 +291,20 @@ def _check_declarations(policy: AnyPolicy) -> None:
         f"answers_at_any_time={policy.answers_at_any_time!r} must be True or False",
     )
     require(
-        policy.status_at_stop in get_args(Status),
-        f"status_at_stop={policy.status_at_stop!r} must be one of {', '.join(get_args(Status))}",
+        policy.status_at_stop in ("confident", "exhausted"),
+        f"status_at_stop={policy.status_at_stop!r} must be 'confident' or 'exhausted'",
     )
     require(isinstance(goal, Goal), f"goal={goal!r} must be a linkedbandits.policy.Goal")
     require(
         policy.told_difference is None or isinstance(policy.told_difference, ToldDifference),
         f"told_difference={policy.told_difference!r} must be None, or a linkedbandits.assumptions.ToldDifference",
     )
+    for parameter in untold_parameters(policy):
+        require(
+            False,
+            f"the parameter {parameter} must be declared, by a property told_difference that returns "
+            f"linkedbandits.assumptions.ToldDifference({parameter}=self.{parameter})",
+        )
     for parameter, part in undeclared_parameters(policy).items():
         require(False, f"the parameter {parameter} must be declared; return Goal({part}=self.{parameter}) as its goal")
     for linkage in LINKAGES.values():
@@ -309,6 +315,10 @@ def _check_declarations(policy: AnyPolicy) -> None:
         )
         named = [each.name for each in assumed]
         require(len(set(named)) == len(named), f"assumptions() must have no name twice; got {', '.join(named)}")
+        require(
+            policy.told_difference is None or TOLD_DIFFERENCE in named or not linkage.allows(policy.asks),
+            "assumptions() must have what was told; add self.told_difference.assumption()",
+        )
     if bound is not None:
         require(isinstance(bound, float) and 0 < bound < 1, f"error_bound={bound!r} must be None, or between 0 and 1")
         require(

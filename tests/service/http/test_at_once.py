@@ -63,7 +63,7 @@ def a_cycle(method="POST", keep_alive=True):
 
 def through_the_edge(cycle, *messages):
     async def run():
-        await Edge(Inner(*messages), Metrics(), lambda: 0.0, False)(cycle.scope, nothing, cycle.send)
+        await Edge(Inner(*messages), Metrics(), lambda: 0.0, False, asyncio.Event())(cycle.scope, nothing, cycle.send)
 
     async def nothing():
         return {"type": "http.request"}

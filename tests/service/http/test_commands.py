@@ -27,7 +27,7 @@ def test_commands_keep_their_order_and_their_labels():
             commands.ask("x", 3, None, False),
             commands.ask("x", 3, "k", True),
             commands.tell("x", answers, "/v1/experiments/x/tell"),
-            commands.abandon("y", [1, 2]),
+            commands.abandon("y", [1, 2], True),
             commands.expenses("y", "web1", '{"options":[]}'),
             commands.look("y", "view"),
         ]
@@ -37,7 +37,7 @@ def test_commands_keep_their_order_and_their_labels():
         [None, "ask", "x", 3, None, False],
         [None, "ask", "x", 3, "k", True],
         [None, "tell", "x", [list(answer) for answer in answers], "/v1/experiments/x/tell"],
-        [None, "abandon", "y", [1, 2]],
+        [None, "abandon", "y", [1, 2], True],
         [None, "expenses", "y", "web1", '{"options":[]}'],
         [None, "view", "y"],
     ]
@@ -45,8 +45,8 @@ def test_commands_keep_their_order_and_their_labels():
 
 
 def test_a_command_has_the_name_of_the_request_that_it_comes_with():
-    written = request_ids.with_new_id(lambda: (request_ids.current_request_id(), commands.abandon("x", [1])))
-    assert read_batch(write_batch([written[1]])) == [[written[0], "abandon", "x", [1]]]
+    written = request_ids.with_new_id(lambda: (request_ids.current_request_id(), commands.abandon("x", [1], False)))
+    assert read_batch(write_batch([written[1]])) == [[written[0], "abandon", "x", [1], False]]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 10_000])

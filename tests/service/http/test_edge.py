@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from types import SimpleNamespace
@@ -33,7 +34,7 @@ class Watched:
     def __init__(self, inner, log_requests=False):
         ticks = itertools.count()
         self.metrics = Metrics()
-        self.edge = Edge(inner, self.metrics, lambda: next(ticks) / 4, log_requests)
+        self.edge = Edge(inner, self.metrics, lambda: next(ticks) / 4, log_requests, asyncio.Event())
 
     def counted(self):
         figures = figures_in(self.metrics.text().decode())

@@ -211,7 +211,7 @@ def test_experiments_from_before_lists_had_a_verdict_are_given_one(store, desk):
     found = watching(store, desk, ListQuery(status="decided"), lambda seen: seen[-1]["matching"] == 1)
     assert known(found)[0]["id"] == experiment
     with store.reading() as tables:
-        assert [each.verdict for each in tables.listed()] == ["budget"]
+        assert [each.verdict for each in tables.listed()] == ["exhausted"]
 
 
 def damage(service, experiment):

@@ -57,7 +57,7 @@ def a_view(pictures=()):
     record = ExperimentRecord("x", "x", SETUP, "running", 5.0, 42)
     standing = read_standing(SimpleNamespace(experiment=exp, record=record, abandoned=3, successor=None, tags=()))
     upgraded = dataclasses.replace(
-        standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, 0), from_log=lb.live.FromLog("first", 3, 2, 1)
+        standing, upgrade=lb.live.Upgrade("0.2.0", None, 1, (0.5, 0.0)), from_log=lb.live.FromLog("first", 3, 2, 1)
     )
     drifts = lb.Attempts.from_plays([(("a",), "a")] * 90 + [(("a",), None)] * 90)
     firsts = {label: FirstAttempts() for label in SETUP.arms}

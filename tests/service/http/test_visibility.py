@@ -123,7 +123,7 @@ def test_what_is_covered_can_be_played_and_what_goes_on_from_it(limited):
     until(lambda: service.http.get("/v1/me", headers=headers).status_code == 200, "the token to be known")
     assert service.http.get("/v1/me", headers=headers).json() == {"role": "admin", "name": "web", "limited": True}
     assert service.http.post(f"/v1/experiments/{mine}/ask", json={}, headers=headers).status_code == 200
-    made = service.http.post(f"/v1/experiments/{mine}/successor", json={"why": "new"}, headers=headers)
+    made = service.http.post(f"/v1/experiments/{mine}/successor", json={"why": "new", "keep": False}, headers=headers)
     assert made.status_code == 201, made.text
     assert service.http.post(f"/v1/experiments/{made.json()['id']}/ask", json={}, headers=headers).status_code == 200
     assert service.http.post(f"/v1/experiments/{made.json()['id']}/ask", json={}, headers=signed).status_code == 404

@@ -34,7 +34,7 @@ def test_an_alarm_is_shown_and_announced_and_before_it_there_is_nothing(service,
     expect(first).to_contain_text(f"Since request 500 '{STRANGE}' works less often: 0.00 instead of 1.00.")
     expect(first).to_contain_text("Drift, since request 500")
     expect(first).to_contain_text("Noticed at request 5")
-    expect(first).to_contain_text("where 800 is enough for an alarm.")
+    expect(first).to_contain_text("where 3,200 is enough for an alarm.")
     picture = first.get_by_role("img")
     expect(picture).to_have_accessible_name(
         f"How often {STRANGE} works as the first tried, over time. Since request 500 '{STRANGE}' works less often: "

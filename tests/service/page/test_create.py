@@ -43,9 +43,11 @@ def test_the_list_leads_to_the_form_and_the_form_to_the_new_experiment(service, 
     page.get_by_label("How options may be tried").select_option("free")
     page.get_by_label("Tags").fill("cards, eu")
     page.get_by_label("A log to begin with").set_input_files(log)
+    page.get_by_label("Delta of verdicts asked of it before").fill("0.05")
     page.get_by_text("More settings").click()
     page.get_by_label("Plays at most").fill("5000")
-    page.get_by_role("button", name="Create the experiment").click()
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.get_by_role("button", name="Create the experiment").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("from the page")
     made = client.experiment(page.url.rpartition("/")[2])
     view = client._http.get(f"/v1/experiments/{made.id}/view").json()
@@ -53,6 +55,7 @@ def test_the_list_leads_to_the_form_and_the_form_to_the_new_experiment(service, 
     assert view["policy"]["parameters"].items() >= {"delta": 0.01, "costs": [1, 2.5, 3], "k": 1}.items()
     assert (view["linkage"], view["tags"], view["max_plays"]) == ("free", ["cards", "eu"], 5000)
     assert (view["from_log"]["requests"], view["from_log"]["attempts"]) == (2, "first")
+    assert sent.value.post_data_json["log_judged"] == 0.05
 
 
 def test_what_is_wrong_is_said_at_its_field(service, open_page, tmp_path):

@@ -155,25 +155,6 @@ def test_how_arms_are_tried_is_said_in_the_words_of_the_linkage(linkage, service
     expect(page.get_by_text(f"Which of 2 arms is best? Arms are tried {linkage.words}")).to_be_visible()
 
 
-def test_an_order_is_named_as_one(service, client, open_page):
-    means = {"a": 0.2, "b": 0.95, "c": 0.7}
-    exp = client.create("order", list(means), lb.LinkedOrder(delta=0.05), linkage="free")
-    assert play(exp, means, 20_000)
-    assert exp.recommend().settled == (True, True)
-    page = open_page(service.address_of(exp))
-    expect(page.get_by_text("Which 2 of 3 arms come first, in which order?")).to_be_visible()
-    expect(page.locator("[data-part=answer]")).to_have_text("b, c: to be tried in this order")
-
-
-def test_an_order_says_which_places_are_settled_when_plays_run_out(service, client, open_page):
-    means = {"a": 0.4, "b": 0.95, "c": 0.4}
-    exp = client.create("order, cut short", list(means), lb.LinkedOrder(delta=0.05), linkage="free", max_plays=400)
-    assert play(exp, means, 20_000)
-    assert exp.recommend().settled == (True, False)
-    page = open_page(service.address_of(exp))
-    expect(page.locator("[data-part=answer-note]")).to_contain_text("at most 5\u00a0%: place 1.")
-
-
 def test_the_k_best_are_named_together(service, client, open_page):
     means = {"a": 0.9, "b": 0.05, "c": 0.9}
     exp = client.create("two best", list(means), lb.LinkedElimination(delta=0.05, k=2))
@@ -211,7 +192,7 @@ def test_an_admin_pauses_resumes_exports_and_archives(service, client, open_page
     expect(page.get_by_role("button", name="Archive")).to_be_hidden()
 
 
-def test_the_page_says_that_plays_of_another_version_are_used_as_a_log(tmp_path, monkeypatch, open_page):
+def test_the_page_says_that_the_evidence_of_another_version_is_kept(tmp_path, monkeypatch, open_page):
     with monkeypatch.context() as patch, closing(open_store(str(tmp_path / "store.sqlite3"))) as store:
         patch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.04)
         with Desk(store) as desk:
@@ -221,7 +202,7 @@ def test_the_page_says_that_plays_of_another_version_are_used_as_a_log(tmp_path,
             desk.tell(experiment, [(each.id, None) for each in plays]).result()
     with running_service(tmp_path) as service, Client(service.url) as client:
         page = open_page(service.address_of(client.experiment(experiment)))
-        said = f"Goes on with version {__version__}; 40 plays before that are used as a log."
+        said = f"Goes on with version {__version__}, with the evidence of 40 plays before that."
         expect(page.get_by_text(said)).to_be_visible()
         expect(figure(page, "Plays so far")).to_have_text("40")
 

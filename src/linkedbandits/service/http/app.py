@@ -104,7 +104,8 @@ def create_app(service: Service) -> ASGIApp:
     deadline = Deadline(unread)
     lanes = FastLane(deadline, service, deadline, unread)
     bounded = BodyLimit(lanes, LARGEST_BODY, lambda headers, client: known(headers, client=client))
-    return Edge(Forwarded(bounded, service), service.metrics, service.clock, service.settings.log_requests)
+    whole = Forwarded(bounded, service)
+    return Edge(whole, service.metrics, service.clock, service.settings.log_requests, service.closing)
 
 
 def _answer_errors_with_problems(app: FastAPI, guard: Guard) -> None:

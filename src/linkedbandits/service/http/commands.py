@@ -74,9 +74,9 @@ def tell(experiment: str, answers: Sequence[tuple[int, Label | None]], instance:
     return _written("tell", experiment, answers, instance)
 
 
-def abandon(experiment: str, plays: Sequence[int]) -> bytes:
+def abandon(experiment: str, plays: Sequence[int], unused: bool) -> bytes:
     """Give plays up."""
-    return _written("abandon", experiment, plays)
+    return _written("abandon", experiment, plays, unused)
 
 
 def expenses(experiment: str, source: str, report: str) -> bytes:

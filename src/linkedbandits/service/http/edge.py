@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from linkedbandits.service.http.at_once import write_at_once
 from linkedbandits.service.http.logs import log_event
 from linkedbandits.service.http.metrics import Metrics
+from linkedbandits.service.http.problems import stopping_response
 from linkedbandits.service.http.request_ids import HEADER, begin_request
 from linkedbandits.service.http.unread import note_connection
 
@@ -46,8 +48,12 @@ class NamedRoute(NamedTuple):
 class Edge:
     """Wraps the whole application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, clock: Callable[[], float], log_requests: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, clock: Callable[[], float], log_requests: bool, closing: asyncio.Event
+    ) -> None:
+        """``closing`` is set when the service stops; the web server cancels requests that take too long after that."""
         self._app = app
+        self._closing = closing
         self._metrics = metrics
         self._clock = clock
         self._log_requests = log_requests
@@ -84,7 +90,12 @@ class Edge:
             streamed = streamed or message.get("more_body", False)
 
         try:
-            await self._app(scope, receive, send_on)
+            try:
+                await self._app(scope, receive, send_on)
+            except asyncio.CancelledError:
+                if status != NO_ANSWER or not self._closing.is_set():
+                    raise
+                await stopping_response(scope["path"])(scope, receive, send_on)
         except Exception:  # the framework raises again what it has answered with a 500
             if not answered:
                 status = 500 if status == NO_ANSWER else status

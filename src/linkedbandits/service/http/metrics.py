@@ -58,6 +58,14 @@ class Metrics:
         self._commit_size = Histogram(
             "linkedbandits_commit_requests", "Requests that shared a commit.", buckets=_SIZES, registry=self._registry
         )
+        self._opened = Counter(
+            "linkedbandits_experiments_opened", "Experiments read into memory.", registry=self._registry
+        )
+        self._replayed = Counter(
+            "linkedbandits_entries_replayed",
+            "Journal entries behind their snapshots that were replayed for that.",
+            registry=self._registry,
+        )
         self._watching = Gauge("linkedbandits_viewers", "Open event streams.", registry=self._registry)
         self._exports = Gauge("linkedbandits_exports", "Exports of journals under way.", registry=self._registry)
         self._refused = Counter(
@@ -123,6 +131,11 @@ class Metrics:
         """A group of requests was made durable."""
         self._commit_size.observe(requests)
         self._commit_seconds.observe(seconds)
+
+    def opened(self, replayed: int) -> None:
+        """An experiment was read into memory, and so many journal entries were replayed for it."""
+        self._opened.inc()
+        self._replayed.inc(replayed)
 
     def viewer_came(self) -> None:
         """A stream was opened."""

@@ -68,17 +68,17 @@ async def tell_here(
     return Response(_compact({"receipts": receipts, "done": outcome.done}), media_type="application/json")
 
 
-async def abandon(service: Service, experiment: str, plays: Sequence[int]) -> Response:
+async def abandon(service: Service, experiment: str, plays: Sequence[int], unused: bool) -> Response:
     """Give plays up; to do it twice does no harm, but then the answer is that none of them was out."""
     forwarded = await service.forwarding.answer(
-        experiment, lambda: commands.abandon(experiment, plays), repeatable=True
+        experiment, lambda: commands.abandon(experiment, plays, unused), repeatable=True
     )
-    return forwarded or await abandon_here(service, experiment, plays)
+    return forwarded or await abandon_here(service, experiment, plays, unused)
 
 
-async def abandon_here(service: Service, experiment: str, plays: Sequence[int]) -> Response:
+async def abandon_here(service: Service, experiment: str, plays: Sequence[int], unused: bool) -> Response:
     """The same, by this server."""
-    abandoned = await service.bring(service.desk.abandon(experiment, plays))
+    abandoned = await service.bring(service.desk.abandon(experiment, plays, unused))
     return Response(_compact({"abandoned": abandoned}), media_type="application/json")
 
 
@@ -92,8 +92,8 @@ async def keep_expenses(service: Service, experiment: str, source: str, told: Ex
 
 async def keep_expenses_here(service: Service, experiment: str, source: str, told: ExpensesReport) -> Response:
     """The same, by this server."""
-    kept = await service.bring(service.desk.keep_expenses(experiment, source, told.firsts()))
-    return Response(_compact({"kept": kept}), media_type="application/json")
+    sources = await service.bring(service.desk.keep_expenses(experiment, source, told.firsts()))
+    return Response(_compact({"kept": sources > 0, "sources": sources}), media_type="application/json")
 
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode

@@ -86,6 +86,15 @@ def error_response(error: LinkedBanditError, instance: str, **members: Any) -> R
     return document_response(problem_of(error, instance, **members), headers)
 
 
+def stopping_response(instance: str) -> Response:
+    """The answer to a request that the end of the service has cut short."""
+    error = errors.ServiceUnavailable(
+        "the service is being stopped; try again, with the same idempotency key: what was asked for may or may not be "
+        "on record"
+    )
+    return document_response(problem_of(error, instance), {"Retry-After": "1"})
+
+
 def broken_response(error: Exception, instance: str) -> Response:
     """The answer to a request that failed with an error which nobody foresaw; it is logged."""
     log_failure("request-broke", error)

@@ -155,7 +155,9 @@ class NewExperiment(Received):
     name: Name
     arms: list[NewLabel] = Field(min_length=2, max_length=MOST_ARMS, json_schema_extra=_EACH_ONCE)
     policy: PolicyChoice = PolicyChoice()
-    linkage: LinkageName = "ordered"
+    linkage: LinkageName | None = Field(
+        default=None, description="What a play may be; unless given, ordered, or free for a policy that needs it."
+    )
     seed: Annotated[int, Whole(0, _LARGEST_COUNT)] = 0
     max_plays: Count | None = Field(default=None, description="End with the leading arm after this many answers.")
     parallel: Count | None = Field(default=None, description="How many plays may be out at once.")
@@ -196,6 +198,13 @@ class NewExperiment(Received):
         description="Your word that options are independent, for all attempts of a log in one order, which cannot show "
         "it.",
     )
+    log_judged: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="The delta of verdicts that were asked of the log before, in sum: the error bound of the "
+        "experiment covers them, too.",
+    )
 
     tags: list[Tag] = Field(
         default=[], max_length=MOST_TAGS, description="Words to find it by, each once.", json_schema_extra=_EACH_ONCE
@@ -203,7 +212,7 @@ class NewExperiment(Received):
 
     def check_log(self) -> None:
         """Refuse what is said of a log that is not there: fields that are valid, and make no sense together."""
-        about = sorted(self.model_fields_set & {"log_attempts", "log_others", "log_independent"})
+        about = sorted(self.model_fields_set & {"log_attempts", "log_others", "log_independent", "log_judged"})
         if self.log is None and about:
             raise InvalidParameter(f"{about[0]} is about a log, and there is none; give log as well, or leave it out")
 
@@ -257,11 +266,12 @@ class TellRequest(Received):
 
 
 class AbandonRequest(Received):
-    """Plays that will not be answered."""
+    """Plays that will not be answered. They count as lost, unless they were ``unused``: nothing of them was tried."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"plays": [4, 5]}]})
 
     plays: list[PlayId] = Field(min_length=1, max_length=MOST_PLAYS_A_REQUEST)
+    unused: bool = Field(default=False, strict=True)
 
 
 Sum = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.live import Receipt
+from linkedbandits.model import Status
 from linkedbandits.service.audit import Action
 from linkedbandits.service.records import Role, RunStatus
 from linkedbandits.service.webhooks import DeliveryState, EventKind
@@ -53,7 +54,7 @@ class BeforeOut(BaseModel):
     arms: list[SentLabel]
     plays: int
     arm: SentLabel = Field(description="That of its verdict, or what led.")
-    status: Literal["confident", "budget"]
+    status: Status
     kept: int = Field(description="How many of its plays are a log for the one that goes on.")
 
 
@@ -244,12 +245,10 @@ class VerdictOut(BaseModel):
 
     arm: SentLabel
     top: list[SentLabel] = Field(description="The k best, best first, where more than one was asked for.")
-    settled: list[bool] = Field(
-        description="Where `top` is an order: of each place, whether it is settled. The others have what leads."
-    )
-    status: Literal["confident", "budget"]
+    status: Status
     plays: int
     error_bound: float | None
+    proved: bool = Field(description="Did the policy stop by its own rule, with a proved bound on its error?")
     assumes: list[str] = Field(
         description="The names of what its policy takes for granted; the experiment has the sentences.",
         examples=[[INDEPENDENT_OPTIONS.name]],
@@ -258,7 +257,7 @@ class VerdictOut(BaseModel):
 
 
 class Recommendation(BaseModel):
-    """The verdict; before there is one, the arm that leads, with status "budget"."""
+    """The verdict; before there is one, the arm that leads, with status "running"."""
 
     done: bool
     verdict: VerdictOut
@@ -293,8 +292,14 @@ class UpgradeView(BaseModel):
 
     version: str
     before: str | None = Field(description="The version that played until then, where it is known.")
-    plays: int = Field(description="Plays before that which are used as a log.")
-    others: int = Field(description="Plays before that which are in the estimates alone.")
+    plays: int = Field(description="Plays before that. They are in the estimates and are not read again.")
+    evidence: list[float] | None = Field(
+        description="The evidence against every arm by then, as powers of ten, that the policy goes on from; null if "
+        "it begins from nothing."
+    )
+    spent: float = Field(
+        description="What versions before may have been wrong with that left no evidence to go on from."
+    )
 
 
 class FromLogView(BaseModel):
@@ -317,7 +322,7 @@ class RateView(BaseModel):
 class AlarmView(BaseModel):
     """What is on record that a verdict could not bear, and what to do about it."""
 
-    kind: Literal["drift", "dependence", "position", "memory"]
+    kind: Literal["drift", "dependence", "position", "memory", "losses"]
     option: SentLabel
     log10_evidence: float = Field(description="The most evidence that was reached, as a power of ten.")
     level: float = Field(description="The evidence that it took.")
@@ -339,7 +344,6 @@ class GoalView(BaseModel):
     tolerance: float = Field(description="How far below the k-th best mean an arm may be and still be a right answer.")
     neighbours: int = Field(description="How many places an arm may be away from a right answer and still be one.")
     budget: int | None = Field(description="The plays that the policy takes at most, where it has a limit of its own.")
-    in_order: bool = Field(description="Are the k arms to be an order, each after those before it have failed?")
     costs: list[float] = Field(
         description="What a try of each arm costs, if the arm with most successes per cost is looked for; else empty."
     )
@@ -402,6 +406,7 @@ class Kept(BaseModel):
     """Was it kept? If not, the sums of this source were added to those of others: begin anew, under another name."""
 
     kept: bool
+    sources: int = Field(description="Processes that have told so far, this one included; 0 if it was not kept.")
 
 
 class Forgotten(BaseModel):

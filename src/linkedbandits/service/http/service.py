@@ -101,6 +101,7 @@ class Service:
             on_group=self.metrics.committed,
             on_news=self._tell_of,
             is_elsewhere=self.owners.is_elsewhere,
+            on_open=self.metrics.opened,
         )
         self.readiness = Readiness(store, clock)
         self.bring = Handover().bring

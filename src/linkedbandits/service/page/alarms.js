@@ -8,6 +8,7 @@ const KINDS = {
   dependence: "Dependence",
   position: "Effect of position",
   memory: "Memory",
+  losses: "Lost plays",
 };
 
 /** What tells one alarm from another; everything else of it changes as more is told. */

@@ -30,7 +30,7 @@ export class ArmsTable {
     const shown = order.slice(first, first + ROWS_A_PAGE);
 
     while (this.#rows.length < shown.length) this.#addRow();
-    const tag = !view.done ? "leads" : view.verdict.status === "confident" ? "best" : "led";
+    const tag = !view.done ? "leads" : view.verdict.proved ? "best" : view.verdict.status === "confident" ? "named" : "led";
     this.#rows.forEach((row, place) => row.render(arms, shown[place], tag));
     this.#renderFrame(arms, order.length, first, shown.length, pages);
   }

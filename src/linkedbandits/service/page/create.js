@@ -101,7 +101,7 @@ export class CreatePage {
 
   /** What to send, or null where something is wrong that can be seen here. */
   async #body() {
-    const { name, arms, linkage, tags, whole_chains, log } = this.#form.elements;
+    const { name, arms, linkage, tags, whole_chains, log, log_judged } = this.#form.elements;
     let good = true;
     const attempt = (field, read) => {
       try {
@@ -130,6 +130,7 @@ export class CreatePage {
       if (value !== null && value !== undefined) body[field] = value;
     }
     if (log.files.length > 0) {
+      body.log_judged = attempt("log_judged", () => readParameter({ kind: "number" }, log_judged.value)) ?? 0;
       try {
         Object.assign(body, { log: await readLog(log.files[0]) }, this.#logOptions());
       } catch (error) {

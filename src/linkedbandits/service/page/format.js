@@ -75,9 +75,11 @@ export const samplesText = (samples, onlyFirstTries) =>
 /** One word for where an experiment stands, and the kind of badge that shows it. */
 export function standing({ status, done, leading, verdict }) {
   const confident = (leading?.status ?? verdict) === "confident";
+  const proved = leading?.proved ?? confident;
   if (status === "damaged") return { kind: "damaged", word: "Damaged" };
   if (status === "archived") return { kind: "archived", word: "Archived" };
-  if (done && confident) return { kind: "decided", word: "Decided" };
+  if (done && proved) return { kind: "decided", word: "Decided" };
+  if (done && confident) return { kind: "spent", word: "Not proved" };
   if (done) return { kind: "spent", word: "Out of plays" };
   if (status === "paused") return { kind: "paused", word: "Paused" };
   return { kind: "running", word: "Running" };

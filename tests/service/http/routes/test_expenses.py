@@ -28,7 +28,7 @@ def test_an_admin_finds_the_source_that_spoils_the_limits_and_forgets_it(service
     ]
     assert service.http.delete(f"{path}/web2").json() == {"forgotten": 1}
     assert service.http.get(path).json() == sound | {"at": service.http.get(path).json()["at"]}
-    assert report(service, experiment, "web2", 1e39, 1e40).json() == {"kept": False}
+    assert report(service, experiment, "web2", 1e39, 1e40).json() == {"kept": False, "sources": 0}
     again = service.http.delete(f"{path}/web2")
     assert (again.status_code, again.json()["type"]) == (422, "urn:linkedbandits:invalid-parameter")
     assert service.http.delete(path).json() == {"forgotten": 1}

@@ -34,7 +34,6 @@ def costs_of(costs):
         ({"policy": costs_of([1, 2, 3])}, "invalid-parameter", "3 costs for 2 arms"),
         ({"policy": costs_of([1, 0])}, "invalid-parameter", "cost 0.0 of arm 1"),
         ({"policy": costs_of([1, "2"])}, "invalid-request", "costs"),
-        ({"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}}, "linkage-mismatch", "free"),
         (
             {"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}, "linkage": "suffix"},
             "linkage-mismatch",

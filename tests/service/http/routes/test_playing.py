@@ -54,7 +54,7 @@ def test_expenses_are_kept_and_added_up(service):
     nothing = service.http.get(f"/v1/experiments/{experiment}/expenses").json()
     assert (nothing["sources"], nothing["at"], [found["tries"] for found in nothing["options"]]) == (0, None, [0, 0, 0])
     for source in ("web1", "web1", "web2"):
-        assert put(service, experiment, source).json() == {"kept": True}
+        assert put(service, experiment, source).json() == {"kept": True, "sources": int(source[-1])}
     found = service.http.get(f"/v1/experiments/{experiment}/expenses", params={"confidence": 0.9}).json()
     assert (found["sources"], found["confidence"], found["costs"], found["order"]) == (2, 0.9, None, None)
     north = found["options"][0]

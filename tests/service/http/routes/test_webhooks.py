@@ -70,7 +70,7 @@ def test_a_verdict_is_told_signed_with_the_secret_that_was_shown_once(hooked):
         assert webhook["secret"] not in hooked.http.get("/v1/webhooks").text
         remove(hooked, webhook)
     figures = hooked.figures()
-    assert figures["linkedbandits_verdicts_total", ("status", "budget")] >= 1
+    assert figures["linkedbandits_verdicts_total", ("status", "exhausted")] >= 1
     assert figures["linkedbandits_happenings_total", ("kind", "verdict")] >= 1
     assert figures["linkedbandits_webhook_attempts_total", ("outcome", "sent")] >= 1
 

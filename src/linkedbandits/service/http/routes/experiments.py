@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.errors import AccessDenied, DamagedRecord, LinkedBanditError
 from linkedbandits.live import WarmStart
+from linkedbandits.policies import policy_class
+from linkedbandits.policy import linkage_of
 from linkedbandits.service.creation import Creation
 from linkedbandits.service.http.access import Caller
 from linkedbandits.service.http.logs import log_event
@@ -198,7 +200,7 @@ async def _create(service: Service, new: NewExperiment, caller: Caller, key: str
     setup = Setup(
         arms=tuple(new.arms),
         policy=new.policy.model_dump(),
-        linkage=new.linkage,
+        linkage=linkage_of([policy_class(new.policy.name)], new.linkage).name,
         seed=new.seed,
         max_plays=new.max_plays,
         parallel=new.parallel,
@@ -224,7 +226,7 @@ async def _create(service: Service, new: NewExperiment, caller: Caller, key: str
 
 def _warm_start(new: NewExperiment) -> WarmStart:
     log = AttemptLog.from_plays((tuple(logged.order), logged.hit) for logged in new.log or ())
-    return WarmStart.of(log, new.arms, new.log_attempts, new.log_others, new.log_independent)
+    return WarmStart.of(log, new.arms, new.log_attempts, new.log_others, new.log_independent, judged=new.log_judged)
 
 
 def _parts(

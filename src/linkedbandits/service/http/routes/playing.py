@@ -44,7 +44,7 @@ def playing_routes(service: Service) -> APIRouter:
     @router.post("/abandon", response_model=AbandonResponse, responses=refusals(400, 404, 409, 413, 415, 422))
     async def abandon(experiment: ExperimentId, given_up: AbandonRequest) -> Response:
         """Give plays back that will not be answered, for reasons that have nothing to do with their outcome."""
-        return await playing.abandon(service, experiment, given_up.plays)
+        return await playing.abandon(service, experiment, given_up.plays, given_up.unused)
 
     @router.put(
         "/expenses/{source}",
