@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 import linkedbandits as lb
+from benchmarks.cascade_bai import CascadeBAI
 from linkedbandits.linkage import LINKAGES
 
 PLAYS = 10_000
@@ -46,7 +47,7 @@ def main() -> None:
         lb.MaximalSampling(delta=0.1),
         lb.SuffixUCB(delta=0.1),
         lb.LilUCB(delta=0.1),
-        lb.CascadeBAI(delta=0.1, k=1),
+        CascadeBAI(delta=0.1, k=1),
     ):
         for linkage in LINKAGES.values():
             if linkage.allows(policy.asks):

@@ -11,6 +11,7 @@ import os
 import numpy as np
 
 import linkedbandits as lb
+from benchmarks.cascade_bai import CascadeBAI
 from benchmarks.instances import random_means
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.scenarios import SCENARIOS
@@ -107,7 +108,7 @@ def other_linkages() -> None:
             for delta in (0.1, 1e-12):
                 peer, ours = (
                     lb.simulate(scenario(arms), policy, linkage="free", trials=trials, seed=11).plays.mean()
-                    for policy, trials in ((lb.CascadeBAI(delta, k=1), 5), (lb.LinkedElimination(delta), 100))
+                    for policy, trials in ((CascadeBAI(delta, k=1), 5), (lb.LinkedElimination(delta), 100))
                 )
                 print(f"  {name:12} n={arms:<4} delta {delta:<6g} {peer / ours:10.0f}", flush=True)
 

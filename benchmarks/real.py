@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import beta
 
 import linkedbandits as lb
+from benchmarks.cascade_bai import CascadeBAI
 from linkedbandits.bounds.joint import MOST_OPTIONS
 from linkedbandits.linkage import find_linkage
 from linkedbandits.policy import AnyPolicy
@@ -74,7 +75,7 @@ def others(gap: float) -> Iterator[tuple[AnyPolicy, str]]:
         (lb.MedianElimination(epsilon=gap, delta=DELTA), ("ordered",)),
         (lb.SuffixUCB(DELTA), ("ordered",)),
         (lb.LilUCB(DELTA), ("ordered",)),
-        (lb.CascadeBAI(DELTA, k=1), ("free",)),
+        (CascadeBAI(DELTA, k=1), ("free",)),
         (lb.LinkedHalving(plays=2000), ("ordered", "free")),
     ):
         for linkage in linkages:

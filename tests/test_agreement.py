@@ -35,8 +35,6 @@ CASES = [
     lb.LinkedElimination(delta=0.2, epsilon=0.1),
     lb.LinkedTrackAndStop(delta=0.2),
     lb.LinkedHalving(plays=40),
-    lb.CascadeBAI(delta=0.5, k=1, factor=0.5),
-    lb.CascadeBAI(delta=0.5, k=2, factor=0.5),
     lb.MedianElimination(epsilon=1.0, delta=0.5),
 ]
 
@@ -44,7 +42,6 @@ IN_DISTRIBUTION = [
     (lb.MaximalSampling(plays=12), 300),
     (lb.UniformSampling(samples=10), 300),
     (lb.LinkedHalving(plays=40), 120),
-    (lb.CascadeBAI(delta=0.5, k=1, factor=0.5), 30),
 ]
 """One of each kind: on the same rewards every policy is compared play by play, so what is left to compare are the coins
 that a simulation and a live experiment throw."""

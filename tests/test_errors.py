@@ -10,7 +10,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits import errors
-from linkedbandits.testing import PolicyCheckFailed, StoreCheckFailed
+from linkedbandits.testing import PolicyCheckFailed
 
 BUILT_IN = {
     lb.InvalidMeans: ValueError,
@@ -54,7 +54,6 @@ BUILT_IN = {
     lb.DamagedResults: ValueError,
     lb.EngineFailure: RuntimeError,
     PolicyCheckFailed: AssertionError,
-    StoreCheckFailed: AssertionError,
 }
 
 
@@ -67,7 +66,7 @@ def test_every_error_is_ours_and_the_one_its_users_expect(error, built_in):
 
 def test_the_tree_is_whole_and_exported():
     defined = {error for _, error in inspect.getmembers(errors, inspect.isclass)}
-    assert defined == set(BUILT_IN) - {PolicyCheckFailed, StoreCheckFailed} | {lb.LinkedBanditError}
+    assert defined == set(BUILT_IN) - {PolicyCheckFailed} | {lb.LinkedBanditError}
     assert {error.__name__ for error in defined} <= set(lb.__all__)
 
 

@@ -55,7 +55,7 @@ def test_a_command_listens_to_ctrl_c_before_anything_large_is_read():
 
 def test_an_experiment_reads_neither_the_policies_it_does_not_play_nor_what_reads_logs_from_files():
     used = "import sys, linkedbandits as lb; lb.simulate; lb.Experiment(['a', 'b']); "
-    unused = "{'linkedbandits.policies.cascade_bai', 'linkedbandits.attempts.reading', 'linkedbandits.attempts.report'}"
+    unused = "{'linkedbandits.policies.lil_ucb', 'linkedbandits.attempts.reading', 'linkedbandits.attempts.report'}"
     assert in_a_new_process(f"{used}print(sorted({unused} & set(sys.modules)))") == "[]\n"
 
 

@@ -39,7 +39,6 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "median-elimination": {"delta": 0.3, "epsilon": 0.9},
     "lil-ucb": {"delta": 0.3},
     "suffix-ucb": {"delta": 0.3},
-    "cascade-bai": {"delta": 0.3, "k": 1},
     "linked-lead": {"delta": 0.01, "odds_ratio": 2.0},
     "linked-duels": {"delta": 0.2},
 }

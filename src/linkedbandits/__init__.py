@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from linkedbandits.model import Verdict
     from linkedbandits.plain import PlainPolicy
     from linkedbandits.policies import (
-        CascadeBAI,
         DeterministicShifting,
         LilUCB,
         LinkedDuels,
@@ -100,7 +99,7 @@ else:
         "linkedbandits.model": "Verdict",
         "linkedbandits.plain": "PlainPolicy",
         "linkedbandits.policies": (
-            "CascadeBAI DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
+            "DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
             "LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
             "WholeSequenceEGE"
         ),
@@ -136,7 +135,6 @@ __all__ = [
     "Attempts",
     "CannotRead",
     "CannotWrite",
-    "CascadeBAI",
     "Chain",
     "ChainFailed",
     "ConflictingTell",

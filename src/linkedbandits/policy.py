@@ -1,19 +1,19 @@
-"""What a policy is: it says what is needed next, who is out, and when to stop.
+"""What a policy is: it says what is needed next, which arms are out, and when to stop.
 
 A policy is a frozen dataclass of its parameters. Everything that changes during a run is in a *state*, a
 dataclass of arrays with the lane axis first, so that a run can be shown, saved, resumed, and thinned as lanes
-finish. A policy is deterministic given what it saw; one that draws derives its draws from the lane's seed and the
-step it is at.
+finish. A policy is deterministic given its observations; a policy that draws derives its draws from the lane's seed and
+the step it is at.
 
-A policy inherits from :class:`Policy`. There it finds all that the rest of the library asks of a policy: what it has
-to write itself, and what has a default. Nothing is read from a policy or its state that is not declared here.
+A policy inherits from :class:`Policy`, which declares all that the rest of the library asks of a policy: what it has to
+write itself, and what has a default. Behind it stand the parts that many policies share.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -25,13 +25,14 @@ from linkedbandits.checks import check_costs, check_not_negative, check_probabil
 from linkedbandits.errors import InvalidParameter, LinkageMismatch
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, find_linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, leading_arms
+from linkedbandits.stopping.lil import Calibration, LilRule
 
 SeedArray = npt.NDArray[np.uint64]
 
 
 @dataclass
 class LaneState:
-    """The part of a policy's state that everybody may read.
+    """The fields that the state of every policy has.
 
     ``still_in[lane, arm]`` are the arms that can still be the answer, ``stopped[lane]`` says that the policy has
     finished by its own rule, and ``arm[lane]`` is then its answer.
@@ -83,7 +84,7 @@ class LaneState:
 
 @lru_cache
 def _written(dtype: np.dtype[Any]) -> str:
-    """The name of a type of numbers, which numpy puts together anew whenever it is asked."""
+    """The name of a type of numbers; kept, because numpy builds the text anew at every call."""
     return str(dtype)
 
 
@@ -249,6 +250,102 @@ class Policy(Protocol[StateT]):
 AnyPolicy = Policy[Any]
 
 
+class StopsWhenConfident:
+    """A policy that stops by a rule of confidence at level ``delta``, and looks for the best arm."""
+
+    delta: float | None
+
+    @property
+    def status_at_stop(self) -> Status:
+        """``"confident"``: it stops by its own rule only."""
+        return "confident"
+
+    @property
+    def goal(self) -> Goal:
+        """The best arm, wrong with probability at most ``delta``."""
+        return Goal(delta=self.delta)
+
+
+class WithGuarantee(StopsWhenConfident):
+    """A policy whose answer is wrong with probability at most ``delta``, by a proof."""
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta``, if the assumptions hold and any told difference is true."""
+        return self.delta
+
+
+class WithoutGuarantee:
+    """A policy that uses up a budget, its own or the one it runs under, and proves nothing."""
+
+    @property
+    def status_at_stop(self) -> Status:
+        """``"exhausted"``: it stops, if ever, when nothing is left to spend."""
+        return "exhausted"
+
+    @property
+    def error_bound(self) -> float | None:
+        """None: the error depends on the means, which are unknown."""
+        return None
+
+
+class EffortOrConfidence:
+    """A policy that takes either an amount of effort, or ``delta`` to go on until the LIL rule stops it."""
+
+    delta: float | None
+    calibration: Calibration
+
+    def check_stopping(self, effort: str, amount: int | None) -> None:
+        """Refuse neither or both of ``delta`` and the ``amount`` of effort, and invalid values."""
+        if (self.delta is None) == (amount is None):
+            had = "neither" if amount is None else f"delta and {effort}"
+            raise InvalidParameter(f"{type(self).__name__} takes either delta or {effort}; got {had}")
+        if amount is not None:
+            check_whole(effort, amount)
+        LilRule(0.5 if self.delta is None else self.delta, self.calibration)
+
+    @property
+    def status_at_stop(self) -> Status:
+        """``"confident"`` only if the LIL rule stops it."""
+        return "exhausted" if self.delta is None else "confident"
+
+    @property
+    def error_bound(self) -> float | None:
+        """``delta`` with the proved calibration."""
+        return None if self.delta is None else LilRule(self.delta, self.calibration).error_bound
+
+
+class InBatches(Policy[StateT]):
+    """A policy that asks for at least ``parallel`` plays or samples at a time, so that as many can be out at once."""
+
+    parallel: int
+
+    def fitted_to(self, linkage: Linkage, parallel: int | None) -> Self:
+        """The policy with this ``parallel``; unchanged where it is None."""
+        return self if parallel is None else replace(self, parallel=parallel)  # type: ignore[type-var]
+
+
+def within_reach_of_all(still_in: BoolArray, places: int) -> BoolArray:
+    """The arms at most ``places`` places from every arm that is still in; unspecified in lanes where none is.
+
+    >>> within_reach_of_all(np.array([[False, True, False, True, False]]), places=1)
+    array([[False, False,  True, False, False]])
+    """
+    arm = np.arange(still_in.shape[1])
+    first = still_in.argmax(axis=1)[:, np.newaxis]
+    last = arm[-1] - still_in[:, ::-1].argmax(axis=1)[:, np.newaxis]
+    return np.asarray((arm - first <= places) & (last - arm <= places))
+
+
+def check_neighbours(neighbours: int, arms: int) -> None:
+    """Refuse a tolerance in places with which an arm in the middle would be right whatever the means."""
+    if neighbours > 0 and 2 * neighbours + 1 >= arms:
+        raise InvalidParameter(
+            f"neighbours={neighbours} leaves nothing to decide between {arms} arms; "
+            f"choose neighbours of at most {(arms - 2) // 2}"
+        )
+
+
 def best_guess(policy: AnyPolicy, state: LaneState, samples: IntArray, successes: IntArray) -> IntArray:
     """The arms to name where a policy has not stopped, (lanes, k): its own if it always has some, else the leading."""
     if policy.answers_at_any_time:
@@ -296,8 +393,7 @@ def check_is_policy(policy: AnyPolicy, instead: str = "UniformSampling(delta=0.0
 def may_be_played(kind: type[AnyPolicy], linkage: Linkage) -> bool:
     """Can the requests of such policies be played under the linkage?
 
-    Tuples may have one arm only, and then they can be played where every play tries one; who asks for more is refused
-    when it does so.
+    Tuples of one arm can be played where every play tries one; a longer tuple is refused when it is asked for.
     """
     return linkage.allows(kind.asks) or (linkage.tries_one and getattr(kind, "asks_play_by_play", False))
 

@@ -15,13 +15,8 @@ import numpy.typing as npt
 from linkedbandits.checks import check_max_plays, check_whole
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, fulfil
-from linkedbandits.model import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_means,
-    check_request,
-)
+from linkedbandits.loop import play_on
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, check_means
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess, check_linkage, linkage_of
 from linkedbandits.runs import Runs
 from linkedbandits.streams import LaneStreams, Seed, block_lanes
@@ -234,7 +229,7 @@ def _run_lanes(
     progress: Progress | None,
     watch: Watch | None,
 ) -> None:
-    """The loop of a run: request, fulfil, observe; lanes that are done are written down and thinned out."""
+    """Run all lanes to their ends; lanes that are done are written down and thinned out."""
     arms = outcomes.samples.shape[1]
     tally = _Tally(lanes, arms)
 
@@ -255,9 +250,7 @@ def _run_lanes(
     def leading() -> IntArray:
         return best_guess(policy, state, tally.samples, tally.successes)
 
-    while tally.lane.size:
-        request = policy.request(state)
-        check_request(request)
+    def answer(request: Request) -> Counts | None:
         step = fulfil(request, max_plays - tally.plays, arms, linkage, world)
         counts = step.counts
         tally.plays += step.plays
@@ -269,9 +262,9 @@ def _run_lanes(
         if not step.met.all():
             write_down(~step.met, leading(), confident=False)
             counts = counts.take(step.met)
-            if not tally.lane.size:
-                return
-        policy.observe(state, counts)
+        return counts if tally.lane.size else None
+
+    def goes_on() -> bool:
         if watch is not None:
             watch(tally.lane, tally.plays, np.count_nonzero(state.still_in, axis=1))
         if state.stopped.any():
@@ -279,3 +272,6 @@ def _run_lanes(
         out_of_plays = tally.plays >= max_plays
         if out_of_plays.any():
             write_down(out_of_plays, leading(), confident=False)
+        return tally.lane.size > 0
+
+    play_on(policy, state, answer, goes_on)

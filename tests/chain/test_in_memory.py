@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 
 import pytest
@@ -12,10 +11,8 @@ import linkedbandits as lb
 from linkedbandits.chain import in_memory
 from linkedbandits.chain.in_memory import InMemory
 from linkedbandits.chain.troubles import Troubles
-from linkedbandits.live import run
-from linkedbandits.live.foresight import look_ahead
 from tests.support.service_parts import ManualClock
-from tools.waiting import SECONDS, join, until
+from tools.waiting import SECONDS, join
 
 
 def home_of(policy=None, lease: float = 60.0, clock=None) -> InMemory:
@@ -211,78 +208,3 @@ def test_closing_gives_back_what_was_asked_ahead():
     assert home.experiment.in_flight > 0
     home.close()
     assert home.experiment.in_flight == 0
-
-
-def test_while_an_answer_is_overdue_no_call_looks_ahead_and_learning_goes_on(monkeypatch):
-    """Looking ahead takes long; a thread in the background does it, and what it finds is played."""
-    looked = []
-
-    def look(*arguments):
-        looked.append(threading.current_thread())
-        return look_ahead(*arguments)
-
-    monkeypatch.setattr(run, "look_ahead", look)
-    clock = ManualClock()
-    home = home_of(lb.LinkedDuels(1e-6), lease=20.0, clock=clock)
-    luck = random.Random(3)
-    missing = home.take()
-    plain = 0
-    for _ in range(3000):
-        play = home.take()
-        if play is None:
-            plain += 1
-            until(lambda: home._ahead or not home._overdue or home.verdict is not None, "plays that are asked ahead")
-            continue
-        hit = next((arm for arm in play.arms if luck.random() < {"a": 0.5, "b": 0.6, "c": 0.4}[arm]), None)
-        home.tell(play, hit)
-        if len(looked) >= 2:
-            break
-    assert len(looked) >= 2
-    assert threading.current_thread() not in looked
-    assert plain
-    clock.now += 30.0  # the lease of the missing one ends, and calls ask for their own plays again
-    home.settle()
-    for _ in range(500):
-        until(lambda: home._ahead or not home._overdue or home.verdict is not None, "plays that are asked ahead")
-        play = home.take()
-        if play is not None:
-            home.tell(play, play.arms[0])
-    home.settle()
-    assert home.condition().expired >= 1  # what was asked ahead and not used is given up as well
-    until(lambda: home.condition().waiting == 0, "the last answers to be applied")
-    late = home.experiment.late
-    home.tell(missing, missing.arms[0])
-    until(lambda: home.experiment.late == late + 1, "the late answer to be applied")
-    assert home._troubles.count == 0
-
-
-def test_a_call_that_finds_the_thread_at_its_end_has_it_look_once_more(monkeypatch):
-    """Else there is neither a play ahead nor a thread that asks for one, until another call comes."""
-    home = home_of()
-    passes = []
-
-    def a_pass_at_whose_end_a_call_comes():
-        passes.append(None)
-        home._overdue = True
-        if len(passes) < 3:
-            home._work_in_the_background()
-
-    monkeypatch.setattr(home, "_ask_all_ahead", a_pass_at_whose_end_a_call_comes)
-    home._work_in_the_background()
-    until(lambda: len(passes) == 3 and not home._at_work.locked(), "the thread to have looked once more")
-    assert not home._work_wanted
-
-
-def test_where_no_thread_is_to_be_had_the_next_call_tries_again(monkeypatch):
-    def none_left(work, name):
-        raise RuntimeError("can't start new thread")
-
-    home = home_of()
-    home._overdue = True
-    monkeypatch.setattr(in_memory, "in_a_thread", none_left)
-    assert home.take() is None
-    assert home._troubles.count == 1
-    monkeypatch.undo()
-    assert home.take() is None
-    until(lambda: not home._overdue, "the thread to see that nothing is overdue")
-    assert home.take() is not None

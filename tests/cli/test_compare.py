@@ -92,11 +92,11 @@ def test_under_the_table_stands_what_the_policies_assume_and_what_to_use_instead
 
 
 def test_json_has_what_each_policy_assumes():
-    chosen = ("--policy", "linked-elimination", "--policy", "cascade-bai:k=1", "--policy", "cascade-bai:k=2")
+    chosen = ("--policy", "linked-elimination", "--policy", "linked-duels", "--policy", "linked-elimination:k=2")
     data = run_json("compare", *EASY, "--linkage", "free", "--max-plays", "50", *chosen)
     assert [each["assumes"] for each in data["policies"]] == [["independent options"], [], ["independent options"]]
     said = " ".join(run("compare", *EASY, "--linkage", "free", "--max-plays", "50", *chosen).stdout.split())
-    assert "linked-elimination and cascade-bai:k=2 assume independent options, and the simulated" in said
+    assert "linked-elimination and linked-elimination:k=2 assume independent options, and the simulated" in said
 
 
 @pytest.mark.parametrize("command", ["compare", "simulate", "study", "serve", "demo-traffic"])

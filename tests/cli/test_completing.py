@@ -89,4 +89,4 @@ def test_it_can_be_installed_and_bash_then_completes(tmp_path):
 def test_names_are_completed_by_how_they_begin():
     assert completing.linkages("") == ["ordered", "free", "single", "suffix"]
     assert completing.scenarios("x") == []
-    assert completing.policies("cascade") == ["cascade-bai"]
+    assert completing.policies("whole") == ["whole-sequence-ege"]

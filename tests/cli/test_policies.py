@@ -30,7 +30,7 @@ def test_json_says_what_each_needs_and_may_be_told():
     assert listed["linked-elimination"]["may_have"] == ["k", "epsilon", "neighbours", "costs"]
     assert listed["uniform-sampling"]["needs"] == ["delta or samples"]
     assert listed["linked-lead"]["needs"] == ["delta", "odds_ratio or lift or gap"]
-    assert listed["cascade-bai"]["needs"] == ["delta", "k"]
+    assert listed["median-elimination"]["needs"] == ["epsilon", "delta"]
     assert listed["linked-halving"]["needs"] == ["plays"]
     for name, each in listed.items():
         said = {word for text in each["needs"] for word in text.split(" or ")} | set(each["may_have"])

@@ -72,7 +72,7 @@ CASES = {
     "simulate with a table": Case("simulate --table gateways.csv --trials 20 --max-plays 300", names=(LONG, "east")),
     "bounds": Case("bounds", names=("MaximalSampling", "UniformSampling", "LinkedEGE")),
     "bounds of a table": Case("bounds --table gateways.csv --options east,south", names=("east", "south")),
-    "policies": Case("policies", names=("linked-track-and-stop", "deterministic-shifting", "cascade-bai")),
+    "policies": Case("policies", names=("linked-track-and-stop", "deterministic-shifting", "whole-sequence-ege")),
     "verdict": Case("verdict attempts.csv", names=(LONG,), status=4),
     "study": Case("study --show study-results --no-figures", grouped=True, names=(LONG,)),
     "study --plan": Case("study study.toml --plan --out elsewhere", until=" cells, ", names=(LONG,)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.live import saving
 from linkedbandits.live.saving import seal, unseal
 
 DATA = Path(__file__).parent / "data"
@@ -116,3 +117,23 @@ def test_a_copy_goes_its_own_way(copied):
     assert other.to_json() == exp.to_json()
     other.ask()
     assert (exp.in_flight, other.in_flight) == (0, 1)
+
+
+def test_a_format_that_follows_reads_this_one_by_its_upgrade(monkeypatch):
+    """A made-up format 2, in which the seed has another name."""
+    exp = lb.Experiment("ab", lb.LinkedElimination(0.1), seed=7)
+    exp.tell(exp.ask().id, "a")
+    text, snapshot = exp.to_json(), exp.snapshot()
+    upgraded = []
+
+    def from_1_to_2(content):
+        upgraded.append(content["seed"])
+        return {**content, "max_plays": 50}
+
+    monkeypatch.setattr(saving, "VERSION", 2)
+    monkeypatch.setattr(saving, "UPGRADES", {1: from_1_to_2})
+    for again in (lb.Experiment.from_json(text), lb.Experiment.restore(snapshot, exp.answers)):
+        assert again.run.limits[0] == 50
+        assert again.plays == 1
+    assert upgraded == [7, 7]
+    assert '"version": 2' in again.to_json()

@@ -107,20 +107,6 @@ def test_a_play_handed_out_while_there_are_many_is_no_spare_and_those_before_it_
     assert [play for play, _ in spares.claim_samples(array(9, 9)).out] == [0, 2, 6]
 
 
-@pytest.mark.parametrize(("begun", "within", "forgets"), [(0, 3, False), (0, 4, True), (2, 1, False), (2, 2, True)])
-def test_it_is_known_whether_one_is_forgotten_soon(monkeypatch, begun, within, forgets):
-    monkeypatch.setattr("linkedbandits.live.spares.MOST_SPARES", 3)
-    spares = Spares(1)
-    assert not spares.forgets_within(100)
-    spares.put(0, array(0))
-    for _ in range(begun):
-        spares.begin_request()
-    assert spares.forgets_within(within) is forgets
-    for _ in range(within):
-        spares.begin_request()
-    assert (spares.claim_samples(array(1)).plays == 0) is forgets
-
-
 def test_what_is_given_up_is_not_claimed():
     spares = Spares(2)
     spares.put(0, array(0, 1))

@@ -40,8 +40,6 @@ SAVED = [
     ("linked-lead", {"delta": 0.1, "odds_ratio": None, "lift": None, "gap": 0.2, "parallel": 1}),
     ("linked-duels", {"delta": 0.1, "gap": None, "parallel": 1}),
     ("linked-duels", {"delta": 0.1, "gap": 0.2, "parallel": 1}),
-    ("cascade-bai", {"delta": 0.1, "k": 1, "factor": 4.0, "parallel": 1}),
-    ("cascade-bai", {"delta": 0.1, "k": 2, "factor": 4.0, "parallel": 1}),
     ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "proved", "parallel": 1}),
     ("maximal-sampling", {"delta": 0.1, "plays": None, "calibration": "plain", "parallel": 1}),
     ("maximal-sampling", {"delta": None, "plays": 60, "calibration": "proved", "parallel": 1}),

@@ -10,7 +10,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.driver_errors import DriverErrors
 from linkedbandits.service.store import open_store
-from linkedbandits.testing.stores import FIRST
+from tests.support.store_contract import FIRST
 
 
 def test_a_mistake_of_ours_is_not_the_stores(store_url):

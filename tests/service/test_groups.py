@@ -11,17 +11,16 @@ from queue import SimpleQueue
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.live.run import LookNeeded
 from linkedbandits.service.background import Background
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.groups import Groups
 from linkedbandits.service.hosted import HostedExperiment
-from linkedbandits.service.jobs import Change, Errand, ReadOne, Removal
+from linkedbandits.service.jobs import Change, Errand, ReadOne
 from linkedbandits.service.store import open_store
 from linkedbandits.service.tables import Tables
-from linkedbandits.testing.stores import FIRST
 from linkedbandits.version import __version__
 from tests.support.service_parts import SETUP, create, held_up, in_one_group, state_of
+from tests.support.store_contract import FIRST
 from tools.uninterrupted import uninterrupted
 from tools.waiting import SECONDS
 
@@ -252,28 +251,8 @@ def test_all_who_look_share_one_view_of_the_store_and_without_them_it_is_left_al
     assert all(isinstance(look.future.exception(), lb.UnknownExperiment) for look in looks)
 
 
-def looking_ahead(experiment):
-    """A change that takes a look ahead the first time."""
-
-    def run(hosted, store, now):
-        if hosted.looks_for == "none":
-            raise LookNeeded
-        return "done"
-
-    return Change(experiment, run)
-
-
-def test_one_who_needs_a_look_hears_that_the_experiment_was_removed_in_the_same_group(store):
-    ready = SimpleQueue()
-    groups = Groups(store, snapshot_every=100, background=Background(ready.put))
-    experiment = created(groups)
-    groups.change([Change(experiment, lambda *_: None)], 1.0)
-    groups.change(groups.go_on(ready.get(timeout=SECONDS)), 1.0)  # it is open
-    jobs = [looking_ahead(experiment), Removal(experiment, lambda tables, now: tables.hide(experiment))]
-    assert groups.change(jobs, 1.0) == []
-    assert isinstance(jobs[0].future.exception(0), lb.UnknownExperiment)
-    assert jobs[1].future.result(0) is None
-    assert groups.experiments_in_memory() == 0
+def change(experiment):
+    return Change(experiment, lambda hosted, store, now: "done")
 
 
 def test_a_group_may_have_more_experiments_than_stay_in_memory(store, monkeypatch):
@@ -282,7 +261,7 @@ def test_a_group_may_have_more_experiments_than_stay_in_memory(store, monkeypatc
     names = ["a", "b", "c"]
     for name in names:
         groups.change([Errand(lambda tables, now, name=name: tables.create(replace(FIRST, id=name, setup=SETUP)))], 0.0)
-    jobs = [looking_ahead(name) for name in names]
+    jobs = [change(name) for name in names]
     groups.change(jobs, 1.0)
     assert not any(job.future.done() for job in jobs)
     groups.change(groups.close(), 1.0)

@@ -14,8 +14,8 @@ from linkedbandits.service import lines as module
 from linkedbandits.service.driver_errors import DriverErrors
 from linkedbandits.service.lines import Line, Lines
 from linkedbandits.service.postgres_store import PostgresStore
-from linkedbandits.testing.stores import FIRST
 from tests.support.connections import check_that_all_were_closed, is_open
+from tests.support.store_contract import FIRST
 from tools.waiting import SECONDS, until
 
 

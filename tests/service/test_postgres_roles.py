@@ -13,10 +13,10 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.migrations import SCHEMA_VERSION
 from linkedbandits.service.store import open_store
-from linkedbandits.testing.stores import FIRST
 from tests.support import command_line
 from tests.support.old_store import make_old_store
 from tests.support.running_service import running_service
+from tests.support.store_contract import FIRST
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 DOCUMENTED = ("linkedbandits_owner", "linkedbandits")

@@ -18,11 +18,11 @@ from linkedbandits.service.desk import Desk
 from linkedbandits.service.lines import LINES_TO_WRITE, MOST_LINES
 from linkedbandits.service.postgres_store import DIALECT, PostgresStore
 from linkedbandits.service.store import open_store
-from linkedbandits.testing.stores import FIRST
 from tests.support.command_line import refusal
 from tests.support.connections import check_that_all_were_closed
 from tests.support.old_store import make_old_store
 from tests.support.service_parts import SETUP, create
+from tests.support.store_contract import FIRST
 from tools.waiting import SECONDS, until
 
 

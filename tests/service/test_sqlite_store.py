@@ -16,8 +16,8 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
-from linkedbandits.testing.stores import FIRST
 from tests.support.connections import check_that_all_were_closed, is_open
+from tests.support.store_contract import FIRST
 from tools.waiting import SECONDS
 
 

@@ -19,8 +19,6 @@ EVERY_POLICY = [
     lb.LinkedLead(delta=0.1, gap=0.2),
     lb.LinkedDuels(delta=0.1),
     lb.LinkedDuels(delta=0.1, gap=0.2),
-    lb.CascadeBAI(delta=0.1, k=1),
-    lb.CascadeBAI(delta=0.1, k=2),
     lb.MaximalSampling(delta=0.1),
     lb.MaximalSampling(delta=0.1, calibration="plain"),
     lb.MaximalSampling(plays=60),

@@ -359,7 +359,7 @@ def test_what_was_checked_before_a_violation_is_said_and_the_violation_last():
 
 def test_means_that_leave_nothing_to_decide_are_refused():
     with pytest.raises(lb.InvalidParameter, match="nothing to decide; give at least 5 means"):
-        check_policy(lb.CascadeBAI(delta=0.1, k=4))
+        check_policy(lb.LinkedElimination(delta=0.1, k=4))
     with pytest.raises(lb.InvalidParameter, match="nothing to decide; give at least 6 means"):
         check_policy(lb.LinkedElimination(delta=0.1, neighbours=2))
 

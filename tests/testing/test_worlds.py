@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES, Asks
 from linkedbandits.model import Counts, Needs
-from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, Policy, open_lanes
+from linkedbandits.policy import LaneState, Policy, WithoutGuarantee, open_lanes
 from linkedbandits.streams import block_lanes
 from linkedbandits.testing import ReplayedRequests, ReplayedRewards
 from tests.support.brute_force import opened_at_the_first_unmet, plays_for_needs

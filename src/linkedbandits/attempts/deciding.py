@@ -10,7 +10,8 @@ import numpy as np
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.errors import InvalidAttempts
-from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Request, Tuples, check_request
+from linkedbandits.loop import play_on
+from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Request, Tuples
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.streams import LaneStreams
 
@@ -138,18 +139,16 @@ def read_with(policy: AnyPolicy, log: AttemptLog, answers: Answers) -> Reading:
     options = len(log.options)
     state = policy.start(1, options, LaneStreams(SEED, options, range(1)).policy_seeds())
     course: list[tuple[int, FloatArray]] = []
-    while not state.stopped[0]:
-        request = policy.request(state)
-        check_request(request)
-        counts = answers.counts(request)
-        if counts is None:
-            break
-        policy.observe(state, counts)
+
+    def goes_on() -> bool:
         evidence = policy.log10_evidence(state)
         if evidence is not None:
             course.append((answers.requests_read(), evidence[0]))
-    stopped = bool(state.stopped[0])
-    lacking = np.zeros(options, dtype=np.int64) if stopped else answers.lacking(policy.request(state))
+        return not state.stopped[0]
+
+    open_request = play_on(policy, state, answers.counts, goes_on)
+    stopped = open_request is None
+    lacking = np.zeros(options, dtype=np.int64) if open_request is None else answers.lacking(open_request)
     return Reading(policy, state, answers, stopped, lacking, _thinned(course))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from linkedbandits.attempts.deciding import Reading
 from linkedbandits.display.texts import short_repr
-from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Label, Needs, Tuples
+from linkedbandits.loop import play_on
+from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Label, Needs, Request, Tuples
 from linkedbandits.policy import AnyPolicy, LaneState
 
 LANES = 16
@@ -83,26 +84,31 @@ def _needed(policy: AnyPolicy, now: LaneState, means: FloatArray) -> FloatArray 
     lane = np.arange(LANES)
     asked = np.zeros((LANES, means.size))
     rng = np.random.default_rng(SEED)
-    for _ in range(MOST_BLOCKS):
-        request = policy.request(state)
-        if asked.max() > MOST_SAMPLES:
+    steps = 0
+
+    def answer(request: Request) -> Counts | None:
+        if asked.max() > MOST_SAMPLES or steps == MOST_BLOCKS:
             return None
         if isinstance(request, Needs):
-            counts = Counts(request.samples, rng.binomial(request.samples, means))
-            asked[lane] += counts.samples
-        elif isinstance(request, Tuples):
-            counts = _duels(request, means, rng)
+            asked[lane] += request.samples
+            return Counts(request.samples, rng.binomial(request.samples, means))
+        if isinstance(request, Tuples):
             asked[lane] += _as_first(request, means.size)
-        else:
-            return None
-        policy.observe(state, counts)
+            return _duels(request, means, rng)
+        return None
+
+    def goes_on() -> bool:
+        nonlocal lane, steps
+        steps += 1
         if state.stopped.any():
             lane = lane[~state.stopped]
             state.keep(~state.stopped)
-        if lane.size <= LANES // 2:
-            ended = np.setdiff1d(np.arange(LANES), lane)
-            return np.asarray(np.median(asked[ended], axis=0))
-    return None
+        return lane.size > LANES // 2
+
+    if play_on(policy, state, answer, goes_on) is not None:
+        return None
+    ended = np.setdiff1d(np.arange(LANES), lane)
+    return np.asarray(np.median(asked[ended], axis=0))
 
 
 def _duels(request: Tuples, means: FloatArray, rng: np.random.Generator) -> Counts:

@@ -4,14 +4,10 @@ One lock guards it, and no call waits for it. An answer that finds it taken is l
 apply. A call that finds it taken, as while the policy plans for another, takes a play that was asked ahead; if there is
 none it is served without, and from then on more are asked ahead. Calls that come one after the other ask for their own.
 So what a call pays for is its own ``ask`` and ``tell``, and at times those of others that came in meanwhile.
-
-While an answer is overdue the experiment follows its policy into the future, which may take a tenth of a second. A
-thread in the background does that, and all else that concerns the experiment: calls take what it has asked ahead.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -25,7 +21,6 @@ from linkedbandits.chain.backlog import Backlog
 from linkedbandits.chain.expenses import Spent
 from linkedbandits.chain.history import Era, Move, in_this_order
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
-from linkedbandits.chain.lookout import in_a_thread
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import LinkedBanditError, TooManyInFlight
 from linkedbandits.live import Experiment, Learning, Play
@@ -82,9 +77,6 @@ class InMemory:
         self._told = 0
         self._order_again_at = 1
         self._held_for_fork = False
-        self._overdue = False
-        self._at_work = threading.Lock()  # held by the thread in the background, if there is one
-        self._work_wanted = False  # by a call, since that thread last began anew
         self._previous: InMemory | None = None  # while a play is out there that belongs to the log of this one
         self._look()
         forks.register(self)
@@ -116,10 +108,7 @@ class InMemory:
         """The next play; None if there is none to be had at once."""
         if self.verdict is not None or self.successor is not None:
             return None
-        play = self._next_of_its_own() if not self._overdue and self._answers.hold() else self._next_of_others()
-        if self._overdue:
-            self._work_in_the_background()
-        return play
+        return self._next_of_its_own() if self._answers.hold() else self._next_of_others()
 
     def _next_of_others(self) -> Play | None:
         """A play that was asked ahead; if there is none, more will be."""
@@ -140,7 +129,7 @@ class InMemory:
             if self._previous is not None and not self._has_its_log(self._previous):
                 return None
             self._ask_ahead(now)
-            return self._next_ahead() or (None if self._is_overdue() else self._ask(now))
+            return self._next_ahead() or self._ask(now)
         except TooManyInFlight:  # as many are out as its policy has plays left
             return self._next_ahead()
         finally:
@@ -166,11 +155,7 @@ class InMemory:
         self._hand_in(Answer(play.id, None, lost=True))
 
     def _hand_in(self, answer: Answer) -> None:
-        if self._overdue:
-            self._answers.leave(answer)
-            self._work_in_the_background()
-        else:
-            self._answers.put(answer)
+        self._answers.put(answer)
 
     def spend(self, first: Spent) -> None:
         """Nothing: the chain itself keeps what attempts of this process cost."""
@@ -221,7 +206,6 @@ class InMemory:
 
     def after_fork_in_child(self) -> None:
         """Go on with a copy, which learns on its own: what the parent has out is not answered here."""
-        self._at_work = threading.Lock()
         if self._held_for_fork:
             self._give_up_before(float("inf"))
         self.after_fork_in_parent()
@@ -259,53 +243,7 @@ class InMemory:
             self._undisturbed = 0
             self._wanted_ahead -= 1
         for _ in range(min(self._wanted_ahead - len(self._ahead), AT_A_TIME)):
-            if self._is_overdue():
-                return
             self._ahead.append(self._ask(now))
-
-    def _is_overdue(self) -> bool:
-        """Is an answer overdue, so that the next play may take long to find?"""
-        self._overdue = self.experiment.run.overdue
-        return self._overdue
-
-    def _work_in_the_background(self) -> None:
-        """Have a thread apply what is left and ask ahead; one that is at it does so once more. Never waits."""
-        self._work_wanted = True
-        if not self._at_work.acquire(blocking=False):
-            return
-        try:
-            in_a_thread(self._work, "linkedbandits-experiment")
-        except BaseException as error:  # no thread to be had: the next call tries again
-            self._at_work.release()
-            if not isinstance(error, RuntimeError):
-                raise
-            self._troubles.note("the experiment", error)
-
-    def _work(self) -> None:
-        while True:
-            self._work_wanted = False
-            try:
-                self._ask_all_ahead()
-            except Exception as error:
-                self._troubles.note("the experiment", error)
-            finally:
-                self._at_work.release()
-            # A call that came between the last look and the release has found a thread at work.
-            if not self._overdue or not self._work_wanted or not self._at_work.acquire(blocking=False):
-                return
-
-    def _ask_all_ahead(self) -> None:
-        if not self._answers.hold(LONGEST_WAIT):
-            return
-        try:
-            now = self._clock()
-            self._give_up_before(now - self._lease)
-            while self.verdict is None and self._is_overdue() and len(self._ahead) < max(self._wanted_ahead, 1):
-                self._ahead.append(self._ask(now))
-        except TooManyInFlight:
-            pass
-        finally:
-            self._answers.release()
 
     def _next_ahead(self) -> Play | None:
         """The oldest play that was asked ahead and was not given up since. In any thread, also without the lock."""
@@ -324,7 +262,6 @@ class InMemory:
             verdict = self.experiment.recommend()
             self.era = replace(self.era, verdict=verdict, decided=time.time())
             self.verdict = verdict
-            self._overdue = False
 
     def _give_up_before(self, time: float) -> None:
         while self._out:

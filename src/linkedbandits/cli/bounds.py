@@ -274,7 +274,7 @@ def _print_proportions(console: Report, means: FloatArray, time: CharacteristicT
 
 def _measured(instance: opt.NamedMeans, delta: float, linkage: str, k: int, seed: int) -> dict[str, FloatArray]:
     """Mean samples over mean plays, for the policies that the linkage allows; those that ran out are left out."""
-    wanted = PLOTTED if k == 1 else (f"linked-elimination:k={k}", f"cascade-bai:k={k}")
+    wanted = PLOTTED if k == 1 else (f"linked-elimination:k={k}",)
     names = [name for name in wanted if find_linkage(linkage).allows(policy_class(name.partition(":")[0]).asks)]
     measured = {}
     with progress_bar(PLOT_TRIALS * len(names), "trials") as advance:

@@ -42,10 +42,9 @@ ABOUT = {
         "an option within epsilon of the best: the paper's, to compare with", {**_SURE, "epsilon": 0.1}
     ),
     "lil-ucb": About("a published peer without linked plays, to compare with; nothing is proved", _SURE),
-    "suffix-ucb": About("an attempt that the paper sets aside, to compare with", _SURE),
-    "deterministic-shifting": About("a naive strategy, to compare with", _SURE),
-    "whole-sequence-ege": About("an attempt that the paper sets aside, to compare with; nothing is proved", _SURE),
-    "cascade-bai": About("the k best with lists of k: a published peer, to compare with", {**_SURE, "k": 2}),
+    "suffix-ucb": About("an attempt from the paper's comments, to compare with", _SURE),
+    "deterministic-shifting": About("an attempt from the paper's comments, to compare with", _SURE),
+    "whole-sequence-ege": About("an attempt from the paper's comments, to compare with; nothing is proved", _SURE),
 }
 """Of every policy that the library ships."""
 EFFORTS = ("delta", "plays", "samples")

@@ -14,8 +14,7 @@ import numpy as np
 
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Needs, best_arm, empirical_means
-from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.policy import LaneState, Policy, SeedArray, WithoutGuarantee, open_lanes
 from linkedbandits.stopping.looks import batch
 
 

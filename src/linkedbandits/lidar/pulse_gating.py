@@ -23,8 +23,7 @@ from linkedbandits.lidar.gating import outlook
 from linkedbandits.lidar.returns import Floats, few_at_a_time, shares
 from linkedbandits.lidar.two_returns import MORE, gain_of_two
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Status
-from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import Goal, SeedArray
+from linkedbandits.policy import Goal, SeedArray, WithGuarantee
 
 SOONEST, LATEST = 1.05, 1.5
 """A proof that failed is tried again when there are at least, and at most, this many times the cycles."""

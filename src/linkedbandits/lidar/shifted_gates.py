@@ -24,8 +24,7 @@ import numpy as np
 from linkedbandits.checks import check_whole
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Repeats, best_arm, empirical_means
-from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, WithoutGuarantee, open_lanes
 
 
 @dataclass

@@ -22,8 +22,7 @@ from linkedbandits.lidar.gates import Suffixes
 from linkedbandits.lidar.returns import few_at_a_time
 from linkedbandits.linkage import Asks
 from linkedbandits.model import FloatArray, IntArray, Repeats
-from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import SeedArray
+from linkedbandits.policy import SeedArray, WithoutGuarantee
 
 LEAD = 2.0
 """The gate opens this many standard deviations of the pulse before the depth that was drawn."""

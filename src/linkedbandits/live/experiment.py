@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
 from linkedbandits.attempts.log import AttemptLog, Rule, Which
-from linkedbandits.checks import check_max_plays, check_whole
+from linkedbandits.checks import check_max_plays, check_positive, check_whole
 from linkedbandits.display.tables import paragraph
 from linkedbandits.display.texts import counted
 from linkedbandits.errors import (
@@ -36,7 +37,7 @@ from linkedbandits.live.answer_log import NO_HIT, WAITING, AnswerLog, joined
 from linkedbandits.live.default_policy import policy_and_linkage
 from linkedbandits.live.estimates import Estimate, Estimates
 from linkedbandits.live.run import Receipt, Run, Upgrade, listed
-from linkedbandits.live.saving import check_snapshot, seal, snapshot_of, unseal
+from linkedbandits.live.saving import content_of, seal, snapshot_of, unseal
 from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts, may_read
 from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
@@ -118,6 +119,10 @@ class Experiment:
     the order of the rest alone, so the guarantee is that of the policy. :attr:`order` is what to serve after the
     verdict, :attr:`learning` what the experiment has cost.
 
+    With a ``lease`` a play that is out for longer than so many seconds, by the ``clock``, is given up at the next
+    ``ask`` or ``tell``: its answer is late if it comes at all. Without one the experiment waits for ever, and
+    :meth:`abandon` gives a play up by hand. Choose a lease well above the slowest answer.
+
     Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
 
     >>> import linkedbandits as lb
@@ -160,6 +165,8 @@ class Experiment:
         seed: int = 0,
         max_plays: int | None = None,
         parallel: int | None = None,
+        lease: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
         whole_chains: bool = False,
         log: AttemptLog | None = None,
         log_attempts: Which = "first",
@@ -173,8 +180,13 @@ class Experiment:
         check_linkage(policy, found)
         if parallel is not None:
             check_whole("parallel", parallel)
+        if lease is not None:
+            check_positive("lease", lease)
         check_whole("seed", seed, least=0)
         policy = policy.fitted_to(found, parallel)
+        self.lease = lease
+        self._clock = clock
+        self._out: dict[int, float] = {}  # plays that a lease runs for, with the time of their asks, oldest first
         self.run = Run(
             policy,
             found,
@@ -297,7 +309,21 @@ class Experiment:
         if not self.read_log():
             raise TooManyInFlight(NOT_COMPLETE)
         with self._lock:
-            return self.labelled(*self.run.ask())
+            if self.lease is None:
+                return self.labelled(*self.run.ask())
+            self._give_up_overdue()
+            play = self.labelled(*self.run.ask())
+            self._out[play.id] = self._clock()
+            return play
+
+    def _give_up_overdue(self) -> None:
+        """Give up the plays whose lease has ended."""
+        if self.lease is not None:
+            before = self._clock() - self.lease
+            while self._out and next(iter(self._out.values())) <= before:
+                play = next(iter(self._out))
+                del self._out[play]
+                self.run.abandon(play)
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -311,6 +337,9 @@ class Experiment:
                 arm = NO_HIT if hit is None else self._index[hit]
             except (KeyError, TypeError):
                 arm = self.number_of(play_id, hit)
+            if self.lease is not None:
+                self._give_up_overdue()
+                self._out.pop(play_id, None)
             return self.run.tell(play_id, arm)
 
     def abandon(self, play_id: int) -> None:
@@ -323,6 +352,7 @@ class Experiment:
         told, is harmless.
         """
         with self._lock:
+            self._out.pop(play_id, None)
             self.run.abandon(play_id)
 
     def recommend(self) -> Verdict:
@@ -394,6 +424,8 @@ class Experiment:
             seed=self.run.seed + 1,
             max_plays=max_plays,
             parallel=parallel,
+            lease=self.lease,
+            clock=self._clock,
             whole_chains=self.whole_chains,
         )
         said = self.recommend()
@@ -556,8 +588,7 @@ class Experiment:
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
         """The experiment of a :meth:`snapshot` and the answers of that moment."""
-        check_snapshot(snapshot)
-        return cls._read(snapshot, answers, None, None)
+        return cls._read(content_of(snapshot), answers, None, None)
 
     @classmethod
     def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None) -> Self:
@@ -604,13 +635,14 @@ class Experiment:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+        self._out = dict.fromkeys(self._out, self._clock())  # clocks of two processes differ
 
     def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
         return tuple(self._labels_in_an_array[arms].tolist())
 
     def _content(self) -> dict[str, Any]:
         before = None if self.before is None else {**self.before._asdict(), "arms": list(self.before.arms)}
-        return {"labels": list(self._labels), "before": before, **self.run.content()}
+        return {"labels": list(self._labels), "before": before, "lease": self.lease, **self.run.content()}
 
     @classmethod
     def _read(
@@ -628,11 +660,14 @@ class Experiment:
             seed=content["seed"],
             max_plays=content["max_plays"],
             parallel=content["parallel"],
+            lease=content["lease"],
             whole_chains=content["whole_chains"],
         )
         if content["before"] is not None:
             exp.before = Before(**{**content["before"], "arms": tuple(content["before"]["arms"])})
         exp.run.fill(content, answers)
+        if exp.lease is not None:  # each play that is out has a whole lease from now on
+            exp._out = dict.fromkeys(exp.run.plays_out(), exp._clock())
         return exp
 
 

@@ -13,83 +13,16 @@ played.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.pair_log import PairLog
 from linkedbandits.live.spares import ClaimedSpares, Spares
-from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Needs, Repeats, Request, Tuples
+from linkedbandits.model import COUNT_LIMIT, Counts, FloatArray, IntArray, Needs, Repeats, Request, Tuples
 from linkedbandits.world import LogWorld
-
-
-class RequestInProgress(Protocol):
-    """A request that is being played."""
-
-    @property
-    def fulfilled(self) -> bool:
-        """Has everything come back?"""
-        ...
-
-    def hand_out(self) -> IntArray | None:
-        """The arms of the next play, or None while everything needed is in flight."""
-        ...
-
-    @property
-    def claimed(self) -> IntArray | None:
-        """Those of the arms just handed out that the play speaks for, or None if those are all."""
-        ...
-
-    def spare_play(self) -> IntArray:
-        """The arms of a play beyond what is needed: the best guess of what the next request will want."""
-        ...
-
-    def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
-        """A play that was handed out is back: its first ``reached`` arms were tried, the last of them the hit."""
-        ...
-
-    def take_back(self, arms: IntArray) -> None:
-        """A play that speaks for these arms will not come back."""
-        ...
-
-    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
-        """The same, and spare plays that were already handed out serve instead, as far as there are any."""
-        ...
-
-    @property
-    def freed(self) -> bool:
-        """Is something free again that spare plays may serve for?"""
-        ...
-
-    def wants(self, arms: IntArray) -> bool:
-        """Is a sample of one of these arms needed that no play in flight is to bring?"""
-        ...
-
-    @property
-    def done(self) -> IntArray | None:
-        """How much is back: samples of every arm that is needed, or plays of every tuple. None if a log was read."""
-        ...
-
-    def claim(self, spares: Spares) -> ClaimedSpares:
-        """Take from the spare plays what is needed: samples from those that are back, the word of the others."""
-        ...
-
-    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """A spare play is back that speaks for the ``claimed`` of its arms alone."""
-        ...
-
-    def counts(self) -> Counts:
-        """What the request brought, as one lane, with the plays that it takes if nothing of it has to be played."""
-        ...
-
-    def plays_with_log(self, live: int) -> int:
-        """The plays it would have taken without a log, where ``live`` were made: for a policy's own budget."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for :func:`resume`."""
-        ...
 
 
 class NeedsInProgress:
@@ -209,10 +142,10 @@ class NeedsInProgress:
         """Is one of them free?"""
         return bool((self._free[arms] > 0).any())
 
-    @property
-    def done(self) -> IntArray | None:
-        """Samples of every arm."""
-        return None if self._plays_saved else self._needs - self._remaining
+    def predicted(self, means: FloatArray, chance: np.random.Generator) -> Counts:
+        """The counts of the whole request, where missing samples are drawn with these means."""
+        drawn = chance.binomial(self._remaining, means)
+        return Counts(self._needs[np.newaxis], (self._successes + drawn)[np.newaxis])
 
     def claim(self, spares: Spares) -> ClaimedSpares:
         """Arm by arm, as far as there is a need that no play in flight is to meet."""
@@ -274,260 +207,8 @@ class NeedsInProgress:
         read._order = np.array(data["order"], dtype=np.int64)
         read._plan_plays = int(data["plan_plays"])
         read._whole = data["whole"]
-        read._plays_saved = data.get("plays_saved", 0)  # not in what was saved before there were logs of others
+        read._plays_saved = data["plays_saved"]
         return read
-
-
-class RepeatsInProgress:
-    """One tuple, played a given number of times."""
-
-    def __init__(self, order: IntArray, times: int, arms: int) -> None:
-        self._order = order
-        self._remaining = times
-        self._free = times
-        self._samples = np.zeros(arms, dtype=np.int64)
-        self._successes = np.zeros(arms, dtype=np.int64)
-
-    @property
-    def fulfilled(self) -> bool:
-        """Are all plays back?"""
-        return self._remaining == 0
-
-    def hand_out(self) -> IntArray | None:
-        """The tuple, as often as asked."""
-        if self._free == 0:
-            return None
-        self._free -= 1
-        return self._order
-
-    @property
-    def claimed(self) -> None:
-        """Tuples count as a whole."""
-
-    def spare_play(self) -> IntArray:
-        """The same tuple once more."""
-        return self._order
-
-    def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
-        """Count the play."""
-        self._remaining -= 1
-        self._samples[arms[:reached]] += 1
-        if hit:
-            self._successes[arms[reached - 1]] += 1
-
-    def take_back(self, arms: IntArray) -> None:
-        """The play has to be made again."""
-        self._free += 1
-
-    freed: ClassVar[bool] = False
-
-    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
-        """A spare play of the tuple, if there is one."""
-        self.take_back(arms)
-        return self.claim(spares)
-
-    def wants(self, arms: IntArray) -> bool:
-        """No single arm."""
-        return False
-
-    @property
-    def done(self) -> IntArray | None:
-        """Plays: all of them try the first arm."""
-        return self._samples[self._order[:1]]
-
-    def claim(self, spares: Spares) -> ClaimedSpares:
-        """A spare play of the same tuple counts as one of the plays asked for."""
-        claim = spares.claim_tuples(self._order, self._free)
-        self._free -= claim.plays
-        self._remaining -= claim.back
-        self._samples += claim.samples
-        self._successes += claim.successes
-        return claim
-
-    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """Tuples are claimed as a whole; what was tried behind them is the rest of a whole chain."""
-        self.bring(claimed, min(reached, claimed.size), hit and reached <= claimed.size)
-
-    def counts(self) -> Counts:
-        """What has come back, as one lane."""
-        return Counts(self._samples[np.newaxis], self._successes[np.newaxis])
-
-    def plays_with_log(self, live: int) -> int:
-        """Nothing was read."""
-        return live
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for :func:`resume`."""
-        return {
-            "tuple": self._order.tolist(),
-            "remaining": self._remaining,
-            "free": self._free,
-            "samples": self._samples.tolist(),
-            "successes": self._successes.tolist(),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> RepeatsInProgress:
-        """What :meth:`to_json` wrote."""
-        read = cls(np.array(data["tuple"], dtype=np.int64), int(data["remaining"]), len(data["samples"]))
-        read._free = int(data["free"])
-        read._samples = np.array(data["samples"], dtype=np.int64)
-        read._successes = np.array(data["successes"], dtype=np.int64)
-        return read
-
-
-class RepeatsFromLog:
-    """One tuple, played a given number of times, while there is a log with outcomes of its arms.
-
-    Every play goes from place to place of the tuple: an arm of which the log has something is read, one of which it has
-    nothing more is played, with those behind it that the log has nothing of either. So what is handed out are pieces of
-    the tuple. ``_waiting`` counts the plays at each place that are not out.
-
-    Where plays have to be ``whole``, all arms from the first of the piece on are handed out, and the piece alone
-    counts.
-    """
-
-    def __init__(self, order: IntArray, times: int, arms: int, log: LogWorld, whole: bool = False) -> None:
-        self._order = order
-        self._log = log
-        self._whole = whole
-        self._claimed: IntArray | None = None
-        self._waiting = [times] + [0] * (order.size - 1)
-        self._unfinished = times
-        self._times: int | None = times
-        self._samples = np.zeros(arms, dtype=np.int64)
-        self._successes = np.zeros(arms, dtype=np.int64)
-        self._pieces: dict[tuple[int, int], IntArray] = {}
-        self._place_of = {arm: place for place, arm in enumerate(order.tolist())}
-        self._plays_of_log: int | None = None
-        self._read()
-        if self.fulfilled:
-            self._plays_of_log = times
-
-    @property
-    def fulfilled(self) -> bool:
-        """Have all plays ended?"""
-        return self._unfinished == 0
-
-    def hand_out(self) -> IntArray | None:
-        """The piece that the first of the waiting plays needs."""
-        start = next((place for place, count in enumerate(self._waiting) if count), None)
-        if start is None:
-            return None
-        self._waiting[start] -= 1
-        stop = start + 1
-        while stop < self._order.size and not self._log.left[self._order[stop]]:
-            stop += 1
-        piece = self._piece(start, stop)
-        self._claimed = None
-        if not self._whole or stop == self._order.size:
-            return piece
-        self._claimed = piece
-        return self._piece(start, self._order.size)
-
-    @property
-    def claimed(self) -> IntArray | None:
-        """The piece, where more than that has to be played."""
-        return self._claimed
-
-    def spare_play(self) -> IntArray:
-        """The whole tuple once more."""
-        return self._order
-
-    def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
-        """Count the piece; a play that goes on may find something to read."""
-        self._samples[arms[:reached]] += 1
-        if hit:
-            self._successes[arms[reached - 1]] += 1
-            self._unfinished -= 1
-        else:
-            self._go_on(self._place_of[int(arms[0])] + arms.size, 1)
-            self._read()
-
-    def take_back(self, arms: IntArray) -> None:
-        """The piece has to be played again."""
-        self._waiting[self._place_of[int(arms[0])]] += 1
-
-    freed: ClassVar[bool] = False
-
-    def replace(self, arms: IntArray, spares: Spares) -> ClaimedSpares | None:
-        """A piece of the tuple is not what spare plays are of."""
-        self.take_back(arms)
-        return None
-
-    def wants(self, arms: IntArray) -> bool:
-        """No single arm."""
-        return False
-
-    @property
-    def done(self) -> None:
-        """Plays are in pieces."""
-
-    def claim(self, spares: Spares) -> ClaimedSpares:
-        """Whole plays of the tuple, once the log has nothing of any of its arms."""
-        most = 0 if self._log.left[self._order].any() else self._waiting[0]
-        claim = spares.claim_tuples(self._order, most)
-        self._waiting[0] -= claim.plays
-        self._unfinished -= claim.back
-        self._samples += claim.samples
-        self._successes += claim.successes
-        return claim
-
-    def bring_claimed(self, claimed: IntArray, arms: IntArray, reached: int, hit: bool) -> None:
-        """A piece, with what was played behind it: that is not what the tuple comes to, for the log is read first."""
-        self.bring(claimed, min(reached, claimed.size), hit and reached <= claimed.size)
-
-    def counts(self) -> Counts:
-        """What has been read and has come back, as one lane."""
-        plays = None if self._plays_of_log is None else np.array([self._plays_of_log])
-        return Counts(self._samples[np.newaxis], self._successes[np.newaxis], plays)
-
-    def plays_with_log(self, live: int) -> int:
-        """As many as were asked for, however many pieces were played."""
-        return live if self._times is None else self._times
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it but the log, for :func:`resume`."""
-        return {
-            "times": self._times,
-            "tuple": self._order.tolist(),
-            "waiting": list(self._waiting),
-            "unfinished": self._unfinished,
-            "samples": self._samples.tolist(),
-            "successes": self._successes.tolist(),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any], log: LogWorld, whole: bool) -> RepeatsFromLog:
-        """What :meth:`to_json` wrote."""
-        read = cls(np.array(data["tuple"], dtype=np.int64), 0, len(data["samples"]), log, whole)
-        read._waiting = list(data["waiting"])
-        read._unfinished = int(data["unfinished"])
-        read._times = data.get("times")  # not in what was saved before there were logs of others
-        read._samples = np.array(data["samples"], dtype=np.int64)
-        read._successes = np.array(data["successes"], dtype=np.int64)
-        read._plays_of_log = None  # the log was not enough, or it would have been over before it was saved
-        return read
-
-    def _piece(self, start: int, stop: int) -> IntArray:
-        return self._pieces.setdefault((start, stop), self._order[start:stop])
-
-    def _read(self) -> None:
-        for place, arm in enumerate(self._order.tolist()):
-            count = min(self._waiting[place], int(self._log.left[arm]))
-            if count:
-                won = int(self._log.successes_of(np.array([arm]), np.array([count]))[0])
-                self._samples[arm] += count
-                self._successes[arm] += won
-                self._waiting[place] -= count
-                self._unfinished -= won
-                self._go_on(place + 1, count - won)
-
-    def _go_on(self, place: int, count: int) -> None:
-        if place == self._order.size:
-            self._unfinished -= count
-        else:
-            self._waiting[place] += count
 
 
 AT_A_TIME = 4096
@@ -535,7 +216,7 @@ AT_A_TIME = 4096
 
 
 class TuplesInProgress:
-    """Several tuples, each played a given number of times, in an order drawn at random.
+    """One tuple or several, each played a given number of times, in an order drawn at random.
 
     ``_left`` are the plays of every tuple without a place in the order yet, ``_next`` those that have one, the next one
     last. ``_ends`` counts where the plays of every tuple ended: at each place, and behind the last one without a hit.
@@ -543,6 +224,7 @@ class TuplesInProgress:
 
     def __init__(self, tuples: list[IntArray], times: list[int], arms: int, shuffle: int) -> None:
         self._tuples = tuples
+        self._times = list(times)
         self._left = list(times)
         self._arms = arms
         self._shuffle = shuffle
@@ -599,6 +281,8 @@ class TuplesInProgress:
 
     def spare_play(self) -> IntArray:
         """One of the tuples at random: the next request mostly wants the same."""
+        if len(self._asked) == 1:
+            return self._tuples[self._asked[0]]
         return self._tuples[self._asked[int(self._further_draw().integers(len(self._asked)))]]
 
     def bring(self, arms: IntArray, reached: int, hit: bool) -> None:
@@ -626,10 +310,13 @@ class TuplesInProgress:
         """No single arm."""
         return False
 
-    @property
-    def done(self) -> IntArray | None:
-        """Plays of every tuple."""
-        return None if self._plays_read else np.array([sum(ends) for ends in self._ends])
+    def predicted(self, means: FloatArray, chance: np.random.Generator) -> Counts:
+        """The counts of the whole request, where missing plays are drawn with these means."""
+        drawn = [
+            np.add(ends, drawn_ends(tried, times - sum(ends), means, chance)).tolist()
+            for tried, ends, times in zip(self._tuples, self._ends, self._times, strict=True)
+        ]
+        return counts_of_ends(self._tuples, drawn, self._arms)
 
     def _further_draw(self) -> np.random.Generator:
         """The randomness of a choice beside the order: nothing about a request may go with the tuple that it gets."""
@@ -663,11 +350,8 @@ class TuplesInProgress:
 
     def counts(self) -> Counts:
         """What has come back, as one lane."""
-        samples, successes = _counts_of_ends(self._tuples, self._ends, self._arms)
-        width = max(tried.size for tried in self._tuples)
-        hits = np.array([ends[:-1] + [0] * (width + 1 - len(ends)) for ends in self._ends], dtype=np.int64)
         plays = None if self._plays_of_spares is None else np.array([self._plays_of_spares])
-        return Counts(samples[np.newaxis], successes[np.newaxis], plays, hits[np.newaxis])
+        return counts_of_ends(self._tuples, self._ends, self._arms, plays)
 
     def plays_with_log(self, live: int) -> int:
         """Those made and those read."""
@@ -678,6 +362,7 @@ class TuplesInProgress:
         return {
             "plays_read": self._plays_read,
             "tuples": [tried.tolist() for tried in self._tuples],
+            "times": list(self._times),
             "arms": self._arms,
             "shuffle": self._shuffle,
             "remaining": self._remaining,
@@ -693,8 +378,9 @@ class TuplesInProgress:
     def from_json(cls, data: dict[str, Any]) -> TuplesInProgress:
         """What :meth:`to_json` wrote."""
         tuples = [np.array(tried, dtype=np.int64) for tried in data["tuples"]]
-        read = cls(tuples, data["left"], data["arms"], data["shuffle"])
-        read._plays_read = data.get("plays_read", 0)
+        read = cls(tuples, data["times"], data["arms"], data["shuffle"])
+        read._plays_read = data["plays_read"]
+        read._left = list(data["left"])
         read._remaining = data["remaining"]
         read._asked = list(data["asked"])
         read._next = list(data["next"])
@@ -704,73 +390,76 @@ class TuplesInProgress:
         return read
 
 
-def _counts_of_ends(tuples: list[IntArray], ends: list[list[int]], arms: int) -> tuple[IntArray, IntArray]:
-    """Samples and successes of every arm, from where the plays of each tuple ended."""
-    samples, successes = np.zeros(arms, dtype=np.int64), np.zeros(arms, dtype=np.int64)
-    for tried, ended in zip(tuples, ends, strict=True):
+def drawn_ends(tried: IntArray, plays: int, means: FloatArray, chance: np.random.Generator) -> list[int]:
+    """Where so many plays of a tuple end if its arms have these means: at each place, and without a hit."""
+    ends = []
+    for arm in tried.tolist():
+        ends.append(int(chance.binomial(plays, means[arm])))
+        plays -= ends[-1]
+    return [*ends, plays]
+
+
+def counts_of_ends(
+    tuples: Sequence[IntArray], ends: Sequence[Sequence[int]], arms: int, plays: IntArray | None = None
+) -> Counts:
+    """The counts of one lane, from where the plays of each tuple ended."""
+    samples, successes = np.zeros((2, arms), dtype=np.int64)
+    hits = np.zeros((len(tuples), max(tried.size for tried in tuples)), dtype=np.int64)
+    for choice, (tried, ended) in enumerate(zip(tuples, ends, strict=True)):
         going_on = sum(ended)
+        hits[choice, : tried.size] = ended[:-1]
         if going_on:
-            for arm, hits in zip(tried.tolist(), ended[:-1], strict=True):
+            for arm, count in zip(tried.tolist(), ended[:-1], strict=True):
                 samples[arm] += going_on
-                successes[arm] += hits
-                going_on -= hits
-    return samples, successes
+                successes[arm] += count
+                going_on -= count
+    return Counts(samples[np.newaxis], successes[np.newaxis], plays, hits[np.newaxis])
+
+
+RequestInProgress = NeedsInProgress | TuplesInProgress
 
 
 def begin(
     request: Request, arms: int, linkage: Linkage, log: LogWorld | None = None, pairs: PairLog | None = None
 ) -> RequestInProgress:
-    """Start to play the request of a single lane, with what the log has, or that of pairs."""
-    match request:
-        case Needs(samples=needs):
-            begun = NeedsInProgress(needs[0], linkage)
-            if log is not None:
-                begun.read(log)
-            return begun
-        case Repeats(order=order, times=times):
-            tried = order[0][order[0] >= 0]
-            if log is not None and log.left[tried].any():
-                return RepeatsFromLog(tried, int(times[0]), arms, log, _plays_are_whole(linkage))
-            return RepeatsInProgress(tried, int(times[0]), arms)
-        case Tuples(order=orders, times=times, shuffle=shuffle):
-            # A log with one queue per arm has lost which outcomes came in the same play; one of pairs has not.
-            tuples = [tried[tried >= 0] for tried in orders[0]]
-            several = TuplesInProgress(tuples, times[0].tolist(), arms, int(shuffle[0]))
-            if pairs is not None:
-                several.read(pairs)
-            return several
+    """Start to play the request of a single lane, with what the log has, or that of pairs.
+
+    Tuples are never answered by a log with one queue per arm: it has lost which outcomes came in the same play.
+    """
+    if isinstance(request, Needs):
+        needs = NeedsInProgress(request.samples[0], linkage)
+        if log is not None:
+            needs.read(log)
+        return needs
+    tuples = TuplesInProgress(*tuples_of(request), arms, int(request.shuffle[0]) if isinstance(request, Tuples) else 0)
+    if pairs is not None:
+        tuples.read(pairs)
+    return tuples
 
 
-def resume(data: dict[str, Any], linkage: Linkage, log: LogWorld | None = None) -> RequestInProgress:
+def tuples_of(request: Repeats | Tuples) -> tuple[list[IntArray], list[int]]:
+    """The tuples that a single lane asks for, and how often each: repeats are a single tuple."""
+    if isinstance(request, Repeats):
+        return [request.order[0][request.order[0] >= 0]], request.times.tolist()
+    return [tried[tried >= 0] for tried in request.order[0]], request.times[0].tolist()
+
+
+def resume(data: dict[str, Any], linkage: Linkage) -> RequestInProgress:
     """Go on with a request that was saved by its ``to_json``."""
-    if "waiting" in data:
-        empty = [np.zeros(0, dtype=np.bool_)] * len(data["samples"])
-        return RepeatsFromLog.from_json(data, LogWorld(empty) if log is None else log, _plays_are_whole(linkage))
-    if "tuples" in data:
-        return TuplesInProgress.from_json(data)
-    if "tuple" in data:
-        return RepeatsInProgress.from_json(data)
-    return NeedsInProgress.from_json(data, linkage)
-
-
-def _plays_are_whole(linkage: Linkage) -> bool:
-    """Does a play that begins with some arm have to try all those behind it?"""
-    return not linkage.allows("ordered tuples")
+    return TuplesInProgress.from_json(data) if "tuples" in data else NeedsInProgress.from_json(data, linkage)
 
 
 def is_of(data: dict[str, Any], request: Request) -> bool:
-    """Was this saved by a request like that one?"""
+    """True if this was saved by a request like that one."""
     if isinstance(request, Needs):
         return bool(data.get("needs") == request.samples[0].tolist())
-    if isinstance(request, Tuples):
-        tuples = [[arm for arm in tried if arm >= 0] for tried in request.order[0].tolist()]
-        return bool(data.get("tuples") == tuples)
-    return bool(data.get("tuple") == [arm for arm in request.order[0].tolist() if arm >= 0])
+    return bool(data.get("tuples") == [tried.tolist() for tried in tuples_of(request)[0]])
 
 
 def counts_in(data: dict[str, Any]) -> tuple[IntArray, IntArray]:
     """Samples and successes that a request had brought when it was saved."""
     if "tuples" in data:
-        return _counts_of_ends([np.array(tried) for tried in data["tuples"]], data["ends"], data["arms"])
-    samples = data["samples"] if "tuple" in data else np.subtract(data["needs"], data["remaining"])
+        counts = TuplesInProgress.from_json(data).counts()
+        return counts.samples[0], counts.successes[0]
+    samples = np.subtract(data["needs"], data["remaining"])
     return np.array(samples, dtype=np.int64), np.array(data["successes"], dtype=np.int64)

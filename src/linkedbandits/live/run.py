@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,25 +18,15 @@ from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPl
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answer_log import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.first_tries import FirstTries
-from linkedbandits.live.foresight import (
-    MISSING,
-    MOST_ARMS,
-    MOST_STEPS,
-    Foreseen,
-    OpenPlay,
-    Present,
-    certain_answer,
-    look_ahead,
-    most_futures,
-    number_of_futures,
-)
+from linkedbandits.live.future import Future
 from linkedbandits.live.pair_log import PairLog
-from linkedbandits.live.requests import RequestInProgress, begin, counts_in, is_of, resume
+from linkedbandits.live.requests import NeedsInProgress, RequestInProgress, begin, counts_in, is_of, resume
 from linkedbandits.live.saving import asks_digest
 from linkedbandits.live.spares import ClaimedSpares, Spares
 from linkedbandits.live.warm_start import FromLog, WarmStart
 from linkedbandits.live.whole_chains import ChainRecord, Learning, arms_of, order_of, ranked, rest_of
-from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Status, check_request
+from linkedbandits.loop import play_on
+from linkedbandits.model import COUNT_LIMIT, Counts, IntArray, Request, Status, check_request
 from linkedbandits.policies import describe_policy
 from linkedbandits.policy import AnyPolicy, LaneState, best_guess
 from linkedbandits.streams import LaneStreams
@@ -52,18 +41,12 @@ HANDS_OUT_BY = 1
 """The number of the rule by which plays are handed out, for replays. Raise it when the same policy would be given other
 plays for the same answers: it then begins anew with the evidence that it had."""
 
-LEAST_AHEAD = 16
-"""The policy's futures are followed for this many plays more,"""
-SHARE_AHEAD = 8
-"""or for this part of the spare plays that wait, if that is more;"""
 LEAST_BEHIND = 32
-"""but only while an answer is missing to a play with this many after it,"""
+"""An answer is overdue when this many plays were handed out after it,"""
 TIMES_IN_FLIGHT = 3
-"""or this many times as many as are out, if that is more: until then answers are not late, they are on their way."""
-
-
-class LookNeeded(Exception):
-    """The next play needs a look ahead: call :meth:`Run.foresee` first."""
+"""or this many times as many as are out, if that is more: until then answers are on their way."""
+MOST_ARMS_AHEAD = 64
+"""With more arms, a future of the policy takes too long to follow."""
 
 
 class Ticket(NamedTuple):
@@ -156,9 +139,7 @@ class Run:
         self._spares = Spares(arms)
         nothing = np.empty(0, dtype=np.int64)
         self._ticket = Ticket(nothing, "current", None, nothing)  # the last one handed out for a request
-        self._ahead = Ahead()
-        self._changes = 0  # counts whatever may change what is foreseen
-        self._prepared: tuple[int, Foreseen | None] | None = None  # what was foreseen, after how many changes
+        self._future: Future | None = None  # that spare plays are chosen by, while an answer is overdue
         self._oldest = 0  # no play before this one is out
         # Plays told behind one that is out, as they were handed out, and what they have brought to the estimates.
         self._behind: dict[int, IntArray] = {}
@@ -179,15 +160,17 @@ class Run:
         self._first_tries = FirstTries(arms) if self.only_first_tries else None  # for no one else: it takes time
         self._plays_observed = 0  # of which the policy has been told
         self._state = self._first_state()
-        self._request: RequestInProgress = self._next_request()
+        self._asked: Request
+        self._request: RequestInProgress
+        self._begin(self._next_request())
 
     def start_from(self, warm: WarmStart) -> None:
         """Begin a new run with a log: what it decides is not played. There may be a verdict at once."""
-        warm.check_policy(self.policy, self.policy.request(self._state))
+        warm.check_policy(self.policy, self._asked)
         self.warm = warm
         self._log, self._pairs = warm.queues(), warm.pairs()
-        self._begin_request()
-        self._advance()
+        self._begin(self._asked)
+        self._go_on()
 
     @property
     def from_log(self) -> FromLog | None:
@@ -215,6 +198,10 @@ class Run:
         """Plays asked and neither told nor abandoned."""
         return len(self._tickets)
 
+    def plays_out(self) -> list[int]:
+        """The plays asked and neither told nor abandoned, oldest first."""
+        return list(self._tickets)
+
     @property
     def in_time(self) -> int:
         """Plays told in time to count for the decision: those that a budget is about."""
@@ -225,19 +212,8 @@ class Run:
         """Plays told of which no request has used anything yet."""
         return 0 if self.decision is not None else self._spares.untouched
 
-    def foresee(self) -> None:
-        """Look ahead for the next play, as :meth:`ask` would, so that it need not.
-
-        It changes nothing that anybody sees, and may be done in another thread. If the run changes meanwhile it was in
-        vain.
-        """
-        changes = self._changes
-        self._prepared = (changes, self._look_ahead())
-
-    def ask(self, *, looks: bool = True) -> tuple[int, IntArray]:
+    def ask(self) -> tuple[int, IntArray]:
         """The next play of the current request, or a spare one: its number, and what to try.
-
-        Where ``looks`` is False a look ahead is not taken here: LookNeeded if one is needed and not prepared.
 
         That are its arms, and with whole chains the rest, in the form of :mod:`~linkedbandits.live.whole_chains`. The
         same in a row is mostly the same array.
@@ -258,25 +234,22 @@ class Run:
             )
         arms = self._request.hand_out()
         if arms is None:
-            return self._ask_spare(looks)
-        self._changes += 1
+            return self._ask_spare()
         claimed = self._request.claimed
         handed_out = arms if self.chains is None else self.chains.play(arms)
         play = self.answers.open_play(handed_out)
         if handed_out is not self._ticket.play or claimed is not self._ticket.claimed:
             self._ticket = Ticket(arms, "current", claimed, handed_out)
         self._tickets[play] = self._ticket
-        self._ahead.plan = None
         if self._rest_counts:
             self._spares.put(play, order_of(handed_out), arms, spoken_for=True)
-            if self._request.wants(rest_of(handed_out)):
+            if isinstance(self._request, NeedsInProgress) and self._request.wants(rest_of(handed_out)):
                 self._claim_spares()
         return play, handed_out
 
-    def _ask_spare(self, looks: bool) -> tuple[int, IntArray]:
+    def _ask_spare(self) -> tuple[int, IntArray]:
         """A play beyond what the current request needs."""
-        arms = self._foreseen_play(looks)
-        self._changes += 1
+        arms = self._foreseen_play() if self._overdue else None
         if arms is None:
             arms = self._request.spare_play()
         handed_out = arms if self.chains is None else self.chains.play(arms)
@@ -285,86 +258,26 @@ class Run:
         self._spares.put(play, self._may_count(ticket), arms)
         return play, handed_out
 
-    def _foreseen_play(self, looks: bool) -> IntArray | None:
-        """What the policy is likely to want next; None if nothing is overdue, so that a guess will do, or not known."""
-        ahead, asked = self._ahead, len(self.answers)
-        due = asked >= ahead.next_look
-        arms = None if ahead.plan is None or (ahead.nearly and due) else ahead.plan.hand_out()
-        if arms is not None or ahead.horizon is not None or not due or not self.overdue:
-            return arms
-        if self._prepared is not None and self._prepared[0] == self._changes:
-            foreseen = self._prepared[1]
-        elif looks or not self._foreseeable:
-            foreseen = self._look_ahead()
-        else:
-            raise LookNeeded
-        self._prepared = None
-        if foreseen is None:
-            return None
-        ahead.plan, ahead.horizon, ahead.nearly = foreseen
-        ahead.next_look = asked + LEAST_AHEAD if ahead.nearly else 0
-        return None if ahead.plan is None else ahead.plan.hand_out()
-
-    def _look_ahead(self) -> Foreseen | None:
-        """What the policy will want; None where its futures cannot be followed."""
-        present = self._present()
-        if present is None:
-            return None
-        return look_ahead(present, max(LEAST_AHEAD, len(self._spares) // SHARE_AHEAD), [self._seed, len(self.answers)])
-
-    @property
-    def overdue(self) -> bool:
-        """Is an answer missing for so long that it holds things up? Then plays are found by looking ahead, which takes
-        time."""
-        return len(self.answers) - self._oldest >= max(LEAST_BEHIND, TIMES_IN_FLIGHT * len(self._tickets))
-
-    def _present(self) -> Present | None:
-        """Where the policy stands, for its futures; None where these cannot be followed."""
-        done = self._request.done
-        if done is None or not self._foreseeable:
-            return None
-        plays = {}
-        for row in self._spares.rows():
-            end = int((row.tried == row.hit).argmax()) if row.hit != NO_HIT else row.tried.size
-            plays[row.play] = OpenPlay(row.play, row.tried, row.tuple, row.unclaimed, end if row.back else MISSING)
-        for play, ticket in self._tickets.items():
-            if ticket.role == "current":
-                counts = plays[play].counts.copy() if play in plays else np.zeros(self._samples.size, dtype=np.bool_)
-                counts[ticket.arms if ticket.claimed is None else ticket.claimed] = True
-                plays[play] = OpenPlay(play, self._may_count(ticket), ticket.arms, counts, MISSING)
-        samples, successes = self.samples_of_means()
-        return Present(
-            self.policy,
-            self._state,
-            self.linkage,
-            self._request.counts(),
-            done,
-            [plays[play] for play in sorted(plays)],
-            (successes + 0.5) / (samples + 1.0),
-        )
-
-    @property
-    def _foreseeable(self) -> bool:
+    def _foreseen_play(self) -> IntArray | None:
+        """What the policy is likely to want next; None where that is not known."""
         goal = self.policy.goal
-        short = goal.delta is not None and goal.budget is None and self._samples.size <= MOST_ARMS
-        return short and self._log is None and self._pairs is None
+        if goal.delta is None or goal.budget is not None or self._samples.size > MOST_ARMS_AHEAD:
+            return None  # a future of such a policy is long, or takes long
+        if self._log is not None or self._pairs is not None:
+            return None
+        samples, successes = self.samples_of_means()
+        means = (successes + 0.5) / (samples + 1.0)
+        chance = np.random.default_rng([self._seed, len(self.answers)])
+        if self._future is None:
+            state = self._state.take(np.zeros(1, dtype=np.int64))
+            self.policy.observe(state, self._request.predicted(means, chance))
+            self._future = Future(self.policy, self.linkage, self._samples.size, state)
+        return self._future.hand_out(self._spares, means, chance)
 
-    def _look_for_certain_answer(self, horizon: int) -> None:
-        """Is there a verdict that does not depend on what is missing? Plays behind the horizon are not needed."""
-        missing = (self._may_count(ticket).size for play, ticket in self._tickets.items() if play <= horizon)
-        if number_of_futures(missing) > most_futures(len(self._spares)):
-            return  # not yet
-        self._ahead.horizon = None
-        # Futures are followed with all spare plays that there are: none of them may be forgotten on the way.
-        present = None if self._spares.forgets_within(MOST_STEPS) else self._present()
-        certain = None if present is None else certain_answer(present, horizon)
-        if certain is not None:
-            top, state = certain
-            counts = self._request.counts()
-            self._samples += counts.samples[0]
-            self._successes += counts.successes[0]
-            self._state = state
-            self._decide(top)
+    @property
+    def _overdue(self) -> bool:
+        """True while an answer is missing for so long that the current request says little of what will be asked."""
+        return len(self.answers) - self._oldest >= max(LEAST_BEHIND, TIMES_IN_FLIGHT * len(self._tickets))
 
     def _may_count(self, ticket: Ticket) -> IntArray:
         """What a play tries, as far as decisions may use it: not the rest of a chain, if arms may fail together."""
@@ -372,7 +285,6 @@ class Run:
 
     def tell(self, play: int, hit: int) -> Receipt:
         """Say how a play ended: the arm that succeeded, or ``NO_HIT``. Returns what became of the answer."""
-        self._changes += 1
         answer = self.answer_to(play)
         if answer >= NO_HIT:
             return self._check_repeated(play, answer, hit)
@@ -415,7 +327,6 @@ class Run:
         """A play will not be answered, or too late to count. One told or given up before does not matter."""
         if self.answer_to(play) != WAITING:
             return
-        self._changes += 1
         ticket = self._tickets.pop(play)
         self.answers.record(play, GIVEN_UP - self._given_up.number(ticket.play))
         if self.decision is None:
@@ -425,8 +336,7 @@ class Run:
                 claim = self._request.replace(given_up, self._spares)
                 if claim is not None:
                     self._take_over(claim)
-            if self._ahead.nearly:
-                self._ahead.next_look = 0  # this may be all that was in the way
+            self._future = None  # plays behind this one move up
             self._go_on()
         self._find_oldest()
 
@@ -554,7 +464,7 @@ class Run:
             ],
             "behind": [[play, tuples.number(handed_out)] for play, handed_out in self._behind.items()],
             "spares": self._spares.to_json(tuples),
-            "ahead": self._ahead.to_json(),
+            "future": None if self._future is None else self._future.to_json(),
             "tuples": tuples.to_json(),
             "given_up": self._given_up.to_json(),
             "plays": self.plays,
@@ -624,15 +534,19 @@ class Run:
         for play, handed_out in self._behind.items():
             self._count_behind(play, handed_out, 1)
         self._spares = Spares.from_json(content["spares"], self._samples.size, tuples)
-        self._ahead = Ahead.from_json(content["ahead"], self.linkage)
         self._plays_observed = content["plays_observed"]
         if self.warm is not None and content["warm"]["pairs_read"] is not None:  # which an upgrade reads no more
             self._pairs = self.warm.pairs(content["warm"]["pairs_read"])
-        self._request = resume(content["request"], self.linkage, self._log)
+        self._request = resume(content["request"], self.linkage)
         if content["verdict"] is not None:
             top, status, plays = content["verdict"]
             self.decision = Decision(tuple(top), status, plays, self._bound(status))
         self._state = self._state_in(content)
+        if self.decision is None:
+            self._asked = self.policy.request(self._state)
+        if content["future"] is not None:
+            arms, kind = self._samples.size, type(self._state)
+            self._future = Future.from_json(content["future"], self.policy, self.linkage, arms, kind)
 
     def go_on(self, played: Played, before: str | None, evidence: Sequence[float] | None) -> None:
         """Make a new run go on where another version of its policy has stopped, with the ``evidence`` it had by then.
@@ -670,7 +584,7 @@ class Run:
             spent += self.policy.error_bound or 0.0
         kept = tuple(evidence) if carried and evidence is not None else None
         self.upgrade = Upgrade(__version__, before, self.in_time, kept, spent)
-        self._request = self._next_request()
+        self._begin(self._next_request())
         if self.in_time >= self._max_plays:
             self.decision = self._leading("exhausted")
 
@@ -740,36 +654,41 @@ class Run:
             self._successes[hit] += 1
 
     def _go_on(self) -> None:
-        """Something has come back or was given up: is the request fulfilled, or is there a verdict all the same?"""
+        """Something has come back or was given up: the policy goes on where its request is fulfilled."""
         if self._request.freed and self._spares:
             self._claim_spares()
         if self._request.fulfilled:
-            self._advance()
-        if self._ahead.horizon is not None and self.decision is None:
-            self._look_for_certain_answer(self._ahead.horizon)
+            play_on(self.policy, self._state, self._fulfil, self._not_decided, self._asked)
 
-    def _advance(self) -> None:
-        """The request is fulfilled: let the policy see it, and begin the next with what is already there."""
-        while self._request.fulfilled:
-            self._observe()
-            if self._state.stopped[0]:
-                self._decide(tuple(self.policy.answer(self._state)[0].tolist()))
-                return
-            self._begin_request()
+    def _fulfil(self, request: Request) -> Counts | None:
+        """What a request has brought; None until all of it is back. Another request than the last one begins."""
+        if request is not self._asked:
+            self._spares.begin_request()
+            self._begin(request)
+        return self._take_counts() if self._request.fulfilled else None
+
+    def _not_decided(self) -> bool:
+        """False once the policy has stopped: there is a verdict then."""
+        if self._state.stopped[0]:
+            self._decide(tuple(self.policy.answer(self._state)[0].tolist()))
+        return self.decision is None
 
     def _decide(self, top: tuple[int, ...]) -> None:
         status = self.policy.status_at_stop
         self.decision = Decision(top, status, self.in_time, self._bound(status))
 
-    def _begin_request(self) -> None:
-        self._request = self._next_request()
-        self._spares.begin_request()
+    def _begin(self, request: Request) -> None:
+        """Begin to play a request, with what the log and spare plays have of it."""
+        self._asked = request
+        self._request = begin(request, self._samples.size, self.linkage, self._log, self._pairs)
+        self._future = None
         if self._spares:
             self._claim_spares()
         if self._log is not None and not self._log.left.any():
             self._log = None
 
-    def _observe(self) -> None:
+    def _take_counts(self) -> Counts:
+        """What the request has brought, which is part of the totals from now on."""
         counts = self._request.counts()
         self._samples += counts.samples[0]
         self._successes += counts.successes[0]
@@ -780,17 +699,17 @@ class Run:
         self._plays_observed += since
         # A policy that shares out a budget of its own counts what others have played for it as well.
         made = since if self.warm is None else self._request.plays_with_log(since)
-        self.policy.observe(self._state, Counts(counts.samples, counts.successes, np.array([made]), counts.hits))
+        return Counts(counts.samples, counts.successes, np.array([made]), counts.hits)
 
     def _first_state(self) -> LaneState:
         arms = self._samples.size
         state: LaneState = self.policy.start(1, arms, LaneStreams(self._seed, arms, range(1)).policy_seeds())
         return state
 
-    def _next_request(self) -> RequestInProgress:
+    def _next_request(self) -> Request:
         request = self.policy.request(self._state)
         check_request(request)
-        return begin(request, self._samples.size, self.linkage, self._log, self._pairs)
+        return request
 
     def _claim_spares(self) -> None:
         """Let the request claim what spare plays have brought or will bring."""
@@ -850,31 +769,6 @@ class Run:
                 "others were tried after them, create the experiment with whole_chains=True, and plays say which"
             )
         return int(positions[0]) + 1
-
-
-@dataclass
-class Ahead:
-    """What was foreseen: the spare plays to hand out next, or that the policy has what it needs for its answer.
-
-    Then the plays up to the ``horizon`` may be enough, whatever the missing ones bring. If that is ``nearly`` so, looks
-    come more often, and before the plan is used up: the next one at play ``next_look``.
-    """
-
-    plan: RequestInProgress | None = None
-    horizon: int | None = None
-    nearly: bool = False
-    next_look: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for :meth:`from_json`."""
-        plan = None if self.plan is None else self.plan.to_json()
-        return {"plan": plan, "horizon": self.horizon, "nearly": self.nearly, "next_look": self.next_look}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any], linkage: Linkage) -> Ahead:
-        """What :meth:`to_json` wrote."""
-        plan = None if data["plan"] is None else resume(data["plan"], linkage)
-        return cls(plan, data["horizon"], data["nearly"], data["next_look"])
 
 
 class Played:

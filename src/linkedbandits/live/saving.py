@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -20,12 +21,15 @@ import numpy as np
 
 from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
 from linkedbandits.linkage import Linkage, fulfil
-from linkedbandits.model import COUNT_LIMIT, Needs
+from linkedbandits.loop import play_on
+from linkedbandits.model import COUNT_LIMIT, Counts, Needs, Request
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.world import OneLane
 
 FORMAT = "linkedbandits.experiment"
 VERSION = 1
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""What makes the content of a format into that of the next, for every format before this one."""
 
 REQUESTS_COMPARED = 60
 """How many requests in a row are compared to tell a policy from one that asks otherwise."""
@@ -49,7 +53,7 @@ def unseal(text: str | bytes) -> dict[str, Any]:
     _check_version(envelope.get("version"), content)
     if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
         raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
-    return content
+    return _upgraded(content, envelope["version"])
 
 
 def snapshot_of(content: dict[str, Any]) -> dict[str, Any]:
@@ -57,9 +61,17 @@ def snapshot_of(content: dict[str, Any]) -> dict[str, Any]:
     return {"format": VERSION, **content}
 
 
-def check_snapshot(snapshot: dict[str, Any]) -> None:
-    """Refuse a snapshot of another format."""
-    _check_version(snapshot.get("format"), snapshot)
+def content_of(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """The content of a snapshot, in this version's format; NewerSave if it is of a later one."""
+    version = snapshot.get("format")
+    _check_version(version, snapshot)
+    return _upgraded(snapshot, version)
+
+
+def _upgraded(content: dict[str, Any], version: Any) -> dict[str, Any]:
+    for earlier in range(version, VERSION):
+        content = UPGRADES[earlier](content)
+    return content
 
 
 def _check_version(version: Any, content: Any) -> None:
@@ -121,18 +133,24 @@ def _names_of_numbers(module: ModuleType, _names: int) -> tuple[str, ...]:
 
 def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
     seen = hashlib.sha256()
+    steps = 0
     try:
         few, state = _start_with_few(policy, arms)
         world = _MadeUp(few)
-        for _ in range(REQUESTS_COMPARED):
-            request = policy.request(state)
+
+        def answer(request: Request) -> Counts:
             asked = (request.samples,) if isinstance(request, Needs) else (request.order, request.times)
             for amounts in asked:
                 seen.update(amounts.astype("<i8").tobytes())
-            policy.observe(state, fulfil(request, np.array([COUNT_LIMIT]), few, linkage, world).counts)
+            return fulfil(request, np.array([COUNT_LIMIT]), few, linkage, world).counts
+
+        def goes_on() -> bool:
+            nonlocal steps
+            steps += 1
             seen.update(state.still_in.tobytes() + state.stopped.tobytes())
-            if state.stopped[0]:
-                break
+            return not state.stopped[0] and steps < REQUESTS_COMPARED
+
+        play_on(policy, state, answer, goes_on)
     except (
         Exception
     ) as error:  # a policy that cannot be led through everything must not stop an experiment from being saved

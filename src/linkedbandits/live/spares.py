@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -59,20 +58,6 @@ class ClaimedSpares:
             self.successes + other.successes,
             self.out + other.out,
         )
-
-
-class SpareRow(NamedTuple):
-    """A spare play: what it tries, as which tuple it can count as a whole, and which samples it has to give.
-
-    ``hit`` is the arm that succeeded or ``NO_HIT``, once it is back.
-    """
-
-    play: int
-    tried: IntArray
-    tuple: IntArray | None
-    unclaimed: BoolArray
-    back: bool
-    hit: int
 
 
 class Spares:
@@ -142,11 +127,6 @@ class Spares:
         """Grow older."""
         self._requests += 1
 
-    def forgets_within(self, requests: int) -> bool:
-        """May one be forgotten before so many requests have begun?"""
-        self._tidy()
-        return bool(self._since) and self._since[0] < self._requests + requests - MOST_SPARES
-
     def come_back(self, play: int, reached: int, hit_arm: int) -> None:
         """Write down the answer; arms that were not tried have no sample to claim."""
         row = self._row_of.get(play)
@@ -173,18 +153,32 @@ class Spares:
         count = len(self._plays)
         return int((self._back[:count] & self._whole[:count] & (self._left[:count] > 0)).sum())
 
-    def rows(self) -> Iterator[SpareRow]:
-        """Those that have something to give, in the order in which they were handed out."""
-        for row, play in enumerate(self.plays):
-            hit = int(self._hit[row])
-            yield SpareRow(
-                play,
-                self._tried[row],
-                self._arms[row] if self._whole[row] else None,
-                self._unclaimed[row],
-                bool(self._back[row]),
-                hit,
-            )
+    def samples_of(self, arm: int) -> int:
+        """How many samples of an arm there are to take, those among them that are still out."""
+        return int(self._waiting[arm])
+
+    def known_samples(self, arm: int, start: int, count: int) -> tuple[int, int]:
+        """Of ``count`` samples of an arm from the ``start``-th on: how many are back, and how many of these worked."""
+        rows = np.flatnonzero(self._unclaimed[: len(self._plays), arm])[start : start + count]
+        back = rows[self._back[rows]]
+        return back.size, int(np.count_nonzero(self._hit[back] == arm))
+
+    def plays_of(self, arms: IntArray) -> int:
+        """How many plays of this very tuple there are to take."""
+        return len(self._rows_of(arms))
+
+    def known_ends(self, arms: IntArray, start: int, count: int) -> list[int]:
+        """Where ``count`` plays of a tuple, from the ``start``-th on, ended if they are back; last without a hit."""
+        rows = np.array(self._rows_of(arms)[start : start + count], dtype=np.int64)
+        hits = self._hit[rows[self._back[rows]]]
+        ends = [int(np.count_nonzero(hits == arm)) for arm in arms.tolist()]
+        return [*ends, hits.size - sum(ends)]
+
+    def _rows_of(self, arms: IntArray) -> list[int]:
+        """The rows of plays of this very tuple of which nothing was claimed, in order."""
+        count, wanted = len(self._plays), arms.tobytes()
+        alike = self._whole[:count] & (self._left[:count] > 0) & (self._key[:count] == hash(wanted))
+        return [row for row in np.flatnonzero(alike).tolist() if self._arms[row].tobytes() == wanted]
 
     def claim_samples(self, needs: IntArray) -> ClaimedSpares:
         """Arm by arm, as many samples as are needed."""
@@ -206,9 +200,7 @@ class Spares:
     def claim_tuples(self, arms: IntArray, times: int) -> ClaimedSpares:
         """Whole plays of this very tuple."""
         self._forget_old()
-        count, wanted = len(self._plays), arms.tobytes()
-        alike = self._whole[:count] & (self._left[:count] > 0) & (self._key[:count] == hash(wanted))
-        rows = [row for row in np.flatnonzero(alike).tolist() if self._arms[row].tobytes() == wanted][:times]
+        rows = self._rows_of(arms)[:times]
         own = np.zeros(self._unclaimed.shape[1], dtype=np.bool_)
         own[arms] = True
         return self._claim(np.array(rows, dtype=np.int64), self._unclaimed[rows] & own)

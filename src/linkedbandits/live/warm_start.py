@@ -134,7 +134,7 @@ class WarmStart:
     def check_policy(self, policy: AnyPolicy, request: Request) -> None:
         """Refuse a log that does not answer what a policy asks first."""
         kind = type(policy).__name__
-        if isinstance(request, Needs | Repeats):
+        if isinstance(request, Needs):
             if self.attempts == "duels":
                 raise InvalidParameter(
                     f"log_attempts='duels' answers pairs, and {kind} asks for none; use log_attempts='first', or "
@@ -146,7 +146,7 @@ class WarmStart:
                 "use log_attempts='duels' with LinkedDuels, or a policy that asks for needs, such as "
                 "LinkedElimination(0.05) under linkage='single'"
             )
-        elif request.order.shape[2] != 2:
+        elif isinstance(request, Repeats) or request.order.shape[2] != 2:
             raise InvalidParameter(
                 f"log_attempts='duels' answers pairs, and {kind} asks for other tuples; use LinkedDuels, or no log"
             )

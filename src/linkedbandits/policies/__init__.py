@@ -13,7 +13,6 @@ from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names
 from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
 
 if TYPE_CHECKING:
-    from linkedbandits.policies.cascade_bai import CascadeBAI
     from linkedbandits.policies.deterministic_shifting import DeterministicShifting
     from linkedbandits.policies.lil_ucb import LilUCB
     from linkedbandits.policies.linked_duels import LinkedDuels
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POLICIES",
-    "CascadeBAI",
     "DeterministicShifting",
     "LilUCB",
     "LinkedDuels",
@@ -65,7 +63,6 @@ _HOMES = {
     "SuffixUCB": "suffix_ucb",
     "DeterministicShifting": "deterministic_shifting",
     "WholeSequenceEGE": "whole_sequence_ege",
-    "CascadeBAI": "cascade_bai",
 }
 """Which module has which policy, in the order in which people are shown them. A policy's name is that of its module."""
 

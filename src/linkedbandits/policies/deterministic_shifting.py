@@ -16,9 +16,7 @@ import numpy as np
 
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, IntArray, Repeats, best_arm, empirical_means
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policies.stopping_mode import EffortOrConfidence
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import EffortOrConfidence, Goal, InBatches, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import batch
 

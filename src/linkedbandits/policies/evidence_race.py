@@ -49,12 +49,18 @@ from linkedbandits.checks import check_costs_of_arms
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, Price
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, per_cost
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
 from linkedbandits.policies.prediction import PRIOR, predict
 from linkedbandits.policies.stakes import MANY_ARMS, at_odds_ratios, shares_of_capital
-from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import (
+    Goal,
+    InBatches,
+    LaneState,
+    SeedArray,
+    WithGuarantee,
+    check_neighbours,
+    open_lanes,
+    within_reach_of_all,
+)
 from linkedbandits.stopping.evidence import entering, grow, place_bets, reserve
 
 GROWTH = 0.02
@@ -154,7 +160,7 @@ class EvidenceRace(WithGuarantee, InBatches[RaceState]):
         """One sample of every arm, without a bet."""
         if self.k >= arms:
             raise InvalidParameter(f"k={self.k} best of {arms} arms leaves nothing to decide; choose k below {arms}")
-        check_something_to_decide(self.neighbours, arms)
+        check_neighbours(self.neighbours, arms)
         check_costs_of_arms(self.costs, arms)
         pairs = np.zeros((lanes, self.k, arms))
         bets = np.zeros((lanes, self.k, arms, self._shares(arms).size))

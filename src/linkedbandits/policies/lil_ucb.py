@@ -13,9 +13,8 @@ import numpy as np
 
 from linkedbandits.checks import check_delta
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, FloatArray, IntArray, Needs, Status, empirical_means
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.model import Counts, FloatArray, IntArray, Needs, empirical_means
+from linkedbandits.policy import InBatches, LaneState, SeedArray, StopsWhenConfident, open_lanes
 from linkedbandits.stopping.lil import VARIANCE_PROXY
 from linkedbandits.stopping.looks import batch
 
@@ -32,7 +31,7 @@ class LilUCBState(LaneState):
 
 
 @dataclass(frozen=True)
-class LilUCB(InBatches[LilUCBState]):
+class LilUCB(StopsWhenConfident, InBatches[LilUCBState]):
     """Sample the arm with the highest bound; stop when one arm has most of the samples.
 
     These are the heuristic constants of the original publication (eps = 0, beta = 1/2, lambda = 1 + 10/n, level
@@ -54,19 +53,9 @@ class LilUCB(InBatches[LilUCBState]):
         check_delta(self.delta)
 
     @property
-    def status_at_stop(self) -> Status:
-        """It stops by its own rule."""
-        return "confident"
-
-    @property
     def error_bound(self) -> float | None:
         """None: the heuristic constants have no proof."""
         return None
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LilUCBState:
         """Nothing sampled yet."""

@@ -31,9 +31,7 @@ from linkedbandits.assumptions import Assumption, ToldDifference
 from linkedbandits.checks import check_delta, check_one_best, check_positive
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Tuples
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import InBatches, LaneState, SeedArray, WithGuarantee, open_lanes
 from linkedbandits.stopping.duels import DuelBets, place_duel_bets
 from linkedbandits.stopping.evidence import grow
 
@@ -142,11 +140,6 @@ class LinkedDuels(WithGuarantee, InBatches[LinkedDuelsState]):
         check_delta(self.delta)
         if self.gap is not None:
             check_positive("gap", self.gap, most=1.0)
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     @property
     def told_difference(self) -> ToldDifference | None:

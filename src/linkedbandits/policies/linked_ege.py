@@ -23,14 +23,13 @@ from linkedbandits.model import (
     FloatArray,
     IntArray,
     Needs,
-    Status,
     as_count,
     best_arm,
     empirical_means,
 )
 from linkedbandits.policies.median_elimination import better_half, stage_samples
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.policy import LaneState, Policy, SeedArray, StopsWhenConfident, open_lanes
 
 
 @dataclass
@@ -48,7 +47,7 @@ class LinkedEGEState(LaneState):
 
 
 @dataclass(frozen=True)
-class LinkedEGE(Policy[LinkedEGEState]):
+class LinkedEGE(StopsWhenConfident, Policy[LinkedEGEState]):
     """Drop arms in rounds of exponentially finer resolution.
 
     ``gap`` is the difference between the two best means, if you know it (the input Delta of the paper's box): the
@@ -80,19 +79,9 @@ class LinkedEGE(Policy[LinkedEGEState]):
             raise InvalidParameter(f"median={self.median!r} is unknown; choose 'reuse' or 'fresh'")
 
     @property
-    def status_at_stop(self) -> Status:
-        """It stops by its own rule."""
-        return "confident"
-
-    @property
     def error_bound(self) -> float | None:
         """``delta`` for the proved accounting, given a right gap or none."""
         return self.delta if self.median == "fresh" else None
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     @property
     def told_difference(self) -> ToldDifference | None:

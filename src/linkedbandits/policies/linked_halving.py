@@ -47,9 +47,16 @@ from linkedbandits.model import (
     best_arm,
 )
 from linkedbandits.policies.median_elimination import better_half
-from linkedbandits.policies.neighbours import check_something_to_decide, within_reach_of_all
-from linkedbandits.policies.without_guarantee import WithoutGuarantee
-from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.policy import (
+    Goal,
+    LaneState,
+    Policy,
+    SeedArray,
+    WithoutGuarantee,
+    check_neighbours,
+    open_lanes,
+    within_reach_of_all,
+)
 from linkedbandits.simulation import simulate
 
 PRIOR_SAMPLES = 2.0
@@ -119,7 +126,7 @@ class LinkedHalving(WithoutGuarantee, Policy[LinkedHalvingState]):
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> LinkedHalvingState:
         """All plays are left, all arms in."""
-        check_something_to_decide(self.neighbours, arms)
+        check_neighbours(self.neighbours, arms)
         counts = np.zeros((lanes, arms), dtype=np.int64)
         return LinkedHalvingState(
             **open_lanes(lanes, arms),

@@ -32,10 +32,8 @@ from linkedbandits.checks import check_delta, check_odds_ratio, check_one_best, 
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Request
-from linkedbandits.policies.in_batches import InBatches
 from linkedbandits.policies.told_gap import ToldGap, ToldGapState
-from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import AnyPolicy, Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import AnyPolicy, InBatches, LaneState, SeedArray, WithGuarantee, open_lanes
 
 SHARE_OF_LEAD = 0.02
 """So many rounds are asked for at a time, at least, that the leader is expected to gain this share of the lead,"""
@@ -103,11 +101,6 @@ class LinkedLead(WithGuarantee, InBatches[LeadState | ToldGapState]):
                 raise InvalidParameter(
                     f"gap={self.gap!r} is not below 1, and no two means are further apart; give less"
                 )
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     @property
     def told_difference(self) -> ToldDifference:

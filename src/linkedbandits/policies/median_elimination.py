@@ -18,13 +18,12 @@ from linkedbandits.model import (
     FloatArray,
     IntArray,
     Needs,
-    Status,
     as_count,
     best_arm,
     empirical_means,
 )
 from linkedbandits.policies.uniform_sampling import suffix_sample
-from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, open_lanes
+from linkedbandits.policy import Goal, LaneState, Policy, SeedArray, WithGuarantee, open_lanes
 
 
 @dataclass
@@ -35,7 +34,7 @@ class MedianEliminationState(LaneState):
 
 
 @dataclass(frozen=True)
-class MedianElimination(Policy[MedianEliminationState]):
+class MedianElimination(WithGuarantee, Policy[MedianEliminationState]):
     """With probability at least 1 - ``delta`` the answer's mean is within ``epsilon`` of the best.
 
     It names the best arm itself only if ``epsilon`` is not above the gap to the second best.
@@ -54,16 +53,6 @@ class MedianElimination(Policy[MedianEliminationState]):
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, most=1.0)
         check_delta(self.delta)
-
-    @property
-    def status_at_stop(self) -> Status:
-        """It stops when one candidate is left."""
-        return "confident"
-
-    @property
-    def error_bound(self) -> float | None:
-        """``delta``, for the claim that the arm is within epsilon of the best."""
-        return self.delta
 
     @property
     def goal(self) -> Goal:

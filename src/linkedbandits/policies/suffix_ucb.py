@@ -12,9 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, IntArray, Repeats, Status, empirical_means
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.model import Counts, IntArray, Repeats, empirical_means
+from linkedbandits.policy import InBatches, LaneState, SeedArray, StopsWhenConfident, open_lanes
 from linkedbandits.stopping.lil import Calibration, LilRule
 from linkedbandits.stopping.looks import batch
 
@@ -28,7 +27,7 @@ class SuffixUCBState(LaneState):
 
 
 @dataclass(frozen=True)
-class SuffixUCB(InBatches[SuffixUCBState]):
+class SuffixUCB(StopsWhenConfident, InBatches[SuffixUCBState]):
     """Optimism over suffixes, stopped by the LIL rule.
 
     A suffix whose first arm has been seen more than twenty times is played in batches of a twentieth of that.
@@ -49,19 +48,9 @@ class SuffixUCB(InBatches[SuffixUCBState]):
         LilRule(self.delta, self.calibration)
 
     @property
-    def status_at_stop(self) -> Status:
-        """It stops by the LIL rule."""
-        return "confident"
-
-    @property
     def error_bound(self) -> float | None:
         """``delta`` with the proved calibration: the intervals hold however the samples were chosen."""
         return LilRule(self.delta, self.calibration).error_bound
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     def start(self, lanes: int, arms: int, seeds: SeedArray) -> SuffixUCBState:
         """Nothing sampled yet."""

@@ -24,9 +24,7 @@ import numpy as np
 
 from linkedbandits.linkage import Asks
 from linkedbandits.model import Counts, FloatArray, IntArray, Needs, as_count
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policies.with_guarantee import WithGuarantee
-from linkedbandits.policy import LaneState, SeedArray, open_lanes
+from linkedbandits.policy import InBatches, LaneState, SeedArray, WithGuarantee, open_lanes
 from linkedbandits.stopping.evidence import place_bets
 
 GROWTH = 0.05

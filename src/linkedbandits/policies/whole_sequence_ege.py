@@ -17,10 +17,9 @@ import numpy as np
 from linkedbandits.assumptions import ToldDifference
 from linkedbandits.checks import check_delta, check_positive
 from linkedbandits.linkage import Asks
-from linkedbandits.model import Counts, IntArray, Repeats, Status, best_arm, empirical_means
-from linkedbandits.policies.in_batches import InBatches
+from linkedbandits.model import Counts, IntArray, Repeats, best_arm, empirical_means
 from linkedbandits.policies.linked_ege import most_rounds, resolution, samples_of_a_round
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import InBatches, LaneState, SeedArray, StopsWhenConfident, open_lanes
 from linkedbandits.stopping.looks import batch
 
 
@@ -35,7 +34,7 @@ class WholeSequenceEGEState(LaneState):
 
 
 @dataclass(frozen=True)
-class WholeSequenceEGE(InBatches[WholeSequenceEGEState]):
+class WholeSequenceEGE(StopsWhenConfident, InBatches[WholeSequenceEGEState]):
     """Play all arms still in, every time, and drop some when the last of them has the samples of the round.
 
     ``gap`` is as in :class:`LinkedEGE`. The last arm is reached by few plays where means are high, so rounds may be
@@ -60,19 +59,9 @@ class WholeSequenceEGE(InBatches[WholeSequenceEGEState]):
             check_positive("gap", self.gap, most=1.0)
 
     @property
-    def status_at_stop(self) -> Status:
-        """It stops by its own rule."""
-        return "confident"
-
-    @property
     def error_bound(self) -> float | None:
         """None: the source states no proof, and line 6 has no samples of its own."""
         return None
-
-    @property
-    def goal(self) -> Goal:
-        """The best arm, told to be wrong with probability at most ``delta``."""
-        return Goal(delta=self.delta)
 
     @property
     def told_difference(self) -> ToldDifference | None:

@@ -1,8 +1,6 @@
-"""Work on one experiment that takes long, apart from the desk: only jobs of the same experiment wait for it.
+"""Experiments are opened apart from the desk: only jobs of the same experiment wait for it.
 
-To open an experiment may mean to replay its journal. A look ahead follows a policy into its futures and takes tenths of
-a second; it depends on nothing but where the experiment stands, so it is the same wherever it is taken. While the work
-lasts, nothing is changed in its experiment.
+To open an experiment may mean to replay its journal. While that lasts, nothing is changed in the experiment.
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ from linkedbandits.errors import (
     UnknownName,
     UnknownPlay,
 )
-from linkedbandits.live.run import LookNeeded
 from linkedbandits.service.background import Background
 from linkedbandits.service.clocks import CLOCKS, Clocks
 from linkedbandits.service.hosted import PAGE, HostedExperiment
@@ -105,7 +104,7 @@ class Groups:
         is_elsewhere: Callable[[str], bool] = lambda _: False,
         on_open: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """With ``background``, jobs whose experiment has to be opened, or needs a look ahead, wait there; others go on.
+        """With ``background``, jobs whose experiment has to be opened wait there; others go on.
 
         ``on_news`` is told what has happened to experiments when that is in the store. What is in memory of those that
         others look after, as ``is_elsewhere`` says, grows old, and is of use to those who look alone. ``on_open`` is
@@ -155,7 +154,7 @@ class Groups:
                 _resolve([(job, error) for job in left])
                 return []
             else:
-                _resolve([each for each in outcomes if not self._looks_first(*each, opened)])
+                _resolve(outcomes)
                 self._tell_of(opened)
                 return [job for job in held if not self._waits(job)]
         return []
@@ -226,17 +225,6 @@ class Groups:
         except Exception as error:  # of the store; the jobs that wait hear of it
             found = error
         self._opened[experiment] = found
-
-    def _looks_first(self, job: Job, outcome: Any, opened: Mapping[str, HostedExperiment]) -> bool:
-        """Does it take a look ahead before it can be done? Then that is begun.
-
-        If the look turns out to be in vain, the job takes another one on the spot: it is not put off twice.
-        """
-        if not isinstance(outcome, LookNeeded) or self._background is None or not isinstance(job, Change):
-            return False
-        job.looked = job.experiment not in self._background
-        self._background.begin(job, opened[job.experiment].experiment.run.foresee)
-        return True
 
     def _tell_of(self, opened: Mapping[str, HostedExperiment]) -> None:
         """Say what has happened. It is in the store, whatever becomes of this."""
@@ -316,9 +304,6 @@ class Groups:
                 except DamagedRecord as error:
                     raise _Damaged(experiment, error, jobs_ran=True) from error
             removed = [(job, self._remove(job, job.experiment in brought, store, now)) for job in removals]
-        gone = {job.experiment for job, outcome in removed if not isinstance(outcome, Exception)}
-        if gone:
-            outcomes = [_unless_gone(*each, gone) for each in outcomes]
         return outcomes + removed, held, opened
 
     def _outcome(
@@ -330,14 +315,11 @@ class Groups:
         now: float,
     ) -> Any:
         """What a job comes to, or why it is refused."""
-        if isinstance(job, Change):
-            if job.experiment not in opened:
-                return brought[job.experiment]
-            may_wait = self._background is not None and not self._background.closed
-            opened[job.experiment].looks_for = ("first" if job.looked else "none") if may_wait else "all"
+        if isinstance(job, Change) and job.experiment not in opened:
+            return brought[job.experiment]
         try:
             return _run(job, opened, store, now)
-        except (*REFUSALS, LookNeeded) as refusal:
+        except REFUSALS as refusal:
             return refusal
         except StoreUnavailable:
             raise
@@ -469,13 +451,6 @@ def _run(job: Change | Sweep | Errand, opened: Mapping[str, HostedExperiment], s
             return sum(hosted.expire(now) for hosted in opened.values())
         case Errand():
             return job.run(store, now)
-
-
-def _unless_gone(job: Job, outcome: Any, gone: Container[str]) -> Outcome:
-    """There is nothing to look ahead in where the experiment was removed in the same group."""
-    if isinstance(job, Change) and isinstance(outcome, LookNeeded) and job.experiment in gone:
-        return job, UnknownExperiment(f"experiment {job.experiment!r} was deleted; list those that are, or create it")
-    return job, outcome
 
 
 def _resolve(outcomes: Iterable[Outcome]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import takewhile
 from math import inf
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from linkedbandits.errors import (
 )
 from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
 from linkedbandits.live.answer_log import NO_HIT
-from linkedbandits.live.run import LookNeeded
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.clocks import CLOCKS, Clocks
 from linkedbandits.service.curves import curve_point
@@ -95,8 +94,6 @@ class HostedExperiment:
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
-        # For which plays of an ask a look ahead is taken that was not prepared; LookNeeded for the others.
-        self.looks_for: Literal["all", "first", "none"] = "all"
         self.successor: str | None = None
         self.news: list[Happening] = []
         self.tags: tuple[str, ...] = ()
@@ -463,8 +460,7 @@ class HostedExperiment:
     def _hand_out(self, count: int, size: ReplySize | None = None) -> tuple[int, list[IntArray]]:
         """The number of the first of up to ``count`` plays, and the arms of each; fewer, if more may not fit."""
         ask = self.experiment.run.ask
-        looks = self.looks_for == "all"
-        first, arms = ask(looks=looks or self.looks_for == "first")
+        first, arms = ask()
         tuples = [arms]
         try:
             for _ in range(count - 1):
@@ -472,8 +468,8 @@ class HostedExperiment:
                     size.add(tuples[-1])
                     if size.full:
                         break
-                tuples.append(ask(looks=looks)[1])
-        except (TooManyInFlight, ExperimentFinished, LookNeeded):
+                tuples.append(ask()[1])
+        except (TooManyInFlight, ExperimentFinished):
             pass
         return first, tuples
 
@@ -576,7 +572,6 @@ class HostedExperiment:
         self.tags = tuple(entry.body.get("tags", self.tags))
 
     def _replay_ask(self, store: Reading, entry: Entry) -> None:
-        self.looks_for = "all"
         recorded = self._numbers.spelled_out(store, self.record.id, entry.body["runs"])
         first, tuples = self._hand_out(len(recorded))
         if first != entry.body["first"] or not _same_tuples(tuples, recorded):

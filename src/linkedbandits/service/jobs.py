@@ -22,15 +22,11 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Change(Job):
-    """Change one experiment, at a time; if somebody else holds it, ``wait_until`` is when that is given up.
-
-    ``looked`` says that what it needs to be foreseen was looked for beforehand.
-    """
+    """Change one experiment, at a time; if somebody else holds it, ``wait_until`` is when that is given up."""
 
     experiment: str
     run: Callable[[HostedExperiment, Writing, float], Any]
     wait_until: float | None = None
-    looked: bool = False
 
 
 @dataclass(slots=True, eq=False)

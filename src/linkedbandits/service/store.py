@@ -2,7 +2,7 @@
 
 A store keeps every experiment's record, its append-only journal, its latest snapshot with the answers of that moment,
 a sparse history, and what chains have told of their expenses. Everything is written in transactions: durable when they
-end, or not there at all. The contract in full is :func:`linkedbandits.testing.check_store`.
+end, or not there at all. The contract in full is ``tests/support/store_contract.py``.
 """
 
 from __future__ import annotations

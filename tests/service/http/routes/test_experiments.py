@@ -35,7 +35,7 @@ def costs_of(costs):
         ({"policy": costs_of([1, 0])}, "invalid-parameter", "cost 0.0 of arm 1"),
         ({"policy": costs_of([1, "2"])}, "invalid-request", "costs"),
         (
-            {"policy": {"name": "cascade-bai", "parameters": {"delta": 0.1, "k": 1}}, "linkage": "suffix"},
+            {"policy": {"name": "linked-duels", "parameters": {"delta": 0.1}}, "linkage": "suffix"},
             "linkage-mismatch",
             "use linkage 'free'",
         ),

@@ -37,8 +37,7 @@ from linkedbandits.model import (
     Status,
     empirical_means,
 )
-from linkedbandits.policies.in_batches import InBatches
-from linkedbandits.policy import Goal, LaneState, SeedArray, open_lanes
+from linkedbandits.policy import Goal, InBatches, LaneState, SeedArray, open_lanes
 from linkedbandits.stopping.looks import batch
 
 PRINTED_FACTOR = 4.0
@@ -68,7 +67,7 @@ class CascadeBAI(InBatches[CascadeBAIState]):
     arm was seen, or of the least that could decide anything.
 
     >>> import linkedbandits as lb
-    >>> from linkedbandits.policies.cascade_bai import CascadeBAI
+    >>> from benchmarks.cascade_bai import CascadeBAI
     >>> lb.simulate([0.1, 0.6, 0.2, 0.9], CascadeBAI(delta=0.1, k=2), linkage="free", trials=3, seed=1).top
     array([[3, 1],
            [3, 1],

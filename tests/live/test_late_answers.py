@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.live import run as live_run
-from linkedbandits.live.foresight import number_of_futures
+from linkedbandits.live.future import MOST_STEPS
+from linkedbandits.live.run import LEAST_BEHIND
 from linkedbandits.model import Counts, Needs
 from linkedbandits.streams import LaneStreams
 
@@ -147,35 +147,6 @@ def test_saved_and_restored_it_hands_out_the_same(way):
     assert saved.experiment.recommend() == through.experiment.recommend()
 
 
-@pytest.mark.parametrize("way", ["elimination, ordered", "lead, ordered", "duels"])
-def test_a_verdict_does_not_wait_for_a_play_that_cannot_change_it(way, monkeypatch):
-    """The first play is never answered, nor given up."""
-
-    def plays_until_the_verdict():
-        exp = experiment_of(way)
-        lost = exp.ask()
-        coins = np.random.default_rng(5)
-        while not exp.done and exp.plays < 900:
-            play = exp.ask()
-            worked = coins.random(3) < (0.3, 0.9, 0.2)
-            exp.tell(play.id, next((arm for arm in play.arms if worked[arm]), None))
-        return exp, lost
-
-    exp, lost = plays_until_the_verdict()
-    assert exp.recommend().arm == 1
-    assert exp.recommend().status == "confident"
-    assert exp.in_flight == 1
-    assert exp.tell(lost.id, None) == "late"
-    assert sum(estimate.samples for estimate in exp.estimates()) >= exp.plays
-    monkeypatch.setattr(live_run, "most_futures", lambda plays: 0)
-    assert not plays_until_the_verdict()[0].done
-
-
-def test_futures_are_all_ends_of_a_play_and_that_it_is_given_up():
-    assert number_of_futures([]) == 1
-    assert number_of_futures([1, 2]) == 3 * 4
-
-
 def test_while_an_answer_is_missing_every_arm_that_is_wanted_next_is_played():
     """Without a look ahead all spare plays would be of the arm whose answer is missing."""
     exp = experiment_of("elimination, single")
@@ -210,4 +181,51 @@ def test_lost_answers_cost_few_plays(way):
             traffic = Traffic(experiment_of(way, seed), seed, lost)
             traffic.go_on()
             told[lost] += traffic.experiment.plays
-    assert told[0.03] <= told[0.0] + 2 * LEASE
+    assert told[0.03] <= told[0.0] + 2 * 1.2 * LEASE
+
+
+@pytest.mark.parametrize("way", ["elimination, ordered", "duels"])
+def test_a_future_is_followed_only_while_an_answer_is_overdue_and_a_few_steps_at_a_time(way, monkeypatch):
+    steps: list[int] = []
+    observe = type(WAYS[way][0]).observe
+
+    def counted(policy, state, counts):
+        steps[-1] += 1
+        observe(policy, state, counts)
+
+    monkeypatch.setattr(type(WAYS[way][0]), "observe", counted)
+    exp = experiment_of(way)
+    coins = np.random.default_rng(5)
+    exp.ask()
+    for _ in range(300):
+        steps.append(0)
+        play = exp.ask()
+        asked = steps[-1]
+        worked = coins.random(3) < MEANS
+        exp.tell(play.id, next((arm for arm in play.arms if worked[arm]), None))
+        assert asked <= MOST_STEPS + 1
+        if exp.answers.first_out == 0 and len(exp.answers) <= LEAST_BEHIND:
+            assert asked == 0
+    assert sum(steps) > 0
+    assert not exp.done  # a play that is out is waited for
+
+
+def test_a_play_is_given_up_when_its_lease_ends():
+    now = [0.0]
+    exp = lb.Experiment("ab", lb.LinkedElimination(0.1), linkage="single", lease=10.0, clock=lambda: now[0])
+    lost = exp.ask()
+    now[0] = 9.0
+    second = exp.ask()
+    assert exp.in_flight == 2
+    now[0] = 10.0
+    assert exp.tell(second.id, second.arms[0]) in ("counted", "spare")
+    assert exp.in_flight == 0
+    assert exp.tell(lost.id, None) == "late"
+    out = exp.ask()
+    again = lb.Experiment.from_json(exp.to_json())
+    assert (again.lease, again.in_flight) == (10.0, 1)
+    now[0] = 21.0
+    exp.ask()
+    assert exp.tell(out.id, None) == "late"
+    with pytest.raises(lb.InvalidParameter, match="lease"):
+        lb.Experiment("ab", lease=0.0)

@@ -1,4 +1,4 @@
-"""What every store has to keep to."""
+"""The contract that both stores keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from linkedbandits.errors import LinkedBanditError, StoreUnavailable, UnknownExperiment
+from linkedbandits.errors import StoreUnavailable, UnknownExperiment
 from linkedbandits.service.audit import SERVICE, Actor, new_entry
 from linkedbandits.service.records import (
     CurvePoint,
@@ -47,10 +47,6 @@ TELL = Entry(2, 1_700_000_003.0, "tell", {"plays": [0, 1], "hits": [4, -1], "rec
 PAUSE = Entry(3, 1_700_000_004.0, "status", {"to": "paused"})
 
 
-class StoreCheckFailed(LinkedBanditError, AssertionError):
-    """A store breaks the contract; the message says which part of it."""
-
-
 class _OnPurpose(Exception):
     """Raised inside a transaction that has to leave nothing behind."""
 
@@ -68,7 +64,7 @@ def check_store(open_store: OpenStore) -> None:
     - A message to a webhook is there once, is due at once, and is taken by one of those who want to send it.
     - An unknown experiment and a closed store are said to be what they are.
 
-    Raises StoreCheckFailed at the first violation.
+    Raises AssertionError at the first violation.
     """
     with ExitStack() as opened:
 
@@ -94,8 +90,7 @@ def check_store(open_store: OpenStore) -> None:
 
 
 def _require(holds: bool, promise: str) -> None:
-    if not holds:
-        raise StoreCheckFailed(promise)
+    assert holds, promise
 
 
 def _read(open_store: OpenStore, look: Callable[[Reading], T]) -> T:
@@ -497,4 +492,4 @@ def _check_closed(open_store: OpenStore) -> None:
                 pass
         except StoreUnavailable:
             continue
-        raise StoreCheckFailed(f"{name} from a closed store must raise StoreUnavailable")
+        raise AssertionError(f"{name} from a closed store must raise StoreUnavailable")
