@@ -85,7 +85,7 @@ def test_on_the_same_rewards_they_are_the_same(policy, linkage):
         runs = lb.simulate(MEANS, policy, linkage=linkage, world=world, trials=1, max_plays=most_plays)
         verdict = exp.recommend()
         assert (verdict.plays, verdict.status == "confident") == (runs.plays[0], runs.confident[0])
-        assert exp.run.totals()[0].tolist() == runs.samples[0].tolist()
+        assert exp.totals()[0].tolist() == runs.samples[0].tolist()
         assert list(verdict.top or (verdict.arm,)) == runs.top[0].tolist()
 
 
@@ -105,7 +105,7 @@ def test_on_the_same_requests_they_are_the_same(policy, linkage):
         runs = lb.simulate(MEANS, policy, linkage=linkage, world=world, trials=1, max_plays=most_plays)
         verdict = exp.recommend()
         assert (verdict.plays, verdict.status == "confident") == (runs.plays[0], runs.confident[0])
-        assert exp.run.totals()[0].tolist() == runs.samples[0].tolist()
+        assert exp.totals()[0].tolist() == runs.samples[0].tolist()
         assert list(verdict.top or (verdict.arm,)) == runs.top[0].tolist()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import linkedbandits as lb
 from linkedbandits.chain.in_file import BEGUN, LOST, NONE_WORKED
-from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live.answers import NO_HIT
 from tools.chain_worker import MEANS, open_chain
 from tools.waiting import SECONDS, killed_in_the_end
 

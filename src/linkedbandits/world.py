@@ -6,15 +6,14 @@ because a policy sees nothing of a batch but its counts.
 
 from __future__ import annotations
 
-import base64
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, Self, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError
+from linkedbandits.errors import InvalidParameter, LinkedBanditError
 from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.streams import LaneStreams
 
@@ -280,57 +279,3 @@ class OneLane(World):
     def _check_lanes(self, asked: int) -> None:
         if asked != 1:
             raise InvalidParameter(f"{self!r} has one lane, and {asked} are asked for; use trials=1")
-
-
-class LogWorld(OneLane):
-    """A log is a world: outcomes that are on record answer a policy's requests, from one queue per arm.
-
-    Take the outcomes of an arm in the order in which its plays were handed out. If arms are independent, as the
-    policies so far assume, they are independent coins of the arm's mean, whatever policy chose to try it, for a choice
-    uses the past alone. So the j-th attempt on record can serve as the j-th sample that a new policy asks for. Two
-    things matter:
-
-    - a request is fixed before its samples are read;
-    - an arm's queue is read from its front, and as long as it has something nothing else stands in for it. How much a
-      queue has must decide nothing else: in a chain, many attempts of the second arm are failures of the first.
-
-    ``left`` has how many samples of every arm were not read yet, ``successes_left`` how many of these are successes.
-
-    >>> log = LogWorld([np.array([True, False, True]), np.array([False])])
-    >>> log.successes(np.array([[2, 1]]))
-    array([[1, 0]])
-    >>> log.left
-    array([1, 0])
-    """
-
-    def __init__(self, queues: Iterable[Rewards]) -> None:
-        self._queues = [np.asarray(queue, dtype=np.bool_) for queue in queues]
-        self._read = np.zeros(len(self._queues), dtype=np.int64)
-        self.left: IntArray = np.array([queue.size for queue in self._queues], dtype=np.int64)
-        self.successes_left: IntArray = np.array([queue.sum() for queue in self._queues], dtype=np.int64)
-
-    def successes_in_next(self, arm: int, count: int) -> int:
-        """Read them; InvalidNeeds if there are not as many."""
-        if count > self.left[arm]:
-            raise InvalidNeeds(f"the log has {self.left[arm]} more samples of arm {arm}, not {count}; ask for fewer")
-        start = int(self._read[arm])
-        won = int(np.count_nonzero(self._queues[arm][start : start + count]))
-        self._read[arm] += count
-        self.left[arm] -= count
-        self.successes_left[arm] -= won
-        return won
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """What was not read yet, ready for ``json.dumps``: eight outcomes a byte."""
-        return [
-            {"count": int(left), "outcomes": base64.b64encode(np.packbits(queue[start:]).tobytes()).decode("ascii")}
-            for queue, start, left in zip(self._queues, self._read.tolist(), self.left.tolist(), strict=True)
-        ]
-
-    @classmethod
-    def from_json(cls, data: list[dict[str, Any]]) -> Self:
-        """What :meth:`to_json` wrote."""
-        packed = [np.frombuffer(base64.b64decode(arm["outcomes"], validate=True), dtype=np.uint8) for arm in data]
-        return cls(
-            np.unpackbits(bits, count=arm["count"]).astype(np.bool_) for bits, arm in zip(packed, data, strict=True)
-        )

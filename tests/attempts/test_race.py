@@ -51,7 +51,7 @@ def needs_of(log, blocks):
     asked = []
     for _ in range(blocks):
         asked.append(state.needs[0].tolist())
-        successes = queues.successes(state.needs[0])
+        successes = queues.take(state.needs[0])
         if successes is None:
             return None, queues
         policy.observe(state, Counts(state.needs, successes[np.newaxis]))

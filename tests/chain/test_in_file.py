@@ -18,7 +18,7 @@ from linkedbandits.chain import ahead, in_file
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.in_file import InFile
 from linkedbandits.chain.troubles import Troubles
-from linkedbandits.live.answer_log import WAITING
+from linkedbandits.live.answers import WAITING
 from tests.support.chains import coins
 from tests.support.service_parts import ManualClock
 from tools.chain_kills import check, rounds_of_kills, several_at_once, start

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.attempts.losses import Losses, loss_alarms
 from linkedbandits.chain.in_order import InOrder
-from linkedbandits.live.losses import Losses, loss_alarms
 from tests.support.service_parts import ManualClock
 from tools.waiting import SECONDS, until
 

@@ -6,7 +6,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.live.default_policy import policy_and_linkage
+from linkedbandits.live.defaults import policy_and_linkage
 
 
 def chosen(policy, linkage, *delta):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import linkedbandits as lb
-from linkedbandits.live.first_tries import FirstTries
+from linkedbandits.live import saving
 from linkedbandits.policies import linked_duels
 
 TABLE = lb.OutcomeTable([[1, 1, 0]] * 45 + [[1, 0, 0]] * 15 + [[0, 1, 1]] * 5 + [[0, 0, 0]] * 35, options="abc")
@@ -43,7 +41,7 @@ def first_tries(told) -> list[tuple[int, int]]:
 
 def counts(exp) -> list[tuple[int, int]]:
     """Of all plays told, whatever is still out before them."""
-    return [(samples, successes) for samples, successes in np.transpose(exp.run.samples_of_means()).tolist()]
+    return [(samples, successes) for samples, successes in np.transpose(exp.samples_of_means()).tolist()]
 
 
 @pytest.mark.parametrize("policy", [lb.LinkedDuels(1e-9), lb.LinkedDuels(0.2, gap=0.05)], ids=str)
@@ -52,10 +50,10 @@ def test_estimates_are_those_of_first_tries_whatever_became_of_a_play(policy, pa
     """Counted, spare, claimed by a later request, late, or told after the verdict."""
     exp = lb.Experiment("abc", policy, linkage="free", parallel=parallel)
     told = play(exp, 3_000, loses=True)
-    assert exp.run.only_first_tries
+    assert exp.only_first_tries
     assert exp.late > 5
     assert counts(exp) == first_tries(told)
-    assert counts(exp) != [tuple(pair) for pair in np.transpose(exp.run.totals()).tolist()]
+    assert counts(exp) != [tuple(pair) for pair in np.transpose(exp.totals()).tolist()]
     for each in exp.estimates():
         assert each.mean == each.successes / each.samples
 
@@ -65,7 +63,7 @@ def test_the_estimate_of_an_option_that_mostly_came_second_is_that_of_its_mean()
     """False alarm below one in a million for each option."""
     exp = lb.Experiment("abc", lb.LinkedDuels(1e-12), linkage="free")
     play(exp, 4_000)
-    pooled = exp.run.totals()
+    pooled = exp.totals()
     for each, mean, samples, successes in zip(exp.estimates(), TABLE.means, *pooled, strict=True):
         low, high = binom.ppf([5e-7, 1 - 5e-7], each.samples, mean)
         assert low <= each.successes <= high
@@ -79,9 +77,8 @@ def test_the_estimate_of_an_option_that_mostly_came_second_is_that_of_its_mean()
 def test_where_every_try_is_a_sample_all_of_them_count(policy, linkage):
     exp = lb.Experiment("abc", policy, linkage=linkage)
     play(exp, 200)
-    assert not exp.run.only_first_tries
-    assert exp.snapshot()["first_tries"] is None
-    assert np.transpose(exp.run.totals()).tolist() == [list(pair) for pair in counts(exp)]
+    assert not exp.only_first_tries
+    assert np.transpose(exp.totals()).tolist() == [list(pair) for pair in counts(exp)]
 
 
 @pytest.mark.parametrize("loses", [False, True])
@@ -101,15 +98,7 @@ def test_they_survive_an_upgrade(monkeypatch):
     play(exp, 300)
     text = exp.to_json()
     monkeypatch.setattr(linked_duels, "GROWTH", 0.04)
+    saving._remembered.cache_clear()
     read = lb.Experiment.from_json(text)
     assert read.upgrade is not None
     assert counts(read) == counts(exp)
-
-
-def test_they_survive_as_json():
-    tries = FirstTries(3)
-    tries.add(np.array([2, 1]), 1)
-    read = FirstTries.from_json(json.loads(json.dumps(tries.to_json())))
-    tries.add(np.array([2, 1]), 2)  # the one that was read is its own
-    assert [array.tolist() for array in read.counts()] == [[0, 0, 1], [0, 0, 0]]
-    assert [array.tolist() for array in tries.counts()] == [[0, 0, 2], [0, 0, 1]]

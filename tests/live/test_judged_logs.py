@@ -128,11 +128,11 @@ def test_the_plays_of_an_experiment_are_a_log_that_its_policy_has_read():
     assert exp.attempts().judged() == pytest.approx(0.07)
     same = lb.Experiment("ab", lb.LinkedElimination(0.02), linkage="single", log=exp.attempts())
     other = lb.Experiment("ab", lb.LinkedTrackAndStop(0.01), linkage="single", log=exp.attempts())
-    assert (same.run.warm.judged, other.run.warm.judged) == (pytest.approx(0.05), pytest.approx(0.07))
+    assert (same.warm.judged, other.warm.judged) == (pytest.approx(0.05), pytest.approx(0.07))
 
 
 @pytest.mark.parametrize(("policy", "judged"), [(None, 0.0), (lb.LinkedTrackAndStop(0.1), 0.05)])
 def test_a_successor_with_another_policy_is_a_second_look(policy, judged):
     exp = lb.Experiment("ab", lb.LinkedElimination(0.05), linkage="single")
     exp.tell(exp.ask().id, None)
-    assert exp.successor("abc", policy=policy).run.warm.judged == judged
+    assert exp.successor("abc", policy=policy).warm.judged == judged

@@ -63,7 +63,7 @@ class Traffic:
     def answer(self) -> None:
         while self.coming and self.coming[0][0] <= len(self.record) and not self.experiment.done:
             due, play, hit = heapq.heappop(self.coming)
-            self.before = self.experiment.run.state_as_json()
+            self.before = self.experiment.state_as_json()
             if due == play + LEASE:
                 self.experiment.abandon(play)
             else:
@@ -87,7 +87,7 @@ def by_the_book(traffic: Traffic) -> tuple[tuple[int, ...], list[dict]]:
 
     Plays given up before the verdict are left out; one that was missing then is there with what it would have brought.
     """
-    run = traffic.experiment.run
+    run = traffic.experiment
     out = {play for _, play, _ in traffic.coming}
     seen = [entry for play, entry in enumerate(traffic.record) if play not in traffic.given_up or play in out]
     queues: dict[tuple[int, ...], list[int | None]] = {}
@@ -132,7 +132,7 @@ def test_the_verdict_is_that_of_the_samples_in_the_order_in_which_they_were_hand
     assert traffic.experiment.done
     assert traffic.experiment.recommend().status == "confident"
     answer, states = by_the_book(traffic)
-    assert traffic.experiment.run.recommend().top == answer
+    assert traffic.experiment.decide().top == answer
     assert traffic.before in states  # of the run that waits, just before its verdict
 
 
@@ -155,7 +155,7 @@ def test_while_an_answer_is_missing_every_arm_that_is_wanted_next_is_played():
     for _ in range(200):
         play = exp.ask()
         exp.tell(play.id, play.arms[0] if coins.random() < 0.5 else None)
-    assert exp.run.samples_of_means()[0].min() > 25
+    assert exp.samples_of_means()[0].min() > 25
     assert exp.waiting > 150
 
 

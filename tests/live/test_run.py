@@ -10,7 +10,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import AnswerLog, Run
-from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live.answers import NO_HIT
 
 
 def new_run(policy, arms: int = 3, linkage: str = "ordered") -> Run:
@@ -19,32 +19,32 @@ def new_run(policy, arms: int = 3, linkage: str = "ordered") -> Run:
 
 def test_a_whole_run():
     run = new_run(lb.UniformSampling(samples=2))
-    play, arms = run.ask()
+    play, arms = run.hand_out()
     assert (play, arms.tolist()) == (0, [0, 1, 2])
-    assert run.tell(0, 1) == "counted"
-    assert run.tell(run.ask()[0], NO_HIT) == "counted"
-    assert run.ask()[1].tolist() == [2]  # the others have their two samples
-    assert run.recommend() == ((1,), "running", 2, None)
+    assert run.bring(0, 1) == "counted"
+    assert run.bring(run.hand_out()[0], NO_HIT) == "counted"
+    assert run.hand_out()[1].tolist() == [2]  # the others have their two samples
+    assert run.decide() == ((1,), "running", 2, None)
     assert run.decision is None
-    run.tell(2, NO_HIT)
-    assert run.decision == run.recommend() == ((1,), "exhausted", 3, None)
+    run.bring(2, NO_HIT)
+    assert run.decision == run.decide() == ((1,), "exhausted", 3, None)
     samples, successes = run.totals()
     assert (samples.tolist(), successes.tolist()) == ([2, 2, 2], [0, 1, 0])
 
 
 def test_the_same_arms_in_a_row_are_the_same_array():
     run = new_run(lb.UniformSampling(samples=2))
-    assert run.ask()[1] is run.ask()[1]
+    assert run.hand_out()[1] is run.hand_out()[1]
 
 
 def test_refusals_call_arms_by_their_names():
     run = Run(lb.UniformSampling(samples=1), find_linkage("single"), 2, names=["a", "b"])
-    run.ask()
+    run.hand_out()
     with pytest.raises(lb.HitNotInPlay, match="play 0 did not try 'b'; its arms were 'a'\\. Tell hit=None if"):
-        run.tell(0, 1)
-    run.tell(0, 0)
+        run.bring(0, 1)
+    run.bring(0, 0)
     with pytest.raises(lb.ConflictingTell, match="play 0 was told hit='a' before and now hit=None") as caught:
-        run.tell(0, NO_HIT)
+        run.bring(0, NO_HIT)
     assert caught.value.on_record == "a"
 
 
@@ -53,16 +53,16 @@ def test_content_and_answers_are_the_run(policy):
     """Taken in the middle, with plays out and given up, through JSON; both go on alike."""
     run, coins = new_run(policy), np.random.default_rng(3)
     for _ in range(40):
-        play, arms = run.ask()
+        play, arms = run.hand_out()
         if play % 7 == 3:
-            run.abandon(play)
+            run.give_up(play)
         elif play % 5:
-            run.tell(play, int(arms[-1]) if coins.random() < 0.4 else NO_HIT)
+            run.bring(play, int(arms[-1]) if coins.random() < 0.4 else NO_HIT)
     read = new_run(policy)
-    read.fill(json.loads(json.dumps(run.content())), AnswerLog.from_text(run.answers.to_text()))
+    read.fill_from(json.loads(json.dumps(run.content())), AnswerLog.from_json(run.answers.to_json()))
     assert read.content() == run.content()
     for _ in range(20):
-        (play, arms), (other, others) = run.ask(), read.ask()
+        (play, arms), (other, others) = run.hand_out(), read.hand_out()
         assert (play, arms.tolist()) == (other, others.tolist())
-        assert run.tell(play, NO_HIT) == read.tell(play, NO_HIT)
+        assert run.bring(play, NO_HIT) == read.bring(play, NO_HIT)
     assert read.content() == run.content()

@@ -23,7 +23,7 @@ def expected(
     out = [play for play in range(len(exp.answers)) if play not in told]
     for play, (tried, hit) in told.items():
         if play < min(out, default=len(exp.answers)) or play in late:
-            for arm in tried[:1] if exp.run.only_first_tries else tried:
+            for arm in tried[:1] if exp.only_first_tries else tried:
                 counts[arm][0] += 1
                 counts[arm][1] += arm == hit
                 if arm == hit:
@@ -47,7 +47,7 @@ def test_estimates_are_a_count_by_hand(policy, whole_chains):
             play = out.pop(int(rng.integers(1 if step < 60 else 0, len(out)))) if len(out) > 1 else out.pop()
             order = play.arms + play.rest
             hit = next((arm for arm in order if rng.random() < means[arm]), None)
-            counts = order if exp.run._rest_counts else play.arms
+            counts = order if exp._rest_counts else play.arms
             if step % 25 == 7:
                 exp.abandon(play.id)
                 late.add(play.id)

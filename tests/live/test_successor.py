@@ -94,7 +94,7 @@ def test_the_first_play_that_is_out_belongs_to_the_log_and_none_behind_it(ends):
     exp.tell(plays[0].id, None)
     exp.tell(plays[2].id, None)
     new = exp.successor()
-    assert new.run.limits == (50, 4)
+    assert (new.max_plays, new.parallel) == (50, 4)
     later = new.successor()
     for refused in (new.ask, later.ask, new.to_json, new.snapshot):
         with pytest.raises(lb.TooManyInFlight, match="still out, and belongs to its log; tell it there"):

@@ -6,7 +6,6 @@ import copy
 import pickle
 import sys
 import threading
-import types
 from contextlib import suppress
 
 import numpy as np
@@ -14,8 +13,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
-from linkedbandits.live import saving
-from linkedbandits.live.answer_log import NO_HIT, WAITING
+from linkedbandits.live.answers import NO_HIT, WAITING
 from tools.waiting import join, within
 
 THREADS = 8
@@ -103,28 +101,3 @@ def test_a_copy_made_while_others_play_is_whole(copied):
     join(*players)
     assert [player.error for player in players] == [None] * 4
     assert copied(exp).to_json() == exp.to_json()
-
-
-def test_what_a_policy_asks_is_found_out_while_others_import(monkeypatch):
-    """Importing a module adds to ``sys.modules``, and running it adds to its names; both may also be taken away."""
-    modules = {**sys.modules, "linkedbandits.grown": types.ModuleType("linkedbandits.grown")}
-    monkeypatch.setattr(saving, "sys", types.SimpleNamespace(modules=modules))
-    stop = threading.Event()
-
-    def import_many() -> None:
-        names = vars(modules["linkedbandits.grown"])
-        while not stop.is_set():
-            for each in range(200):
-                modules[f"linkedbandits.grown{each}"] = types.ModuleType("another")
-                names[f"name{each}"] = each
-            for each in range(200):
-                del modules[f"linkedbandits.grown{each}"], names[f"name{each}"]
-
-    importing = threading.Thread(target=import_many, daemon=True)
-    importing.start()
-    try:
-        for _ in range(300):
-            saving._constants(lb.LinkedElimination)
-    finally:
-        stop.set()
-        join(importing)

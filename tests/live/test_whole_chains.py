@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import linkedbandits as lb
 from linkedbandits.linkage import find_linkage
-from linkedbandits.live.answer_log import NO_HIT
-from linkedbandits.live.run import Run
-from linkedbandits.live.whole_chains import (
+from linkedbandits.live.answers import NO_HIT
+from linkedbandits.live.chain_record import (
     LEAST_BETWEEN,
     ChainRecord,
     arms_of,
@@ -22,6 +21,7 @@ from linkedbandits.live.whole_chains import (
     rest_of,
     with_rest,
 )
+from linkedbandits.live.run import Run
 from linkedbandits.model import Needs
 from linkedbandits.policy import LaneState, Policy, open_lanes
 
@@ -160,8 +160,8 @@ def test_samples_of_the_rest_are_the_next_ones_of_independent_arms(seed):
     for whole in (False, True):
         run, tapes = Run(lb.LinkedElimination(0.1), find_linkage("ordered"), 4, whole_chains=whole), Tapes(seed)
         while run.decision is None:
-            number, play = run.ask()
-            run.tell(number, tapes.hit(order_of(play)))
+            number, play = run.hand_out()
+            run.bring(number, tapes.hit(order_of(play)))
         assert np.array_equal(run.totals()[0], tapes.taken)
         runs.append(run)
     parts, whole = runs
@@ -205,14 +205,14 @@ def test_lateness_that_depends_on_the_outcome_does_not_bias_the_samples_of_the_r
         run = Run(policy, find_linkage("ordered"), 4, whole_chains=True)
         out: list[tuple[int, int, int]] = []
         while run.decision is None:
-            number, play = run.ask()
+            number, play = run.hand_out()
             works = rng.random(4) < MEANS
             tried = order_of(play).tolist()
             place = next((place for place, arm in enumerate(tried) if works[arm]), len(tried))
             insort(out, (number + 30 * place, number, tried[place] if place < len(tried) else NO_HIT))
             while out and out[0][0] <= number and run.decision is None:
                 _, told, hit = out.pop(0)
-                run.tell(told, hit)
+                run.bring(told, hit)
         total += sum(policy.seen) / 40
     assert np.abs(total / 170 - MEANS).max() < 4.5 * 0.5 / np.sqrt(170 * 40)
 
@@ -275,7 +275,8 @@ def test_the_price_of_learning_counts_attempts_and_costs_against_the_best_order(
     assert learning.above == pytest.approx(18 - 9 * 1.25)
     assert (learning.cost, learning.cost_of_best_order) == (36.0, pytest.approx(9 * (3 + 0.25)))
     assert learning.cost_above == pytest.approx(36 - 9 * 3.25)
-    without_costs = ChainRecord.from_json(record.to_json())
+    without_costs = ChainRecord(2, record._independent)
+    without_costs.fill(record.to_json())
     assert without_costs.learning(np.array([1, 0]), 0.75).cost_above is None
 
 
@@ -288,9 +289,11 @@ def test_the_rest_is_in_the_order_of_success_per_cost():
         record.add(with_rest(np.array([0]), np.array([2, 1])), hit)
     assert rest_of(record.play(np.array([0]))).tolist() == [2, 1]
     assert record.rank([0]).tolist() == [0, 2, 1]
-    again = ChainRecord.from_json(record.to_json(), costs=(1.0, 4.0, 1.5))
+    again, without_costs = (ChainRecord(3, record._independent, costs) for costs in ((1.0, 4.0, 1.5), ()))
+    for each in (again, without_costs):
+        each.fill(record.to_json())
     assert again.rank([0]).tolist() == [0, 2, 1]
-    assert ChainRecord.from_json(record.to_json()).rank([0]).tolist() == [0, 1, 2]
+    assert without_costs.rank([0]).tolist() == [0, 1, 2]
 
 
 def test_before_much_is_known_behind_failures_the_order_goes_by_means():
@@ -316,7 +319,7 @@ def test_the_order_of_an_experiment_goes_by_means_too():
         play = exp.ask()
         exp.tell(play.id, play.arms[0] if play.arms[0] != exp.arms[-1] else None)
     assert exp.order[-1] == exp.arms[-1]
-    assert exp.run.chains.rates()[-1] == exp.run.chains.rates()[0] == 0.5  # nothing was seen in the rest
+    assert exp.chains.rates()[-1] == exp.chains.rates()[0] == 0.5  # nothing was seen in the rest
 
 
 def test_ranked_by_cost():
@@ -382,4 +385,4 @@ def test_what_was_played_is_a_log_for_a_policy_that_asks_otherwise(policy, linka
 
 def test_a_save_says_that_chains_are_whole():
     content = json.loads(new(lb.LinkedDuels(0.1), "free").to_json())["content"]
-    assert content["whole_chains"] is True
+    assert content["chains"] is not None

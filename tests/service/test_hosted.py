@@ -7,7 +7,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.live import HANDS_OUT_BY
-from linkedbandits.live.spares import Spares
+from linkedbandits.live.requests import SampleQueue
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.records import Writer
 from tests.support.busy_experiment import busy_experiment, reopened
@@ -19,7 +19,7 @@ from tools.uninterrupted import uninterrupted
 @pytest.mark.parametrize("linkage", list(LINKAGES))
 @pytest.mark.parametrize("snapshot_every", [1, 40, 10_000])
 def test_opened_again_it_is_the_same(store, monkeypatch, snapshot_every, linkage):
-    monkeypatch.setattr("linkedbandits.live.answer_log.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.live.answers.SEGMENT", 16)
     monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
     experiment = busy_experiment(store, snapshot_every, linkage)
     hosted = reopened(store, experiment)
@@ -160,9 +160,9 @@ def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):
 def test_many_plays_that_are_given_up_are_not_replaced_one_by_the_other(desk, clock, monkeypatch, given_back):
     """With 1,000 arms each took 75 ms of the desk: 1,000 lapsed leases held up everybody for a minute."""
     experiment, claims = create(desk, lease_seconds=5.0), []
-    claim = Spares.claim_samples
+    take = SampleQueue._take_back
     plays = desk.ask(experiment, 200).result().plays
-    monkeypatch.setattr(Spares, "claim_samples", lambda *of: claims.append(1) or claim(*of))
+    monkeypatch.setattr(SampleQueue, "_take_back", lambda *of: claims.append(1) or take(*of))
     clock.now += 0.0 if given_back else 10.0
     gone = desk.abandon(experiment, [play.id for play in plays]) if given_back else desk.expire()
     assert gone.result() == 200

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.live.answer_log import SEGMENT
+from linkedbandits.live.answers import SEGMENT
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.journal_tail import JournalTail
 from linkedbandits.service.records import Entry, HistoryPoint
@@ -52,7 +52,7 @@ def test_a_long_history_stays_readable(desk, clock, store):
 
 
 def test_a_snapshot_rewrites_only_the_segments_that_changed(store, monkeypatch):
-    monkeypatch.setattr("linkedbandits.live.answer_log.SEGMENT", 16)
+    monkeypatch.setattr("linkedbandits.live.answers.SEGMENT", 16)
     monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 16)
     rewritten: list[list[int]] = []
     save = Tables.save_snapshot

@@ -360,7 +360,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_an_experiment_outlives_damage_to_its_snapshot(store, monkeypatch, caplog, damage):
-    monkeypatch.setattr("linkedbandits.live.answer_log.SEGMENT", 50)
+    monkeypatch.setattr("linkedbandits.live.answers.SEGMENT", 50)
     monkeypatch.setattr("linkedbandits.service.journal_tail.SEGMENT", 50)
     experiment = busy_experiment(store, snapshot_every=40)
     with store.writing() as tables:

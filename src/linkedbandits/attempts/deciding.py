@@ -50,7 +50,7 @@ class FromQueues:
     def counts(self, request: Request) -> Counts | None:
         """Read from the fronts of the queues."""
         needs = _needs_of(request)
-        successes = self.queues.successes(needs)
+        successes = self.queues.take(needs)
         return None if successes is None else Counts(needs[np.newaxis], successes[np.newaxis])
 
     def lacking(self, request: Request) -> IntArray:

@@ -440,3 +440,51 @@ def _numbers_of(play: int, order: Sequence[Label], known: dict[Label, int], comp
     if len(set(numbers)) != len(numbers):
         raise InvalidAttempts(f"play {play} has an option twice, {order!r}; an option is tried once on a request")
     return numbers
+
+
+def log_of_answers(
+    labels: Sequence[Label], tuples: Sequence[IntArray], numbers: npt.NDArray[np.int_], hits: npt.NDArray[np.int_]
+) -> AttemptLog:
+    """A log of plays: the number of the tuple that each has tried, and its answer, the option that worked or -1.
+
+    >>> log = log_of_answers("ab", [np.array([0, 1])], np.array([0, 0, 0]), np.array([1, -1, 0]))
+    >>> log.request.tolist(), log.option.tolist(), log.success.tolist()
+    ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [False, True, False, False, True])
+    """
+    sizes = np.array([tried.size for tried in tuples], dtype=np.int64)
+    begins = (np.cumsum(sizes) - sizes)[numbers]  # of each play's tuple in a row of all tuples
+    in_a_row = np.concatenate([*tuples, np.full(1, NOT_OFFERED)]).astype(np.int64)
+    reached = np.zeros(hits.size, dtype=np.int64)
+    by_tuple = np.argsort(numbers, kind="stable")
+    different, starts = np.unique(numbers[by_tuple], return_index=True)
+    for number, plays in zip(different.tolist(), np.split(by_tuple, starts)[1:], strict=True):
+        tried = tuples[number]
+        place_of = np.full(len(labels) + 1, tried.size)  # the last is for no hit
+        place_of[tried] = np.arange(1, tried.size + 1)
+        reached[plays] = place_of[hits[plays]]
+    request = np.repeat(np.arange(hits.size), reached)
+    place = np.arange(request.size) - (np.cumsum(reached) - reached)[request]
+    option = in_a_row[begins[request] + place]
+    second = np.where(sizes[numbers] > 1, in_a_row[np.minimum(begins + 1, in_a_row.size - 1)], NOT_OFFERED)
+    return AttemptLog(
+        tuple(labels),
+        request.astype(np.int32),
+        option.astype(np.int32),
+        option == hits[request],
+        second.astype(np.int32),
+    )
+
+
+def joined(before: AttemptLog, after: AttemptLog) -> AttemptLog:
+    """One log behind another of the same options; second options that one of them does not say are not known."""
+    second = [
+        np.full(log.requests, NOT_OFFERED, dtype=np.int32) if log.second is None else log.second
+        for log in (before, after)
+    ]
+    return AttemptLog(
+        after.options,
+        np.concatenate([before.request, after.request + np.int32(before.requests)]),
+        np.concatenate([before.option, after.option]),
+        np.concatenate([before.success, after.success]),
+        np.concatenate(second),
+    )

@@ -20,25 +20,32 @@ import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog, Numbers
 from linkedbandits.model import BoolArray, FloatArray, IntArray
+from linkedbandits.world import OneLane
 
 PRIOR_ATTEMPTS = 1.0
 """Attempts of every option that shares begin with."""
 
 
-class Queues:
+class Queues(OneLane):
     """The samples of every option, in the order of the log; ``read`` of each have been read, ``left`` have not.
+
+    They are a world, too, that answers a policy's requests as a linkage plays them. An option's queue is read from its
+    front, and as long as it has something nothing else stands in for it.
 
     >>> log = AttemptLog.from_plays([(("a", "b"), "a"), (("b", "a"), "a"), (("a", "b"), None)])
     >>> queues = Queues(log, log.first)
     >>> queues.left
     array([2, 1])
-    >>> queues.successes(np.array([1, 1])), queues.left
+    >>> queues.take(np.array([1, 1])), queues.left
     (array([1, 0]), array([1, 0]))
     """
 
-    def __init__(self, log: AttemptLog, chosen: IntArray) -> None:
-        """From these attempts of a log, by their places in it."""
-        options = len(log.options)
+    def __init__(self, log: AttemptLog, chosen: IntArray, options: int | None = None) -> None:
+        """From these attempts of a log, by their places in it; of the first ``options`` alone if that is given."""
+        if options is None:
+            options = len(log.options)
+        else:
+            chosen = chosen[log.option[chosen] < options]
         option = log.option[chosen]
         by_option = np.argsort(option, kind="stable")
         ends = np.searchsorted(option, np.arange(options + 1), sorter=by_option)
@@ -60,6 +67,11 @@ class Queues:
         """Samples of every option that were not read."""
         return np.asarray(self.size - self.read)
 
+    @property
+    def successes_left(self) -> IntArray:
+        """Successes of every option among what was not read."""
+        return self.successes_in_all() - self.successes_so_far()
+
     def successes_so_far(self) -> IntArray:
         """Among what was read."""
         return self._successes_within(self.read)
@@ -73,13 +85,21 @@ class Queues:
         won = self._won.take(self._begins + counts) - self._won.take(self._begins)
         return np.asarray(won, dtype=np.int64)
 
-    def successes(self, needs: IntArray) -> IntArray | None:
+    def take(self, needs: IntArray) -> IntArray | None:
         """Read so many samples of every option. How many are successes? None, and nothing is read, if some lack."""
         if (needs > self.left).any():
             return None
         before = self.successes_so_far()
         self.read = self.read + needs
         return np.asarray(self.successes_so_far() - before)
+
+    def successes_in_next(self, arm: int, count: int) -> int:
+        """Read them; IndexError if there are not as many."""
+        before = int(self._begins[arm] + self.read[arm])
+        if self.read[arm] + count > self.size[arm]:
+            raise IndexError(f"the log has {self.left[arm]} more samples of option {arm}, not {count}")
+        self.read[arm] += count
+        return int(self._won[before + count] - self._won[before])
 
     def after(self, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Samples and successes of every option among the first so many of all, (counts, options), and their requests.
@@ -122,12 +142,13 @@ class PairQueues:
     The same holds as of single options: the j-th request with a first and b second is the j-th of a row of its own.
     """
 
-    def __init__(self, log: AttemptLog) -> None:
-        if log.second is None or not (log.second >= 0).any():
+    def __init__(self, log: AttemptLog, options: int | None = None) -> None:
+        """Of all options, or of pairs of the first ``options`` alone; ValueError if no second options are known."""
+        if log.second is None or (options is None and not (log.second >= 0).any()):
             raise ValueError("no second options")
-        self._options = len(log.options)
+        self._options = len(log.options) if options is None else options
         first = log.option[log.first]
-        whole = np.flatnonzero(log.second >= 0)
+        whole = np.flatnonzero((log.second >= 0) & (log.second < self._options) & (first < self._options))
         pair = first[whole].astype(np.int64) * self._options + log.second[whole]
         ends = np.full(log.requests, 2, dtype=np.int8)  # 0: the first one worked, 1: the second, 2: neither
         second_tried = np.minimum(log.first + 1, len(log) - 1)
@@ -161,6 +182,17 @@ class PairQueues:
             found[row] = (self._ended[:, begin + times[row]] - self._ended[:, begin]).T
             self.read[pair] += times[row]
         return found
+
+    def take(self, pair: IntArray, most: int) -> IntArray:
+        """How many of the next requests of a pair, up to ``most``, ended at each option, and at none."""
+        if pair.size != 2:
+            return np.zeros(3, dtype=np.int64)
+        number = int(pair[0]) * self._options + int(pair[1])
+        count = min(most, int(self._size[number] - self.read[number]))
+        begin = int(self._begins[number] + self.read[number])
+        first, second = (self._ended[:, begin + count] - self._ended[:, begin]).tolist()
+        self.read[number] += count
+        return np.array([first, second, count - first - second], dtype=np.int64)
 
     def lacking(self, order: IntArray, times: IntArray) -> IntArray:
         """How many requests of every pair there are too few for this, (options, options)."""

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
 from linkedbandits.attempts.alarms import Alarm, level_of, speaks_against, watch
+from linkedbandits.attempts.losses import LossAlarm, loss_alarms
 from linkedbandits.chain import forks
 from linkedbandits.chain.attempting import NeedsAwaiting, Option, discard, is_awaited, needs_acall
 from linkedbandits.chain.behind import OthersSecond
@@ -54,7 +55,6 @@ from linkedbandits.errors import (
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.live.experiment import check_labels
-from linkedbandits.live.losses import LossAlarm, loss_alarms
 from linkedbandits.model import Label, Verdict
 from linkedbandits.option_estimates import OptionEstimates
 from linkedbandits.policies import LinkedDuels, LinkedElimination, describe_policy

@@ -12,6 +12,7 @@ import numpy as np
 
 from linkedbandits.attempts.alarms import level_of
 from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.losses import Losses
 from linkedbandits.chain.attempting import Option
 from linkedbandits.chain.behind import OthersSecond
 from linkedbandits.chain.drift import Drift, DriftAlarm
@@ -19,7 +20,6 @@ from linkedbandits.chain.expenses import Ledger
 from linkedbandits.chain.history import Move, short
 from linkedbandits.chain.home import Home
 from linkedbandits.chain.watching import Watch
-from linkedbandits.live.losses import Losses
 from linkedbandits.model import Label, Verdict
 
 

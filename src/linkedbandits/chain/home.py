@@ -40,7 +40,7 @@ def what_is_read(experiment: Experiment) -> Which:
     """All attempts, where the policy takes options to be independent; else the first of each play, or the first two."""
     if INDEPENDENT_OPTIONS in experiment.assumptions:
         return "all"
-    return "first" if experiment.run.linkage.tries_one else "duels"
+    return "first" if experiment.linkage_object.tries_one else "duels"
 
 
 class Home(Protocol):

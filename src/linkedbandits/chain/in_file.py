@@ -68,8 +68,8 @@ from linkedbandits.errors import (
 )
 from linkedbandits.file_locks import has_flock, try_lock
 from linkedbandits.live import Experiment, Learning, Play
-from linkedbandits.live.answer_log import WAITING
-from linkedbandits.live.losses import PlaysLost
+from linkedbandits.live.answers import WAITING, AnswerLog
+from linkedbandits.live.chain_record import order_of
 from linkedbandits.model import Label, Verdict
 
 FORMAT = "linkedbandits.chain"
@@ -81,6 +81,53 @@ FileVersion = tuple[int, int, int]
 NONE_WORKED = -1
 LOST = -2
 BEGUN = -3
+
+
+class PlaysLost:
+    """Plays of all processes by the number of the option that they begin with, and how many of them were lost.
+
+    They count in the order of their ids, up to the first that is out. In which option a killed process was at work is
+    not known, so what counts is the option that a play began with.
+    """
+
+    def __init__(self, options: int) -> None:
+        self.plays = [0] * options
+        self.lost = [0] * options
+        self._next = 0  # the first play that was not counted
+        self._began_with: dict[int, int] = {}  # of plays that were lost and not counted yet
+
+    def lose(self, play: int, answers: AnswerLog) -> None:
+        """A play that is out will never be answered, though it had begun."""
+        arms = answers.in_log(play)
+        if arms is not None:
+            self._began_with[play] = int(order_of(arms)[0])
+
+    def count(self, answers: AnswerLog) -> bool:
+        """Go on as far as plays are told or given up; did anything change? Plays that never began do not count."""
+        begin = self._next
+        while self._next < len(answers) and answers[self._next] != WAITING:
+            first = self._began_with.pop(self._next, None)
+            if first is not None:
+                self.lost[first] += 1
+            elif (arms := answers.in_log(self._next)) is not None:
+                first = int(order_of(arms)[0])
+            if first is not None:
+                self.plays[first] += 1
+            self._next += 1
+        return self._next > begin
+
+    def to_json(self) -> dict[str, Any]:
+        """For ``json.dumps``."""
+        began_with = list(self._began_with.items())
+        return {"plays": self.plays, "lost": self.lost, "next": self._next, "began_with": began_with}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> PlaysLost:
+        """What :meth:`to_json` wrote."""
+        read = cls(len(data["plays"]))
+        read.plays, read.lost, read._next = list(data["plays"]), list(data["lost"]), data["next"]
+        read._began_with = dict(data["began_with"])
+        return read
 
 
 class Out(NamedTuple):
@@ -416,7 +463,7 @@ class InFile:
         self._awaits, self._changed = None, True
 
     def _open_successor(self, name: str) -> InFile:
-        policy, linkage = self._experiment.policy, self._experiment.run.linkage
+        policy, linkage = self._experiment.policy, self._experiment.linkage_object
         return type(self)(
             self._path.with_name(name),
             partial(self._experiment.successor, keep=False, why="its file was removed"),

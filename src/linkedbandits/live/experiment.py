@@ -1,4 +1,4 @@
-"""Ask and tell: a live experiment as its users hold it, with labels, refusals and verdicts.
+"""Ask and tell: a live experiment as its users hold it, with labels, leases and verdicts.
 
 ``ask`` hands out the next play of the policy's current request, ``tell`` fills it in; when the request is fulfilled the
 policy sees its counts and states the next. All of that happens in :class:`~linkedbandits.live.run.Run`, in numbers.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
-from linkedbandits.attempts.log import AttemptLog, Rule, Which
+from linkedbandits.attempts.log import AttemptLog, Rule, Which, joined
 from linkedbandits.checks import check_max_plays, check_positive, check_whole
 from linkedbandits.display.tables import paragraph
 from linkedbandits.display.texts import counted
@@ -33,13 +33,13 @@ from linkedbandits.errors import (
 from linkedbandits.figures.options import draw_known, height_for
 from linkedbandits.figures.style import beside_axes, new_figure
 from linkedbandits.linkage import Linkage, find_linkage
-from linkedbandits.live.answer_log import NO_HIT, WAITING, AnswerLog, joined
-from linkedbandits.live.default_policy import policy_and_linkage
+from linkedbandits.live.answers import NO_HIT, WAITING, AnswerLog
+from linkedbandits.live.chain_record import arms_of, rest_of
+from linkedbandits.live.defaults import DEFAULT_DELTA, policy_and_linkage
 from linkedbandits.live.estimates import Estimate, Estimates
-from linkedbandits.live.run import Receipt, Run, Upgrade, listed
-from linkedbandits.live.saving import content_of, seal, snapshot_of, unseal
-from linkedbandits.live.warm_start import FromLog, Others, WarmStart, check_attempts, may_read
-from linkedbandits.live.whole_chains import Learning, arms_of, rest_of
+from linkedbandits.live.run import Receipt, Run, listed
+from linkedbandits.live.saving import VERSION, check_version, seal, unseal, upgraded
+from linkedbandits.live.warm_start import Others, WarmStart, check_attempts, may_read
 from linkedbandits.model import COUNT_LIMIT, IntArray, Label, Status, Verdict
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, check_is_policy, check_linkage
@@ -49,10 +49,6 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_FOR_A_TEXT = 1.0
 """Seconds."""
-NOT_COMPLETE = (
-    "a play of the experiment that this one goes on from is still out, and belongs to its log; tell it there, or give "
-    "it up with abandon"
-)
 
 
 class Play(NamedTuple):
@@ -80,7 +76,7 @@ class Before(NamedTuple):
     kept: int
 
 
-class Experiment:
+class Experiment(Run):
     """Find the best of some labelled arms, by asking what to play and telling what happened.
 
     Without a policy :class:`~linkedbandits.LinkedDuels` decides, with a delta of 0.05, under the linkage ``free``: a
@@ -123,7 +119,7 @@ class Experiment:
     ``ask`` or ``tell``: its answer is late if it comes at all. Without one the experiment waits for ever, and
     :meth:`abandon` gives a play up by hand. Choose a lease well above the slowest answer.
 
-    Any number of threads may use an experiment. ``run`` is the experiment in numbers, and is not guarded.
+    Any number of threads may use an experiment. What it is in numbers, it has from :class:`Run`.
 
     >>> import linkedbandits as lb
     >>> exp = lb.Experiment(["north", "east"], lb.UniformSampling(samples=2))
@@ -184,10 +180,7 @@ class Experiment:
             check_positive("lease", lease)
         check_whole("seed", seed, least=0)
         policy = policy.fitted_to(found, parallel)
-        self.lease = lease
-        self._clock = clock
-        self._out: dict[int, float] = {}  # plays that a lease runs for, with the time of their asks, oldest first
-        self.run = Run(
+        super().__init__(
             policy,
             found,
             len(labels),
@@ -198,37 +191,28 @@ class Experiment:
             names=labels,
             whole_chains=whole_chains,
         )
-        self._labels = labels
+        self.arms = labels
+        self.lease = lease
+        self.before: Before | None = None
+        self._clock = clock
+        self._asked_at: dict[int, float] = {}  # plays that a lease runs for, with the time of their asks, oldest first
         self._labels_in_an_array = np.fromiter(labels, dtype=object, count=len(labels))
         self._index = {label: index for index, label in enumerate(labels)}
         # What was handed out last, with the labels of its arms and of its rest.
         self._shown: tuple[IntArray, tuple[Label, ...], tuple[Label, ...]] = (np.empty(0, dtype=np.int64), (), ())
-        self._lock = threading.Lock()
-        self.before: Before | None = None
         # The experiment that its log is still to be read of, up to which play, and what was asked of that before.
         self._previous: tuple[Experiment, int | None, float] | None = None
         if log is not None:
             if log_judged is None and isinstance(log, AttemptLog):
                 log_judged = log.judged(but=self._rule(log_attempts))
-            warm = WarmStart.of(
-                log, labels, log_attempts, log_others, log_independent, judged=0.0 if log_judged is None else log_judged
+            self.start_from(
+                WarmStart.of(log, labels, log_attempts, log_others, log_independent, judged=log_judged or 0.0)
             )
-            self.run.start_from(warm)
-
-    @property
-    def arms(self) -> tuple[Label, ...]:
-        """The labels, in order."""
-        return self._labels
-
-    @property
-    def policy(self) -> AnyPolicy:
-        """The policy that decides."""
-        return self.run.policy
 
     @property
     def linkage(self) -> str:
         """The name of the linkage."""
-        return self.run.linkage.name
+        return self.linkage_object.name
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -236,55 +220,8 @@ class Experiment:
 
         If all attempts of a log may be read, that options are independent is among it, whatever is played.
         """
-        warm = self.run.warm
-        return assumed(self.policy.assumptions(self.run.linkage), warm is not None and warm.assumes_independence)
-
-    @property
-    def from_log(self) -> FromLog | None:
-        """What was read so far of the log that the experiment began with; None if there was none."""
-        with self._lock:
-            return self.run.from_log
-
-    @property
-    def plays(self) -> int:
-        """Plays told so far, the late ones among them."""
-        return self.run.plays
-
-    @property
-    def answers(self) -> AnswerLog:
-        """The answers to all plays, by play id."""
-        return self.run.answers
-
-    @property
-    def in_flight(self) -> int:
-        """Plays asked and neither told nor abandoned."""
-        return self.run.in_flight
-
-    @property
-    def late(self) -> int:
-        """Plays told after they could still count for the decision. They are part of the estimates."""
-        return self.run.late
-
-    @property
-    def waiting(self) -> int:
-        """Plays told that the decision has not used yet: they wait until answers to plays before them have come."""
-        with self._lock:
-            return self.run.waiting
-
-    @property
-    def upgrade(self) -> Upgrade | None:
-        """Set where the experiment went on with a version of the library that would have asked otherwise."""
-        return self.run.upgrade
-
-    @property
-    def done(self) -> bool:
-        """Is there a verdict?"""
-        return self.run.decision is not None
-
-    @property
-    def whole_chains(self) -> bool:
-        """Do plays go on with the rest of the arms when their own have failed?"""
-        return self.run.chains is not None
+        reads_all = self.warm is not None and self.warm.assumes_independence
+        return assumed(self.policy.assumptions(self.linkage_object), reads_all)
 
     @property
     def order(self) -> tuple[Label, ...]:
@@ -294,36 +231,28 @@ class Experiment:
         their tries behind failures, so far as there are whole chains, with what they do on their own as some tries
         more. Only what the verdict names is proved.
         """
-        with self._lock:
-            order = self.run.order()
-        return tuple(self._labels[arm] for arm in order.tolist())
-
-    @property
-    def learning(self) -> Learning | None:
-        """What the plays told so far have cost, against the best order known; None without whole chains."""
-        with self._lock:
-            return self.run.learning()
+        return tuple(self.arms[arm] for arm in self.ranking().tolist())
 
     def ask(self) -> Play:
         """The next play to make. Asking alone changes nothing that the policy sees."""
-        if not self.read_log():
-            raise TooManyInFlight(NOT_COMPLETE)
+        if self._previous is not None:
+            self._need_whole_log()
+        if self.lease is None:
+            return self.labelled(*self.hand_out())
         with self._lock:
-            if self.lease is None:
-                return self.labelled(*self.run.ask())
             self._give_up_overdue()
-            play = self.labelled(*self.run.ask())
-            self._out[play.id] = self._clock()
+            play = self.labelled(*self.hand_out())
+            self._asked_at[play.id] = self._clock()
             return play
 
     def _give_up_overdue(self) -> None:
         """Give up the plays whose lease has ended."""
         if self.lease is not None:
             before = self._clock() - self.lease
-            while self._out and next(iter(self._out.values())) <= before:
-                play = next(iter(self._out))
-                del self._out[play]
-                self.run.abandon(play)
+            while self._asked_at and next(iter(self._asked_at.values())) <= before:
+                play = next(iter(self._asked_at))
+                del self._asked_at[play]
+                self.give_up(play)
 
     def tell(self, play_id: int, hit: Label | None) -> Receipt:
         """Say how a play ended: the label of the arm that succeeded, or None.
@@ -332,15 +261,13 @@ class Experiment:
         that follow; ``"late"``, for an abandoned play or one told after the verdict, which enters the estimates but
         can no longer enter the decision; or ``"repeated"``, for the same answer told before.
         """
+        arm = self.number_of(play_id, hit)
+        if self.lease is None:
+            return self.bring(play_id, arm)
         with self._lock:
-            try:  # as number_of does, without a call for every play
-                arm = NO_HIT if hit is None else self._index[hit]
-            except (KeyError, TypeError):
-                arm = self.number_of(play_id, hit)
-            if self.lease is not None:
-                self._give_up_overdue()
-                self._out.pop(play_id, None)
-            return self.run.tell(play_id, arm)
+            self._give_up_overdue()
+            self._asked_at.pop(play_id, None)
+            return self.bring(play_id, arm)
 
     def abandon(self, play_id: int) -> None:
         """Say that a play will not be answered, so that others serve for what it was asked for. There may be a verdict.
@@ -352,24 +279,22 @@ class Experiment:
         told, is harmless.
         """
         with self._lock:
-            self._out.pop(play_id, None)
-            self.run.abandon(play_id)
+            self._asked_at.pop(play_id, None)
+            self.give_up(play_id)
 
     def recommend(self) -> Verdict:
         """The verdict; before there is one, the arm that leads, with status ``"running"``."""
         with self._lock:
-            top, status, plays, bound = self.run.recommend()
-            contradicted = self.run.contradicted()
-        arms = tuple(self._labels[arm] for arm in top)
-        assumes = tuple(assumption.name for assumption in self.assumptions)
-        several = len(arms) > 1
+            top, status, plays, bound = self.decide()
+            contradicted = self.contradicted()
+        arms = tuple(self.arms[arm] for arm in top)
         return Verdict(
             arms[0],
             status,
             plays,
             bound,
-            top=arms if several else (),
-            assumes=assumes,
+            top=arms if len(arms) > 1 else (),
+            assumes=tuple(assumption.name for assumption in self.assumptions),
             contradicted=(TOLD_DIFFERENCE,) if contradicted else (),
         )
 
@@ -407,31 +332,26 @@ class Experiment:
         >>> wider.from_log.samples, wider.before.why
         (6, 'a new provider')
         """
-        labels = self._labels if arms is None else check_labels(arms)
-        chosen = policy
-        if chosen is None:
-            chosen = self.policy
-            if chosen.goal.costs:
-                costs = costs_of_successor(chosen.goal.costs, self._labels, labels)
-                chosen = replace(chosen, costs=costs)  # type: ignore[type-var]
-        linkage = self.run.linkage
-        max_plays, parallel = self.run.limits
+        labels = self.arms if arms is None else check_labels(arms)
+        chosen = self.policy if policy is None else policy
+        if policy is None and chosen.goal.costs:
+            chosen = replace(chosen, costs=costs_of_successor(chosen.goal.costs, self.arms, labels))  # type: ignore[type-var]
         new = Experiment(
             labels,
             chosen,
-            linkage=linkage,
+            linkage=self.linkage_object,
             # Orders drawn by a coin have to be drawn anew: those of this experiment are known by now.
-            seed=self.run.seed + 1,
-            max_plays=max_plays,
-            parallel=parallel,
+            seed=self.seed + 1,
+            max_plays=self.max_plays,
+            parallel=self.parallel,
             lease=self.lease,
             clock=self._clock,
             whole_chains=self.whole_chains,
         )
         said = self.recommend()
-        new.before = Before(why, self._labels, self.plays, said.arm, said.status, 0)
+        new.before = Before(why, self.arms, self.plays, said.arm, said.status, 0)
         if keep:
-            another = policy is not None and policy.fitted_to(linkage, parallel) != self.policy
+            another = policy is not None and policy.fitted_to(self.linkage_object, self.parallel) != self.policy
             spent = 0.0 if self.upgrade is None else self.upgrade.spent
             judged = (self.policy.error_bound or 0.0) + spent if another else 0.0
             new.go_on_from(self, self.answers.first_out, judged)
@@ -457,21 +377,28 @@ class Experiment:
             log = previous.attempts(None if last is None else last + 1)
             self._previous = None
             if len(log):
-                attempts = may_read(self.policy, self.run.linkage, len(self._labels))
-                judged += 0.0 if previous.run.warm is None else previous.run.warm.judged
+                attempts = may_read(self.policy, self.linkage_object, len(self.arms))
+                judged += 0.0 if previous.warm is None else previous.warm.judged
                 warm = WarmStart.of(
                     log,
-                    self._labels,
+                    self.arms,
                     attempts,
                     "ignore",
                     independent=attempts == "all",
                     of_plays=True,
                     judged=judged,
                 )
-                self.run.start_from(warm)
+                self.start_from(warm)
                 if self.before is not None:
                     self.before = self.before._replace(kept=log.requests)
         return True
+
+    def _need_whole_log(self) -> None:
+        if not self.read_log():
+            raise TooManyInFlight(
+                "a play of the experiment that this one goes on from is still out, and belongs to its log; tell it "
+                "there, or give it up with abandon"
+            )
 
     def estimates(self) -> Estimates:
         """Every arm's samples and successes, and whether it can still be the answer.
@@ -481,11 +408,11 @@ class Experiment:
         independent; see :class:`Estimate`.
         """
         with self._lock:
-            samples, successes = self.run.samples_in_order()
-            still_in = self.run.still_in()
+            samples, successes = self.samples_in_order()
+            still_in = self.still_in()
         return Estimates(
             Estimate(label, seen, won, won / seen if seen else None, kept)
-            for label, seen, won, kept in zip(self._labels, samples.tolist(), successes.tolist(), still_in, strict=True)
+            for label, seen, won, kept in zip(self.arms, samples.tolist(), successes.tolist(), still_in, strict=True)
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -504,7 +431,7 @@ class Experiment:
         return figure
 
     def __repr__(self) -> str:
-        what = f"{counted(len(self._labels), 'arm')}, {self.policy.name}, {self.linkage}"
+        what = f"{counted(len(self.arms), 'arm')}, {self.policy.name}, {self.linkage}"
         # A debugger may show it where the thread that it has stopped holds the lock.
         if not self._lock.acquire(timeout=LONGEST_WAIT_FOR_A_TEXT):
             return f"Experiment({what}: busy)"
@@ -512,7 +439,7 @@ class Experiment:
         return f"Experiment({what}: {self._standing(repr)})"
 
     def _repr_html_(self) -> str:
-        title = f"Experiment: {counted(len(self._labels), 'arm')}, {self.policy.name}, {self.linkage}"
+        title = f"Experiment: {counted(len(self.arms), 'arm')}, {self.policy.name}, {self.linkage}"
         return self.estimates().as_html(title, paragraph(f"{self._standing(str)}."))
 
     def _standing(self, name: Callable[[Any], str]) -> str:
@@ -536,13 +463,13 @@ class Experiment:
         given up: else answers that are quick would come first, and slow ones tend to be the failures.
         """
         with self._lock:
-            played = self.run.answers.attempts(self._labels, end)
-            warm = self.run.warm
-        log = played if warm is None else joined(warm.as_log(self._labels), played)
+            played = self.answers.attempts(self.arms, end)
+            warm = self.warm
+        log = played if warm is None else joined(warm.as_log(self.arms), played)
         # What reads it as a log of its own is a look after this one.
         bound = self.policy.error_bound
         if bound is not None:
-            log.note_look(self._rule(may_read(self.policy, self.run.linkage, len(self._labels))), bound)
+            log.note_look(self._rule(may_read(self.policy, self.linkage_object, len(self.arms))), bound)
         if warm is not None and warm.judged:
             log.note_look(("before this experiment",), warm.judged)
         if self.upgrade is not None and self.upgrade.spent:
@@ -551,7 +478,7 @@ class Experiment:
 
     def _rule(self, attempts: Which) -> Rule:
         """All that a decision from a log depends on: the same again goes on with the same look."""
-        return (self.policy, self.linkage, self.run.limits[1], attempts, self._labels, self.run.seed)
+        return (self.policy, self.linkage, self.parallel, attempts, self.arms, self.seed)
 
     def alarms(self, alpha: float = 0.01) -> tuple[Alarm, ...]:
         """What is on record that a verdict could not bear: drift, dependence, effects of position, and memory.
@@ -564,31 +491,23 @@ class Experiment:
 
         return watch(self.attempts(), alpha)
 
-    def evidence(self) -> list[float] | None:
-        """Evidence against every arm as a power of ten, for policies that keep it; an arm is dropped at 1/delta."""
-        with self._lock:
-            return self.run.evidence()
-
-    def to_json(self) -> str:
+    def to_json(self) -> str:  # type: ignore[override]
         """Everything, as text that :meth:`from_json` goes on from exactly."""
-        if not self.read_log():
-            raise TooManyInFlight(NOT_COMPLETE)
+        self._need_whole_log()
         with self._lock:
-            answers = self.run.answers
-            content = {**self._content(), "answers": answers.to_text(), "answers_to": answers.tuples_to_json()}
-        return seal(content)
+            return seal({**self.content(), **self.answers.to_json()})
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the answers, for ``json.dumps`` and :meth:`restore`; its size does not grow with plays."""
-        if not self.read_log():
-            raise TooManyInFlight(NOT_COMPLETE)
+        self._need_whole_log()
         with self._lock:
-            return snapshot_of(self._content())
+            return {"format": VERSION, **self.content()}
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any], answers: AnswerLog) -> Self:
         """The experiment of a :meth:`snapshot` and the answers of that moment."""
-        return cls._read(content_of(snapshot), answers, None, None)
+        version = check_version(snapshot.get("format"), snapshot)
+        return cls._read(upgraded(snapshot, version), answers, None, None)
 
     @classmethod
     def from_json(cls, text: str | bytes, policy: AnyPolicy | None = None, linkage: Linkage | None = None) -> Self:
@@ -603,7 +522,7 @@ class Experiment:
             check_is_policy(policy)
         content = unseal(text)
         try:
-            return cls._read(content, AnswerLog.from_text(content["answers"], content["answers_to"]), policy, linkage)
+            return cls._read(content, AnswerLog.from_json(content), policy, linkage)
         except UnknownName as error:
             raise UnknownName(
                 f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
@@ -615,7 +534,8 @@ class Experiment:
         """A play of the run with the labels of its arms. The same arms in a row give the same tuples."""
         shown = self._shown
         if arms is not shown[0]:
-            shown = self._shown = (arms, self._labels_of(arms_of(arms)), self._labels_of(rest_of(arms)))
+            rest = () if self.chains is None else self._labels_of(rest_of(arms))
+            shown = self._shown = (arms, self._labels_of(arms_of(arms)), rest)
         return Play(play, shown[1], shown[2])
 
     def number_of(self, play: int, hit: Label | None) -> int:
@@ -625,8 +545,8 @@ class Experiment:
         try:
             return self._index[hit]
         except (KeyError, TypeError):
-            self.run.answer_to(play)  # a play that was never asked is the greater mistake
-            raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self._labels)}") from None
+            self.answer_to(play)  # a play that was never asked is the greater mistake
+            raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self.arms)}") from None
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:  # a copy, for what is returned is read when the lock is free again
@@ -634,15 +554,16 @@ class Experiment:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
-        self._out = dict.fromkeys(self._out, self._clock())  # clocks of two processes differ
+        self._lock = threading.RLock()
+        self._asked_at = dict.fromkeys(self._asked_at, self._clock())  # clocks of two processes differ
 
     def _labels_of(self, arms: IntArray) -> tuple[Label, ...]:
         return tuple(self._labels_in_an_array[arms].tolist())
 
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """All of it but the answers, ready for ``json.dumps``."""
         before = None if self.before is None else {**self.before._asdict(), "arms": list(self.before.arms)}
-        return {"labels": list(self._labels), "before": before, "lease": self.lease, **self.run.content()}
+        return {"labels": list(self.arms), "before": before, "lease": self.lease, **super().content()}
 
     @classmethod
     def _read(
@@ -661,14 +582,69 @@ class Experiment:
             max_plays=content["max_plays"],
             parallel=content["parallel"],
             lease=content["lease"],
-            whole_chains=content["whole_chains"],
+            whole_chains=content["chains"] is not None,
         )
         if content["before"] is not None:
             exp.before = Before(**{**content["before"], "arms": tuple(content["before"]["arms"])})
-        exp.run.fill(content, answers)
+        exp.fill_from(content, answers)
         if exp.lease is not None:  # each play that is out has a whole lease from now on
-            exp._out = dict.fromkeys(exp.run.plays_out(), exp._clock())
+            exp._asked_at = dict.fromkeys(exp.plays_out(), exp._clock())
         return exp
+
+
+def identify(
+    play_function: Callable[[tuple[Label, ...]], Label | None],
+    arms: Iterable[Label],
+    delta: float | None = None,
+    *,
+    policy: AnyPolicy | None = None,
+    linkage: str | Linkage | None = None,
+    max_plays: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Experiment], object] | None = None,
+) -> Verdict:
+    """Find the best of some arms by playing them, and return the verdict.
+
+    ``play_function`` gets a tuple of arms. It tries them from left to right until one works, and returns that arm, or
+    None if none did. It is called until there is a verdict, or ``max_plays`` times: then the verdict has the status
+    ``"exhausted"`` and names what leads. Arms that are equally good are never told apart, so give ``max_plays`` if
+    yours may be.
+
+    The verdict is wrong with probability at most ``delta``, 0.05 unless given, whatever depends on what: without a
+    ``policy`` it is :class:`~linkedbandits.LinkedDuels` under the linkage ``free`` that decides, or, with
+    ``linkage="single"``, one arm a play, :class:`~linkedbandits.LinkedElimination`. A ``policy`` of yours has its own
+    delta, and plays under the linkage that it asks for if you do not say otherwise. ``seed`` is for policies that draw.
+
+    Ctrl-C (a KeyboardInterrupt) ends the loop and *returns* what is known by then, with the status ``"running"`` if
+    nothing is proved: plays may have been dear. The play that was interrupted does not count. Any other error of
+    ``play_function`` goes to the caller, and what was played is lost; use an :class:`~linkedbandits.Experiment` where
+    that may happen, or keep ``experiment.to_json()`` in ``progress``, which is called with the experiment after every
+    play.
+
+    >>> import random
+    >>> import linkedbandits as lb
+    >>> works, draw = {"north": 0.2, "east": 0.7, "south": 0.3}, random.Random(1)
+    >>> def play(arms):
+    ...     return next((arm for arm in arms if draw.random() < works[arm]), None)
+    >>> verdict = lb.identify(play, works, delta=0.05)
+    >>> verdict.arm, verdict.status, verdict.error_bound, verdict.assumes
+    ('east', 'confident', 0.05, ())
+    """
+    if not callable(play_function):
+        raise InvalidParameter(f"{play_function!r} is no function; give one that plays a tuple of arms")
+    if policy is not None and delta is not None:
+        raise InvalidParameter(f"delta={delta!r} and a policy are given; a policy has a delta of its own: give one")
+    chosen, found = policy_and_linkage(policy, linkage, DEFAULT_DELTA if delta is None else delta)
+    experiment = Experiment(arms, chosen, linkage=found, seed=seed, max_plays=max_plays)
+    try:
+        while not experiment.done:
+            play = experiment.ask()
+            experiment.tell(play.id, play_function(play.arms))
+            if progress is not None:
+                progress(experiment)
+    except KeyboardInterrupt:
+        pass  # the play that was out is not told
+    return experiment.recommend()
 
 
 def assumed(by_policy: tuple[Assumption, ...], reads_behind_failures: bool) -> tuple[Assumption, ...]:

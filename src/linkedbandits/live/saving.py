@@ -1,28 +1,28 @@
 """The form of a saved experiment.
 
-The envelope has a format name, a version, and a checksum over the content. The content is what
-:meth:`Run.content <linkedbandits.live.run.Run.content>` gives, with the labels and the answers: every part gives and
-takes its own. It says which version of the library wrote it and what its policy asks, so that a version whose policy
-asks otherwise begins anew with the evidence that there was.
+The envelope has a format name, a version, and a checksum over the content, which has what every part gives and takes
+itself (:class:`Saved`), the labels and the answers. It says which version of the library wrote it and what its policy
+asks, so that a version whose policy asks otherwise begins anew with the evidence that there was.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Callable
+import zlib
+from array import array
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
 from linkedbandits.linkage import Linkage, fulfil
 from linkedbandits.loop import play_on
-from linkedbandits.model import COUNT_LIMIT, Counts, Needs, Request
+from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, Needs, Request
 from linkedbandits.policy import AnyPolicy, LaneState
 from linkedbandits.world import OneLane
 
@@ -34,6 +34,23 @@ UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 REQUESTS_COMPARED = 60
 """How many requests in a row are compared to tell a policy from one that asks otherwise."""
 ARMS_COMPARED = 8
+
+
+class Saved:
+    """A class whose attributes in ``_saved`` are saved under their names: whole numbers, marks, lists and arrays."""
+
+    _saved: ClassVar[tuple[str, ...]] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """These attributes, ready for ``json.dumps``."""
+        values = {name.lstrip("_"): getattr(self, name) for name in self._saved}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+    def fill(self, data: dict[str, Any]) -> None:
+        """Give them the values that were saved; arrays keep the type that they have."""
+        for name in self._saved:
+            value, now = data[name.lstrip("_")], getattr(self, name)
+            setattr(self, name, np.array(value, dtype=now.dtype) if isinstance(now, np.ndarray) else value)
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -50,46 +67,37 @@ def unseal(text: str | bytes) -> dict[str, Any]:
     if not isinstance(envelope, dict) or envelope.get("format") != FORMAT:
         raise DamagedSave(f"this JSON is no saved experiment; its 'format' should be {FORMAT!r}")
     content = envelope.get("content")
-    _check_version(envelope.get("version"), content)
+    version = check_version(envelope.get("version"), content)
     if not isinstance(content, dict) or envelope.get("sha256") != _digest(content):
         raise DamagedSave("the saved experiment does not match its checksum; restore it from a whole copy")
-    return _upgraded(content, envelope["version"])
+    return upgraded(content, version)
 
 
-def snapshot_of(content: dict[str, Any]) -> dict[str, Any]:
-    """The content as a snapshot has it: with the format, which stands in the envelope of a save."""
-    return {"format": VERSION, **content}
+def check_version(version: object, content: object) -> int:
+    """The number of the format; an error if that makes no sense, or is later than this version's."""
+    if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
+        raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
+    if version > VERSION:
+        remedy = "upgrade linkedbandits"
+        match content:
+            case {"written_by": {"version": str(wrote)}} if re.fullmatch(r"[0-9]+\.[0-9a-z.+]{1,40}", wrote):
+                remedy = f"upgrade linkedbandits to {wrote} or later"
+        raise NewerSave(
+            f"the experiment was saved in format {version}, and this library reads up to {VERSION}; {remedy} to open it"
+        )
+    return version
 
 
-def content_of(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """The content of a snapshot, in this version's format; NewerSave if it is of a later one."""
-    version = snapshot.get("format")
-    _check_version(version, snapshot)
-    return _upgraded(snapshot, version)
-
-
-def _upgraded(content: dict[str, Any], version: Any) -> dict[str, Any]:
+def upgraded(content: dict[str, Any], version: int) -> dict[str, Any]:
+    """The content of an earlier format in that of this version."""
     for earlier in range(version, VERSION):
         content = UPGRADES[earlier](content)
     return content
 
 
-def _check_version(version: Any, content: Any) -> None:
-    if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
-        raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
-    if version > VERSION:
-        raise NewerSave(
-            f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
-            f"{_remedy(content)} to open it"
-        )
-
-
-def _remedy(newer: Any) -> str:
-    """What to install, if the content of a later format says as this one does what wrote it."""
-    match newer:
-        case {"written_by": {"version": str(wrote)}} if re.fullmatch(r"[0-9]+\.[0-9a-z.+]{1,40}", wrote):
-            return f"upgrade linkedbandits to {wrote} or later"
-    return "upgrade linkedbandits"
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
 
 
 def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
@@ -102,33 +110,7 @@ def asks_digest(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
         hash((policy, linkage))
     except TypeError:  # a user's own policy or linkage, which has no hash
         return _lead_through(policy, linkage, arms)
-    return _digest_of(policy, linkage, arms, _constants(type(policy)))  # type: ignore[arg-type]
-
-
-@lru_cache(maxsize=256)
-def _digest_of(policy: AnyPolicy, linkage: Linkage, arms: int, constants: tuple[tuple[str, float], ...]) -> str:
-    """Remembered as long as the policy is the same, down to the constants of its modules."""
-    return _lead_through(policy, linkage, arms)
-
-
-def _constants(kind: type) -> tuple[tuple[str, float], ...]:
-    """The numbers that modules give names to: those of a class and its bases, and those of the library."""
-    loaded = sys.modules.copy()  # another thread may import meanwhile
-    own = {base.__module__ for base in kind.__mro__ if base.__module__ not in ("builtins", "abc")}
-    modules = sorted(name for name in loaded if name in own or name.startswith("linkedbandits."))
-    found: list[tuple[str, float]] = []
-    for module in modules:
-        names = vars(loaded[module]).copy()
-        of_the_library = module.startswith("linkedbandits.")  # whose constants are numbers from the beginning
-        looked_at = _names_of_numbers(loaded[module], len(names)) if of_the_library else tuple(names)
-        found += [(name, names[name]) for name in looked_at if type(names.get(name)) in (int, float)]
-    return tuple(found)
-
-
-@lru_cache(maxsize=1024)
-def _names_of_numbers(module: ModuleType, _names: int) -> tuple[str, ...]:
-    """Looked for anew when a module has more names or fewer, as while it is imported: looking takes most of a load."""
-    return tuple(name for name, value in vars(module).copy().items() if type(value) in (int, float))
+    return _remembered(policy, linkage, arms)  # type: ignore[arg-type]
 
 
 def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
@@ -151,11 +133,12 @@ def _lead_through(policy: AnyPolicy, linkage: Linkage, arms: int) -> str:
             return not state.stopped[0] and steps < REQUESTS_COMPARED
 
         play_on(policy, state, answer, goes_on)
-    except (
-        Exception
-    ) as error:  # a policy that cannot be led through everything must not stop an experiment from being saved
+    except Exception as error:  # a policy that fails on made-up outcomes must not keep an experiment from being saved
         seen.update(type(error).__name__.encode())
     return seen.hexdigest()[:16]
+
+
+_remembered = lru_cache(maxsize=256)(_lead_through)
 
 
 def _start_with_few(policy: AnyPolicy, arms: int) -> tuple[int, LaneState]:
@@ -181,6 +164,33 @@ class _MadeUp(OneLane):
         return min(int(np.floor(self._seen[arm] * self._means[arm]) - before), count)
 
 
-def _digest(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+def pack_marks(marks: BoolArray) -> str:
+    """An array of marks in printable characters, eight marks a byte."""
+    return base64.b64encode(np.packbits(marks).tobytes()).decode("ascii")
+
+
+def unpack_marks(text: str, count: int) -> BoolArray:
+    """So many marks that :func:`pack_marks` packed, one after the other."""
+    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+    return np.unpackbits(packed, count=count).astype(np.bool_)
+
+
+def pack_numbers(numbers: array[int]) -> str:
+    """Whole numbers, packed into printable characters."""
+    return base64.b64encode(compress(numbers)).decode("ascii")
+
+
+def unpack_numbers(text: str) -> array[int]:
+    """What :func:`pack_numbers` packed."""
+    return decompress([base64.b64decode(text, validate=True)])
+
+
+def compress(numbers: array[int], effort: int = -1) -> bytes:
+    """Whole numbers of four bytes, in the same byte order on all machines."""
+    return zlib.compress(np.array(numbers, dtype="<i4").tobytes(), effort)
+
+
+def decompress(packed: Iterable[bytes]) -> array[int]:
+    """What :func:`compress` made of one array, in one piece or several."""
+    parts = b"".join(map(zlib.decompress, packed))
+    return array("i", np.frombuffer(parts, dtype="<i4").astype(np.intc).tobytes())

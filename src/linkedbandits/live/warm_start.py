@@ -1,16 +1,13 @@
-"""A log that a live experiment goes on from, in numbers.
+"""A log that a live experiment goes on from.
 
-Imagine for every arm an endless row of coins, tossed beforehand; whoever tries the arm is handed the next coin of its
-row. If those who chose what to try in the log used the past alone, the j-th sample of an arm in the log is the j-th
-coin of its row, and what is played live are the coins behind it. A policy fixes a request before any of it is read or
-played, so it sees coins of the same law as in an experiment without a log, and errs no more often; see
-:mod:`linkedbandits.attempts.queues` for the proof.
+A policy fixes a request before any of it is read or played, so it sees samples of the same law as in an experiment
+without a log, and errs no more often; see :mod:`linkedbandits.attempts.queues` for the proof.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self
@@ -18,20 +15,16 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog, Numbers, Which
+from linkedbandits.attempts.log import NOT_OFFERED, AttemptLog, Which
+from linkedbandits.attempts.queues import PairQueues, Queues
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 from linkedbandits.linkage import Linkage
-from linkedbandits.live.answer_log import pack_numbers, unpack_numbers
-from linkedbandits.live.pair_log import PairLog
-from linkedbandits.live.spares import pack_marks, unpack_marks
-from linkedbandits.model import BoolArray, IntArray, Label, Needs, Repeats, Request, Tuples
+from linkedbandits.live.saving import pack_marks, pack_numbers, unpack_marks, unpack_numbers
+from linkedbandits.model import IntArray, Label, Needs, Repeats, Request, Tuples
 from linkedbandits.policy import AnyPolicy
-from linkedbandits.world import LogWorld
 
 Others = Literal["refuse", "ignore"]
 """What becomes of options in a log that are no arms of the experiment."""
-
-NO_ARM = -1
 
 
 class FromLog(NamedTuple):
@@ -47,32 +40,17 @@ class FromLog(NamedTuple):
     read: int
 
 
-class LoggedPlay(NamedTuple):
-    """A request of a log: the options as they were offered, None for one that is no arm, and the arm that worked.
-
-    ``another_worked`` where what worked is no arm.
-    """
-
-    order: tuple[Label | None, ...]
-    hit: Label | None
-    another_worked: bool
-
-
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Attempts as in :class:`linkedbandits.Attempts`, with the arms' numbers: ``NO_ARM`` for what is none of them.
+    """A log whose options are the arms' numbers, and behind them one that stands for all options that are no arm.
 
-    ``opens[a]`` says that attempt ``a`` is the first of its request. It is ``on_your_word`` where options are taken to
-    be independent and the log, in one order, cannot show it; that is for whoever creates an experiment, and not saved.
-    ``judged`` is the sum of the error bounds of verdicts that were asked of the log before.
+    It is ``on_your_word`` where options are taken to be independent and the log, in one order, cannot show it; that is
+    for the creation of an experiment, and not saved. ``judged`` is the sum of the error bounds of verdicts that were
+    asked of the log before.
     """
 
     attempts: Which
-    arms: int
-    opens: BoolArray
-    option: Numbers
-    success: BoolArray
-    second: Numbers | None
+    log: AttemptLog
     on_your_word: bool = False
     judged: float = 0.0
 
@@ -121,15 +99,16 @@ class WarmStart:
                 "options are tried in one order in this log, so whether they are independent cannot be checked; use "
                 "log_attempts='first', or give your word that they are with log_independent=True"
             )
-        numbers = np.array([known.get(option, NO_ARM) for option in log.options] + [NO_ARM], dtype=np.int32)
-        opens = np.zeros(len(log), dtype=np.bool_)
-        opens[log.first] = True
+        arms = len(labels)
+        numbers = np.array([known.get(option, arms) for option in log.options] + [NOT_OFFERED], dtype=np.int32)
         second = None
         # Seconds of a log that is refused as duels are selected by outcomes, and a successor must not read them either.
         if log.second is not None and (of_plays or log.why_no_duels is None):
-            # The last of the numbers stands for an option that was not offered.
-            second = numbers[np.where(log.second == NOT_OFFERED, -1, log.second)]
-        return cls(attempts, len(labels), opens, numbers[log.option], log.success, second, needs_word, judged)
+            second = numbers[log.second]  # the last number where no option was offered second
+        options = tuple(range(arms + 1))
+        return cls(
+            attempts, AttemptLog(options, log.request, numbers[log.option], log.success, second), needs_word, judged
+        )
 
     def check_policy(self, policy: AnyPolicy, request: Request) -> None:
         """Refuse a log that does not answer what a policy asks first."""
@@ -152,110 +131,83 @@ class WarmStart:
             )
 
     @property
+    def arms(self) -> int:
+        """How many arms the experiment has."""
+        return len(self.log.options) - 1
+
+    @property
     def requests(self) -> int:
-        """How many there are."""
-        return int(np.count_nonzero(self.opens))
+        """Requests of the log."""
+        return self.log.requests
 
     @cached_property
     def assumes_independence(self) -> bool:
-        """Are attempts behind failures of others among what is read?"""
-        return self.attempts == "all" and bool((~self.opens & (self.option != NO_ARM)).any())
+        """True if attempts behind failures of others are among what is read."""
+        behind = np.ones(len(self.log), dtype=np.bool_)
+        behind[self.log.first] = False
+        return self.attempts == "all" and bool((behind & (self.log.option < self.arms)).any())
 
     @cached_property
     def samples(self) -> int:
-        """How many may be read, or pairs."""
+        """Samples, or pairs, that may be read."""
         pairs = self.pairs()
-        return int(self.totals[0].sum()) if pairs is None else pairs.size
+        return int(self.queues().left.sum()) if pairs is None else int(pairs.left.sum())
 
-    def queues(self) -> LogWorld:
+    def queues(self) -> Queues:
         """The samples of every arm, in the order of the log; none where pairs are read."""
-        if self.attempts == "duels":
-            return LogWorld([np.zeros(0, dtype=np.bool_)] * self.arms)
-        read = self.opens if self.attempts == "first" else np.ones_like(self.opens)
-        return LogWorld(self.success[read & (self.option == arm)] for arm in range(self.arms))
+        chosen: dict[Which, IntArray] = {
+            "first": self.log.first,
+            "all": np.arange(len(self.log)),
+            "duels": np.zeros(0, dtype=np.int64),
+        }
+        return Queues(self.log, chosen[self.attempts], self.arms)
 
-    def pairs(self, read: Sequence[int] = ()) -> PairLog | None:
-        """Requests by the two arms that were offered first, where pairs are read; so many were read before."""
-        if self.attempts != "duels" or self.second is None:
+    def pairs(self) -> PairQueues | None:
+        """Requests by the two arms that were offered first, where pairs are read."""
+        if self.attempts != "duels" or self.log.second is None:
             return None
-        at = np.flatnonzero(self.opens)
-        first = self.option[at].astype(np.int64)
-        ends = np.full(at.size, 2)
-        behind = np.minimum(at + 1, self.opens.size - 1)
-        ends[~self.opens[behind] & self.success[behind]] = 1
-        ends[self.success[at]] = 0
-        whole = (first >= 0) & (self.second >= 0)
-        return PairLog(self.arms, first[whole], self.second[whole].astype(np.int64), ends[whole], read)
-
-    @cached_property
-    def totals(self) -> tuple[IntArray, IntArray]:
-        """Samples and successes of every arm that may be read; none where pairs are."""
-        queues = self.queues()
-        return queues.left, queues.successes_left
+        return PairQueues(self.log, self.arms)
 
     @cached_property
     def first_tries(self) -> tuple[IntArray, IntArray]:
         """How often every arm was the first tried of a request, and worked."""
-        mine = self.opens & (self.option != NO_ARM)
-        won = mine & self.success
-        return np.bincount(self.option[mine], minlength=self.arms), np.bincount(self.option[won], minlength=self.arms)
+        option, success = self.log.option[self.log.first], self.log.success[self.log.first]
+        tried = np.bincount(option, minlength=self.arms + 1)
+        return tried[:-1], np.bincount(option[success], minlength=self.arms + 1)[:-1]
 
     def as_log(self, labels: Sequence[Label]) -> AttemptLog:
         """The attempts with arms' labels; requests end where an option was tried that is no arm."""
-        request = np.cumsum(self.opens) - 1
-        strange = self.option == NO_ARM
+        log = self.log
+        strange = log.option == self.arms
         before = np.cumsum(strange)
-        kept = before == (before - strange)[self.opens][request]  # none in its request so far
-        whole = np.flatnonzero(kept & self.opens)
-        second = None if self.second is None else self.second[request[whole]]
-        return AttemptLog(
-            tuple(labels),
-            (np.cumsum(self.opens[kept]) - 1).astype(np.int32),
-            self.option[kept],
-            self.success[kept],
-            second,
-        )
-
-    def plays(self, labels: Sequence[Label]) -> Iterator[LoggedPlay]:
-        """Every request of the log, as :meth:`linkedbandits.Attempts.from_plays` takes those without a None."""
-        starts = np.flatnonzero(self.opens).tolist()
-        option, success = self.option.tolist(), self.success.tolist()
-        second = [NO_ARM] * len(starts) if self.second is None else self.second.tolist()
-        names = [*labels, None]  # the last one for what is none of them
-        ends = [*starts, len(option)][1:]
-        for start, end, behind in zip(starts, ends, second, strict=True):
-            tried = option[start:end]
-            worked = success[end - 1]
-            offered = [*tried, behind] if worked and len(tried) == 1 and behind != NO_ARM else tried
-            hit = names[tried[-1]] if worked else None
-            yield LoggedPlay(tuple(names[arm] for arm in offered), hit, worked and hit is None)
+        kept = before == (before - strange)[log.first][log.request]  # none in its request so far
+        whole = kept[log.first]
+        second = None if log.second is None else np.where(log.second == self.arms, NOT_OFFERED, log.second)[whole]
+        request = (np.cumsum(whole) - 1)[log.request[kept]].astype(np.int32)
+        return AttemptLog(tuple(labels), request, log.option[kept], log.success[kept], second)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, ready for ``json.dumps``."""
+        log = self.log
         return {
             "attempts": self.attempts,
             "arms": self.arms,
-            "count": self.option.size,
-            "opens": pack_marks(self.opens),
-            "option": _pack(self.option),
-            "success": pack_marks(self.success),
-            "second": None if self.second is None else _pack(self.second),
             "judged": self.judged,
+            "request": _pack(log.request),
+            "option": _pack(log.option),
+            "success": pack_marks(log.success),
+            "second": None if log.second is None else _pack(log.second),
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """What :meth:`to_json` wrote."""
-        count = data["count"]
-        return cls(
-            data["attempts"],
-            data["arms"],
-            unpack_marks(data["opens"], count),
-            _unpack(data["option"]),
-            unpack_marks(data["success"], count),
-            None if data["second"] is None else _unpack(data["second"]),
-            judged=data.get("judged", 0.0),
-        )
+        option = _unpack(data["option"])
+        second = None if data["second"] is None else _unpack(data["second"])
+        success = unpack_marks(data["success"], option.size)
+        options = tuple(range(data["arms"] + 1))
+        log = AttemptLog(options, _unpack(data["request"]), option, success, second)
+        return cls(data["attempts"], log, judged=data["judged"])
 
 
 def may_read(policy: AnyPolicy, linkage: Linkage, arms: int) -> Which:
@@ -271,9 +223,9 @@ def check_attempts(attempts: str) -> None:
         raise InvalidParameter(f"log_attempts={attempts!r} is none of 'first', 'duels' and 'all'")
 
 
-def _pack(numbers: Numbers) -> str:
+def _pack(numbers: np.ndarray) -> str:
     return pack_numbers(array("i", numbers.astype(np.intc).tobytes()))
 
 
-def _unpack(text: str) -> Numbers:
+def _unpack(text: str) -> np.ndarray:
     return np.array(unpack_numbers(text), dtype=np.int32)

@@ -20,14 +20,14 @@ from time import monotonic, sleep
 import numpy as np
 
 from linkedbandits.attempts.alarms import Alarm, level_of, watch
-from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.log import AttemptLog, joined, log_of_answers
+from linkedbandits.attempts.losses import loss_alarms
 from linkedbandits.attempts.pictures import alarm_picture
 from linkedbandits.attempts.svg import Markup
 from linkedbandits.errors import UnknownExperiment
 from linkedbandits.live import WarmStart
-from linkedbandits.live.answer_log import GIVEN_UP, WAITING, attempts_of, joined
-from linkedbandits.live.losses import loss_alarms
-from linkedbandits.live.whole_chains import order_of
+from linkedbandits.live.answers import GIVEN_UP, NO_HIT, WAITING
+from linkedbandits.live.chain_record import order_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Reading, Store
@@ -94,7 +94,10 @@ class Record:
 
     def attempts(self, labels: Sequence[Label], end: int | None = None) -> AttemptLog:
         """As :meth:`linkedbandits.Experiment.attempts` has them."""
-        return attempts_of(np.array(self._hits[:end]), np.array(self._numbers[:end]), self._tuples, labels)
+        hits = np.array(self._hits[:end])[: self.first_out]
+        told = hits >= NO_HIT
+        numbers = np.array(self._numbers[: hits.size])[told]
+        return log_of_answers(labels, [order_of(arms) for arms in self._tuples], numbers, hits[told])
 
     @property
     def first_out(self) -> int | None:

@@ -42,7 +42,7 @@ class Creation:
         if before is not None:
             return before
         begun = self.setup.begin()  # says what is wrong with it
-        writer = str(Writer(__version__, begun.run.asks(), HANDS_OUT_BY))
+        writer = str(Writer(__version__, begun.asks(), HANDS_OUT_BY))
         record = ExperimentRecord(
             secrets.token_hex(8), self.name, self._said, "running", now, head=0, written_by=writer
         )

@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any
 
+from linkedbandits.attempts.log import NOT_OFFERED
 from linkedbandits.errors import MissingExtra
 from linkedbandits.live import WarmStart
-from linkedbandits.live.answer_log import NO_HIT
-from linkedbandits.live.whole_chains import arms_of, rest_of
+from linkedbandits.live.answers import NO_HIT
+from linkedbandits.live.chain_record import arms_of, rest_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.hosted import RECEIPT_OF_LETTER
 from linkedbandits.service.records import Entry
@@ -133,11 +134,19 @@ def _events(store: Store, experiment: str, labels: Sequence[Label]) -> Iterator[
         after = entries[-1].seq
 
 
-def _events_of_log(log: WarmStart, labels: Sequence[Label], at: float) -> Iterator[dict[str, Any]]:
-    same = {"seq": 0, "at": at, "kind": "log"}
-    for order, hit, another_worked in log.plays(labels):
-        receipt = {"receipt": "other"} if another_worked else {}
-        yield {**same, "arms": order, "hit": hit, **receipt, "status": log.attempts}
+def _events_of_log(warm: WarmStart, labels: Sequence[Label], at: float) -> Iterator[dict[str, Any]]:
+    """Requests of a log: the options as they were offered, None for one that is no arm, and the arm that worked."""
+    same = {"seq": 0, "at": at, "kind": "log", "status": warm.attempts}
+    log, names = warm.log, [*labels, None]
+    starts = log.first.tolist()
+    ends = [*starts, len(log)][1:]
+    second = [NOT_OFFERED] * len(starts) if log.second is None else log.second.tolist()
+    for start, end, behind in zip(starts, ends, second, strict=True):
+        tried, worked = log.option[start:end].tolist(), bool(log.success[end - 1])
+        offered = [*tried, behind] if worked and len(tried) == 1 and 0 <= behind < warm.arms else tried
+        hit = names[tried[-1]] if worked else None
+        receipt = {"receipt": "other"} if worked and hit is None else {}
+        yield {**same, "arms": tuple(names[arm] for arm in offered), "hit": hit, **receipt}
 
 
 def _events_of(entry: Entry, asked: Sequence[IntArray], labels: Sequence[Label]) -> Iterator[dict[str, Any]]:

@@ -34,8 +34,8 @@ from linkedbandits.errors import (
     TooManyInFlight,
     UnknownPlay,
 )
-from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Played, Receipt, Upgrade, WarmStart
-from linkedbandits.live.answer_log import NO_HIT
+from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Receipt, Upgrade, WarmStart
+from linkedbandits.live.answers import NO_HIT
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.clocks import CLOCKS, Clocks
 from linkedbandits.service.curves import curve_point
@@ -90,7 +90,7 @@ class HostedExperiment:
         self._clocks = clocks
         self._last_end = -inf  # no lease ends later
         self.experiment: Experiment = record.setup.begin(warm)
-        self.experiment.run.answers.forget_tuples()  # the journal has them
+        self.experiment.answers.forget_tuples()  # the journal has them
         self.status: RunStatus = "running"
         self.leases: dict[int, float] = {}
         self.abandoned = 0
@@ -151,9 +151,9 @@ class HostedExperiment:
             if written_by.asks not in (None, hosted.writer.asks):
                 raise JournalMismatch(f"experiment {record.id!r} is of a policy that asked otherwise")
             warm = _log_of(store, record)
-            if warm is not None:
-                hosted.experiment.run.start_from(warm)
             upgrades = [entry for entry in hosted._pages(store) if entry.kind == "upgrade"]
+            if warm is not None:
+                hosted.experiment.start_from(warm, read=not upgrades)
             if upgrades:
                 hosted._begin_anew(store, upgrades[-1])
             hosted._follow(store)
@@ -182,9 +182,12 @@ class HostedExperiment:
     @classmethod
     def _go_on(cls, store: Reading, record: ExperimentRecord, clocks: Clocks) -> HostedExperiment:
         """Begun anew, with the evidence of the last snapshot, and all that is in the journal in the estimates."""
-        hosted = cls(record, _log_of(store, record), clocks)
+        hosted = cls(record, clocks=clocks)
+        warm = _log_of(store, record)
+        if warm is not None:
+            hosted.experiment.start_from(warm, read=False)
         hosted._begin_anew(store)
-        hosted._upgrade_to_note = hosted.experiment.run.upgrade
+        hosted._upgrade_to_note = hosted.experiment.upgrade
         return hosted
 
     def _begin_anew(self, store: Reading, noted: Entry | None = None) -> None:
@@ -198,26 +201,23 @@ class HostedExperiment:
             evidence = None if snapshot is None else snapshot.body["experiment"].get("evidence")
         else:
             evidence = noted.body["evidence"]
-        run = self.experiment.run
-        played = self._follow_without_policy(store, None if noted is None else noted.seq)
-        run.go_on(played, Writer.read(self.record.written_by).version, evidence)
-        run.answers.forget_tuples()
-        for play in played.out:
+        self._follow_without_policy(store, None if noted is None else noted.seq)
+        out = self.experiment.plays_out()
+        self.experiment.begin_anew(Writer.read(self.record.written_by).version, evidence)
+        for play in out:
             self.leases.pop(play, None)  # given up: which are still out may depend on how they go
         if noted is not None:
-            run.upgrade = Upgrade.from_json(noted.body)
+            self.experiment.upgrade = Upgrade.from_json(noted.body)
 
-    def _follow_without_policy(self, store: Reading, end: int | None) -> Played:
-        """What was played, by the journal up to entry ``end``."""
-        played = self.experiment.run.nothing_played()
+    def _follow_without_policy(self, store: Reading, end: int | None) -> None:
+        """Bring what was played into the estimates, by the journal up to entry ``end``."""
         for entry in self._pages(store):
-            self._follow_unread(store, entry, played)
+            self._follow_unread(store, entry)
             if entry.seq == end:
                 break
             if entry.kind == "upgrade":  # an earlier one, whose spending counts on
-                self.experiment.run.upgrade = Upgrade.from_json(entry.body)
+                self.experiment.upgrade = Upgrade.from_json(entry.body)
         self._check_reached(self.record.head if end is None else end)
-        return played
 
     def _pages(self, store: Reading) -> Iterator[Entry]:
         """The journal behind what is in memory, read a part at a time."""
@@ -230,7 +230,7 @@ class HostedExperiment:
     @property
     def writer(self) -> Writer:
         """This version of the library, with the experiment's policy as it asks now."""
-        return Writer(__version__, self.experiment.run.asks(), HANDS_OUT_BY)
+        return Writer(__version__, self.experiment.asks(), HANDS_OUT_BY)
 
     @property
     def head(self) -> int:
@@ -296,7 +296,7 @@ class HostedExperiment:
         """
         self.expire(now)
         archived, decided = self.status == "archived", self.experiment.done
-        tell, number_of, leases = self.experiment.run.tell, self.experiment.number_of, self.leases
+        tell, number_of, leases = self.experiment.bring, self.experiment.number_of, self.leases
         outcomes: list[Receipt | Refused] = []
         plays: list[int] = []
         hits: list[int] = []
@@ -459,7 +459,7 @@ class HostedExperiment:
 
     def _hand_out(self, count: int, size: ReplySize | None = None) -> tuple[int, list[IntArray]]:
         """The number of the first of up to ``count`` plays, and the arms of each; fewer, if more may not fit."""
-        ask = self.experiment.run.ask
+        ask = self.experiment.hand_out
         first, arms = ask()
         tuples = [arms]
         try:
@@ -521,7 +521,7 @@ class HostedExperiment:
 
     def _abandon_all(self, plays: Sequence[int]) -> None:
         for play in plays:
-            self.experiment.run.abandon(play)
+            self.experiment.give_up(play)
             del self.leases[play]
         self.abandoned += len(plays)
         self._tail.touch(plays)
@@ -579,7 +579,7 @@ class HostedExperiment:
         self._lease_again(entry, len(tuples))
 
     def _replay_tell(self, entry: Entry) -> None:
-        tell, body = self.experiment.run.tell, entry.body
+        tell, body = self.experiment.bring, entry.body
         for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
             receipt = tell(play, hit)
             if receipt[0] != letter:
@@ -587,27 +587,27 @@ class HostedExperiment:
             self.leases.pop(play, None)
         self._told(entry)
 
-    def _follow_unread(self, store: Reading, entry: Entry, played: Played) -> None:
+    def _follow_unread(self, store: Reading, entry: Entry) -> None:
         """Follow an entry without a policy."""
         self._check_next(entry)
-        body = entry.body
+        body, exp = entry.body, self.experiment
         try:
             if entry.kind == "ask":
                 tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
-                if body["first"] != len(played.answers):
-                    self._does_not_fit(entry, f"its first play is {body['first']}, and {len(played.answers)} is due")
+                if body["first"] != len(exp.answers):
+                    self._does_not_fit(entry, f"its first play is {body['first']}, and {len(exp.answers)} is due")
                 for arms in tuples:
-                    played.ask(arms)
+                    exp.follow(arms)
                 self._lease_again(entry, len(tuples))
             elif entry.kind == "tell":
                 for play, hit, letter in zip(body["plays"], body["hits"], body["receipts"], strict=True):
-                    played.tell(play, hit, late=letter == "l")
+                    exp.bring(play, hit, late=letter == "l")
                     self.leases.pop(play, None)
                 self._tail.touch(body["plays"])
-                self._tail.history_point(entry, played.plays, done=False)
+                self._tail.history_point(entry, exp.plays, done=False)
             elif entry.kind == "abandon":
                 for play in body["plays"]:
-                    played.abandon(play)
+                    exp.give_up(play)
                     del self.leases[play]
                 self.abandoned += len(body["plays"])
                 self._tail.touch(body["plays"])
@@ -676,10 +676,9 @@ class HostedExperiment:
         body, answers = snapshot.body, AnswerLog.from_segments(store.answers(self.record.id))
         content = body["experiment"]
         self.experiment = Experiment.restore(content, answers)
-        run = self.experiment.run
         noted = None if content["upgrade"] is None else Upgrade.from_json(content["upgrade"])
         # A restored run that begins anew notes an upgrade of its own: with this version's snapshots that cannot be.
-        if len(answers) != body["asked"] or run.upgrade != noted:
+        if len(answers) != body["asked"] or self.experiment.upgrade != noted:
             raise JournalMismatch(
                 f"the snapshot of experiment {self.record.id!r} does not fit its answers or its policy"
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from linkedbandits.live.answer_log import SEGMENT
+from linkedbandits.live.answers import SEGMENT
 from linkedbandits.service.records import CurvePoint, Entry, HistoryPoint, Kind
 
 HISTORY_SECONDS = 1.0

@@ -129,7 +129,7 @@ class Setup:
             whole_chains=self.whole_chains,
         )
         if warm is not None:
-            begun.run.start_from(warm)
+            begun.start_from(warm)
         return begun
 
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -259,7 +259,7 @@ class Entry:
     """One command in an experiment's journal, a batch of plays or answers being one command.
 
     - ``ask``: ``{"first": play id, "asked": count, "runs": [[tuple number, times], ...], "key": text or None}``, where
-      the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.whole_chains`
+      the tuple of a whole chain has its rest, in the form of :mod:`linkedbandits.live.chain_record`
     - ``tell``: ``{"plays": [...], "hits": [arm's index, or -1], "receipts": "c" counted, "s" spare, "l" late}``
     - ``abandon``: ``{"plays": [...]}``, given back or out of time, with ``"unused": true`` if they were never begun
     - ``status``: ``{"to": "paused"}``, with the identifier of its ``"successor"`` where another one goes on from it,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkedbandits.live.whole_chains import order_of
+from linkedbandits.live.chain_record import order_of
 from linkedbandits.model import IntArray, Label
 
 OF_A_PLAY = 60

@@ -8,11 +8,10 @@ from dataclasses import replace
 from time import monotonic, sleep
 from typing import TypeVar
 
-from linkedbandits.attempts.log import AttemptLog
+from linkedbandits.attempts.log import AttemptLog, joined
 from linkedbandits.errors import StoreUnavailable, TooManyInFlight
 from linkedbandits.linkage import find_linkage
 from linkedbandits.live import WarmStart
-from linkedbandits.live.answer_log import joined
 from linkedbandits.live.experiment import check_labels, costs_of_successor
 from linkedbandits.live.warm_start import may_read
 from linkedbandits.model import Label

@@ -77,7 +77,7 @@ def take_survey(opened: Iterable[HostedExperiment], shown: int) -> Survey:
                 one.record.id,
                 one.record.name,
                 one.record.setup.arms,
-                one.experiment.run.warm,
+                one.experiment.warm,
                 one.experiment.plays,
                 one.experiment.done,
             )
@@ -90,7 +90,7 @@ def take_survey(opened: Iterable[HostedExperiment], shown: int) -> Survey:
 
 def _progress(hosted: HostedExperiment) -> Progress:
     exp = hosted.experiment
-    still_in = exp.run.still_in()
+    still_in = exp.still_in()
     return Progress(hosted.record.id, exp.plays, sum(still_in), _share_of_evidence(hosted, still_in))
 
 

@@ -83,11 +83,11 @@ def read_standing(hosted: HostedExperiment) -> Standing:
         successor=hosted.successor,
         tags=hosted.tags,
         estimates=exp.estimates(),
-        only_first_tries=exp.run.only_first_tries,
+        only_first_tries=exp.only_first_tries,
         evidence=exp.evidence(),
         upgrade=exp.upgrade,
         assumptions=exp.assumptions,
-        warm=exp.run.warm,
+        warm=exp.warm,
         from_log=exp.from_log,
     )
 
@@ -175,14 +175,14 @@ class Summary(NamedTuple):
 def read_summary(hosted: HostedExperiment) -> Summary:
     """All that the list shows, as it is now; quicker to read than :func:`read_standing`."""
     exp = hosted.experiment
-    samples, _ = exp.run.samples_in_order()
+    samples, _ = exp.samples_in_order()
     return Summary(
         head=hosted.head,
         arms=len(hosted.record.setup.arms),
         plays=exp.plays,
         done=exp.done,
         leading=exp.recommend(),
-        leads=names_a_leader(samples.tolist(), exp.run.still_in(), exp.done),
+        leads=names_a_leader(samples.tolist(), exp.still_in(), exp.done),
         per_cost=bool(exp.policy.goal.costs),
     )
 

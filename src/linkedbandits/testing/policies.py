@@ -452,11 +452,11 @@ def _check_live_trace_survives_json(case: _Case) -> None:
         case.require(False, "a saved experiment must go on exactly where it stopped")
 
     exp = Experiment(range(len(case.means)), case.policy, linkage=case.linkage, seed=case.seed)
-    before = exp.run.state_as_json()
+    before = exp.state_as_json()
     with suppress(TooManyInFlight):  # a policy with a small budget hands out no more than that
         for _ in range(50):
             exp.ask()
-    case.require(exp.run.state_as_json() == before, "asking without telling must not change the state")
+    case.require(exp.state_as_json() == before, "asking without telling must not change the state")
 
 
 def _live_trace(case: _Case, between: Callable[[Experiment], Experiment], plays: int = 200) -> Trace:

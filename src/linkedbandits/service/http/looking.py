@@ -63,7 +63,7 @@ async def _at_owner(service: Service, experiment: str, what: commands.Looking) -
 
 def _estimates(hosted: HostedExperiment) -> dict[str, Any]:
     exp = hosted.experiment
-    return {"plays": exp.plays, "only_first_tries": exp.run.only_first_tries, "estimates": exp.estimates()}
+    return {"plays": exp.plays, "only_first_tries": exp.only_first_tries, "estimates": exp.estimates()}
 
 
 def _encoded_estimates(found: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ def policy_and_linkage(
     if policy is not None:
         return policy, linkage_of([policy], linkage)
     found = find_linkage("free" if linkage is None else linkage)
-    from linkedbandits.policies import LinkedDuels, LinkedElimination  # who brings a policy need not wait for these
+    from linkedbandits.policies import LinkedDuels, LinkedElimination  # not imported where a policy is given
 
     if found.allows(LinkedDuels.asks):
         return LinkedDuels(delta), found

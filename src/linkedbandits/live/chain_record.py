@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from linkedbandits.display.texts import short_repr
+from linkedbandits.live.saving import Saved
 from linkedbandits.model import FloatArray, IntArray
 
 LEAST_BETWEEN = 16
@@ -105,7 +106,7 @@ class Learning:
         return None if self.cost is None or self.cost_of_best_order is None else self.cost - self.cost_of_best_order
 
 
-class ChainRecord:
+class ChainRecord(Saved):
     """How arms do where they stand in whole chains, and what comes first in the rest for it.
 
     For independent arms every try counts. For others the tries that come first in the rest do: those further behind
@@ -113,6 +114,8 @@ class ChainRecord:
 
     With ``costs``, one for each arm, the likeliest to work *for its cost* comes first.
     """
+
+    _saved: ClassVar[tuple[str, ...]] = (*("_tries", "_worked", "_attempts", "_told", "_failed", "_due", "_ranking"),)
 
     def __init__(self, arms: int, independent: bool, costs: Sequence[float] = ()) -> None:
         self._independent = independent
@@ -189,26 +192,3 @@ class ChainRecord:
         if not np.array_equal(ranking, self._ranking):
             self._ranking = ranking
             self._plays = {}
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for :meth:`from_json`."""
-        return {
-            "independent": self._independent,
-            "tries": list(self._tries),
-            "worked": list(self._worked),
-            "attempts": list(self._attempts),
-            "told": self._told,
-            "failed": self._failed,
-            "due": self._due,
-            "ranking": self._ranking.tolist(),
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any], costs: Sequence[float] = ()) -> ChainRecord:
-        """What :meth:`to_json` wrote; costs are those of the policy, and saved with it."""
-        read = cls(len(data["tries"]), data["independent"], costs)
-        read._tries, read._worked = list(data["tries"]), list(data["worked"])
-        read._attempts = list(data["attempts"])
-        read._told, read._failed, read._due = data["told"], data["failed"], data["due"]
-        read._ranking = np.array(data["ranking"], dtype=np.int64)
-        return read

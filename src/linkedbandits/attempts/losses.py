@@ -6,8 +6,8 @@ failures, what is left over is no fair sample.
 
 A chain in memory counts its attempts (:class:`Losses`). A play that runs for longer than the lease is lost in the
 option that its call is at. Where several processes share an experiment, plays of all of them are counted by the option
-that they begin with, because what a killed process was at is not known: for a file by :class:`PlaysLost`, in the
-service from its journal (:mod:`linkedbandits.service.alarms`).
+that they begin with, because what a killed process was at is not known: for a file by
+:mod:`linkedbandits.chain.in_file`, in the service from its journal (:mod:`linkedbandits.service.alarms`).
 
 The test is the one of two groups in :mod:`linkedbandits.attempts.courses`: the attempts of an option, and those of all
 others. They count *in the order in which their plays began*, each when all before it have ended, or were given up. What
@@ -23,15 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from linkedbandits.attempts.alarms import Rate
 from linkedbandits.attempts.courses import log_evidence_of_two
 from linkedbandits.display.texts import short_repr
-from linkedbandits.live.answer_log import WAITING, AnswerLog
-from linkedbandits.live.whole_chains import order_of
 from linkedbandits.model import Label
 
 REMEDY = (
@@ -81,53 +79,6 @@ class Losses:
             self.attempts[option] += 1
         if tried and lost:
             self.lost[tried[-1]] += 1
-
-
-class PlaysLost:
-    """Plays of all processes by the number of the option that they begin with, and how many of them were lost.
-
-    They count in the order of their ids, up to the first that is out. In which option a killed process was at work is
-    not known, so what counts is the option that a play began with.
-    """
-
-    def __init__(self, options: int) -> None:
-        self.plays = [0] * options
-        self.lost = [0] * options
-        self._next = 0  # the first play that was not counted
-        self._began_with: dict[int, int] = {}  # of plays that were lost and not counted yet
-
-    def lose(self, play: int, answers: AnswerLog) -> None:
-        """A play that is out will never be answered, though it had begun."""
-        arms = answers.in_log(play)
-        if arms is not None:
-            self._began_with[play] = int(order_of(arms)[0])
-
-    def count(self, answers: AnswerLog) -> bool:
-        """Go on as far as plays are told or given up; did anything change? Plays that never began do not count."""
-        begin = self._next
-        while self._next < len(answers) and answers[self._next] != WAITING:
-            first = self._began_with.pop(self._next, None)
-            if first is not None:
-                self.lost[first] += 1
-            elif (arms := answers.in_log(self._next)) is not None:
-                first = int(order_of(arms)[0])
-            if first is not None:
-                self.plays[first] += 1
-            self._next += 1
-        return self._next > begin
-
-    def to_json(self) -> dict[str, Any]:
-        """For ``json.dumps``."""
-        began_with = list(self._began_with.items())
-        return {"plays": self.plays, "lost": self.lost, "next": self._next, "began_with": began_with}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> PlaysLost:
-        """What :meth:`to_json` wrote."""
-        read = cls(len(data["plays"]))
-        read.plays, read.lost, read._next = list(data["plays"]), list(data["lost"]), data["next"]
-        read._began_with = dict(data["began_with"])
-        return read
 
 
 def loss_alarms(
