@@ -24,8 +24,8 @@ from linkedbandits.linkage import (
     ordered_plays,
     play_in_turn,
 )
-from linkedbandits.live.requests import NeedsInProgress
-from linkedbandits.model import IntArray
+from linkedbandits.live.requests import SampleQueue
+from linkedbandits.model import IntArray, Needs
 from linkedbandits.streams import LaneStreams
 from linkedbandits.testing import ReplayedRewards
 from linkedbandits.world import CoinFlips
@@ -96,7 +96,8 @@ def test_counts_and_play_by_play_agree_under_any_limit(problem, name, limit):
     needs, tapes = problem
     linkage = find_linkage(name)
     counted = linkage.fulfil(np.array([needs]), np.array([limit]), replay(tapes))
-    live = NeedsInProgress(np.array(needs), linkage)
+    live = SampleQueue(len(needs), linkage)
+    live.begin(Needs(np.array([needs])), None, None)
     used = [0] * len(needs)
     plays = 0
     while not live.fulfilled and plays < limit:
@@ -104,10 +105,8 @@ def test_counts_and_play_by_play_agree_under_any_limit(problem, name, limit):
         before = list(used)
         hit = play(tuple(arms), tapes, used)
         reached = sum(used) - sum(before)
-        if live.claimed is None:
-            live.bring(arms, reached, hit is not None)
-        else:
-            live.bring_claimed(live.claimed, arms, reached, hit is not None)
+        live.put(plays, arms)
+        live.come_back(plays, arms, reached, -1 if hit is None else hit)
         plays += 1
     brought = live.counts()
     spare = 0 if counted.spare is None else counted.spare.samples[0]
@@ -182,13 +181,15 @@ def test_suffix_plays_are_drawn_by_their_exact_law():
 
 def test_plays_from_some_arm_on_speak_for_the_arms_that_are_needed_alone():
     """Of needs 2, 1, 0 the second play speaks for arm 0 only; arm 1, not reached by the first, is then opened at."""
-    live = NeedsInProgress(np.array([2, 1, 0]), Suffix())
-    first, speaks_for = live.hand_out(), live.claimed
-    assert (first.tolist(), speaks_for.tolist()) == ([0, 1, 2], [0, 1])
-    assert (live.hand_out().tolist(), live.claimed.tolist()) == ([0, 1, 2], [0])
+    live = SampleQueue(3, Suffix())
+    live.begin(Needs(np.array([[2, 1, 0]])), None, None)
+    for play, speaks_for in enumerate(([0, 1], [0])):
+        arms = live.hand_out()
+        live.put(play, arms)
+        assert (arms.tolist(), live._plan.speaks_for.tolist()) == ([0, 1, 2], speaks_for)
     assert live.hand_out() is None
-    live.bring_claimed(speaks_for, first, 1, True)
-    assert (live.hand_out().tolist(), live.claimed.tolist()) == ([1, 2], [1])
+    live.come_back(0, arms, 1, 0)
+    assert (live.hand_out().tolist(), live._plan.speaks_for.tolist()) == ([1, 2], [1])
 
 
 def test_suffix_plans_fill_up_the_rows_of_lanes_that_open_late():

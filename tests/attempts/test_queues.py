@@ -124,7 +124,9 @@ def test_more_than_there_is_cannot_be_read():
         queues_of("01", "0").successes(np.array([[1, 2]]))
 
 
-@pytest.mark.parametrize("linkage", [each for each in LINKAGES.values() if each.name != "suffix"], ids=str)
+@pytest.mark.parametrize(
+    "linkage", [each for each in LINKAGES.values() if each.name != "suffix"], ids=lambda linkage: linkage.name
+)
 @given(queues=st.lists(st.text("01", max_size=12), min_size=2, max_size=4))
 def test_they_fulfil_needs_under_every_linkage_that_tries_no_more(linkage, queues):
     """All of every queue: the counts are those of the queues, whatever the plays."""

@@ -53,7 +53,7 @@ def test_a_live_run_recommends_it_too(policy, named):
     content = run.content()
     content["samples"][3] = content["successes"][3] = 1
     content["state"]["arm"]["values"] = [7]
-    run.fill(content, run.answers)
+    run.fill_from(content, run.answers)
     assert run.recommend().top == (named,)
 
 

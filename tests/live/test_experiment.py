@@ -682,7 +682,7 @@ def test_a_debugger_can_print_it_where_its_lock_is_held(monkeypatch):
     monkeypatch.setattr(experiment, "LONGEST_WAIT_FOR_A_TEXT", 0.01)
     exp = told(0)
     with exp._lock, ThreadPoolExecutor(1) as other:
-        assert other.submit(repr, exp).result() == "Experiment(3 arms, linked-elimination, ordered: busy)"
+        assert other.submit(repr, exp).result(timeout=30) == "Experiment(3 arms, linked-elimination, ordered: busy)"
     assert "busy" not in repr(exp)
 
 
