@@ -15,9 +15,7 @@ from scipy.stats import binom
 
 import linkedbandits as lb
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, are_leaders
-from linkedbandits.policies.prediction import predict
-from linkedbandits.policies.stakes import at_odds_ratios
+from linkedbandits.policies.linked_elimination import EARLY_BLOCKS, RaceState, are_leaders, at_odds_ratios, predict
 from linkedbandits.stopping.evidence import place_bets
 
 ROUNDING = 1e-9
@@ -46,7 +44,7 @@ def in_reserve(state, slowness: float = 8.0) -> float:
 @pytest.fixture
 def on_predictions(monkeypatch):
     """All capital is bet on the predictions, as it is where there are many arms."""
-    monkeypatch.setattr("linkedbandits.policies.evidence_race.shares_of_capital", lambda arms: np.ones(1))
+    monkeypatch.setattr("linkedbandits.policies.linked_elimination.shares_of_capital", lambda arms: np.ones(1))
 
 
 def branch(policy, state, means):
@@ -95,7 +93,7 @@ def predict_always(monkeypatch, *script) -> None:
         line = lines.pop(0) if len(lines) > 1 else lines[0]
         state.prediction = np.tile(line, (state.samples.shape[0], 1))
 
-    monkeypatch.setattr("linkedbandits.policies.evidence_race._predict", scripted)
+    monkeypatch.setattr("linkedbandits.policies.linked_elimination._predict", scripted)
 
 
 def names_others_than(*right):
