@@ -9,7 +9,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.errors import UnknownName
-from linkedbandits.policies import POLICIES, make_policy, own, policy_class, policy_named
+from linkedbandits.policies import POLICIES, make_policy, policy_class, policy_named, registry
 from linkedbandits.policies.registry import _CUSTOM, converted, names_code
 from tests.support.every_policy import EVERY_POLICY
 
@@ -190,7 +190,7 @@ def test_types_that_are_not_known_are_left_to_the_class():
 @pytest.mark.parametrize("name", ["my_policies:Mine", "package.inner:Mine", "package.inner", "os.path:join"])
 def test_a_name_alone_never_imports_anything(module, monkeypatch, name):
     """What saved experiments and callers of a service say goes through here."""
-    monkeypatch.setattr(own.importlib, "import_module", lambda _: pytest.fail("it was imported"))
+    monkeypatch.setattr(registry.importlib, "import_module", lambda _: pytest.fail("it was imported"))
     for use in (policy_class, lambda text: make_policy(text, {})):
         with pytest.raises(UnknownName, match="none is loaded for a name"):
             use(name)

@@ -45,7 +45,7 @@ from linkedbandits.policy import AnyPolicy, InBatches, LaneState, SeedArray, Wit
 from linkedbandits.stopping.evidence import place_bets
 
 SHARE_OF_LEAD = 0.02
-"""Told an odds ratio, so many rounds are asked for at a time, at least, that the leader is expected to gain this share of the lead,"""
+"""Told an odds ratio, a request has at least the rounds in which the leader should gain this share of the lead,"""
 SHARE_OF_ROUNDS = 0.002
 """and this share of the rounds played: arms that never fail are not to keep a simulation for ever."""
 STANDARD_ERRORS = 3.0
