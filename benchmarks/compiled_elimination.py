@@ -13,14 +13,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from linkedbandits.policies.evidence_race import _MOST_FAVOUR as MOST_FAVOUR
-from linkedbandits.policies.evidence_race import EARLY_BLOCKS, FIRST_SUCCESSES, GROWTH, LOOKS, RECALL
-from linkedbandits.policies.linked_elimination import RATIO_ROUNDS, RATIOS
-from linkedbandits.policies.prediction import _LEAST_BELOW_1 as LEAST_BELOW_1
-from linkedbandits.policies.prediction import _MARGIN as MARGIN
-from linkedbandits.policies.prediction import _MOST_EVIDENCE as MOST_EVIDENCE
-from linkedbandits.policies.prediction import NEAR, PRIOR, PRIOR_ARMS, WIDE
-from linkedbandits.policies.stakes import MANY_ARMS
+from linkedbandits.policies.linked_elimination import _LEAST_BELOW_1 as LEAST_BELOW_1
+from linkedbandits.policies.linked_elimination import _MARGIN as MARGIN
+from linkedbandits.policies.linked_elimination import _MOST_EVIDENCE as MOST_EVIDENCE
+from linkedbandits.policies.linked_elimination import _MOST_FAVOUR as MOST_FAVOUR
+from linkedbandits.policies.linked_elimination import (
+    EARLY_BLOCKS,
+    FIRST_SUCCESSES,
+    GROWTH,
+    LOOKS,
+    MANY_ARMS,
+    NEAR,
+    PRIOR,
+    PRIOR_ARMS,
+    RATIO_ROUNDS,
+    RATIOS,
+    RECALL,
+    WIDE,
+)
 from linkedbandits.simulation import _ARRAYS_PER_CELL, WORKING_MEMORY
 from linkedbandits.stopping.evidence import _MOST_CAPITAL as MOST_CAPITAL
 from linkedbandits.stopping.evidence import _MOST_LOG_FACTOR as MOST_LOG_FACTOR

@@ -20,7 +20,7 @@ from linkedbandits.attempts.race import RaceOnALog
 from linkedbandits.attempts.second_test import SHARE, decided_by_all_samples
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import BoolArray, Counts, FloatArray
-from linkedbandits.policies.evidence_race import RaceState
+from linkedbandits.policies.linked_elimination import RaceState
 from linkedbandits.policy import AnyPolicy
 
 

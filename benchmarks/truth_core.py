@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 import linkedbandits as lb
-from linkedbandits.policies import evidence_race, linked_duels
+from linkedbandits.policies import linked_duels, linked_elimination
 from tools.claims import Claims, Row
 
 TRIALS = 1_000
@@ -63,7 +63,7 @@ def _dropped_under_upgrades(policy: lb.policy.AnyPolicy, seed: int) -> bool:
     for version in range(VERSIONS):
         growth = 0.04 if version % 2 else 0.02
         with ExitStack() as version_of:
-            version_of.enter_context(patch.object(evidence_race, "GROWTH", growth))
+            version_of.enter_context(patch.object(linked_elimination, "GROWTH", growth))
             version_of.enter_context(patch.object(linked_duels, "GROWTH", growth))
             exp = lb.Experiment.from_json(exp.to_json())
             for _ in range(PLAYS_OF_A_VERSION):

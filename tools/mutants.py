@@ -97,7 +97,6 @@ PARTS: dict[str, Part] = {
 
 # Where a module is tested by files of other names than its own.
 MIRRORS: dict[str, str] = {
-    "policies/evidence_race.py": "tests/policies/test_linked_elimination.py",
     "policies/__init__.py": "tests/policies/test_policies_by_name.py",
     "bounds/programme.py": "tests/bounds/test_allocation.py",
     "bounds/search.py": "tests/bounds/test_allocation.py",

@@ -10,7 +10,7 @@ import pytest
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.cli.policies import ABOUT
 from linkedbandits.policies import POLICIES, make_policy, parameter_names
-from linkedbandits.policies.own import OWN
+from linkedbandits.policies.registry import _CUSTOM
 from tests.support.command_line import ROOT, refusal, run, run_json
 
 
@@ -50,10 +50,10 @@ def test_what_they_assume_is_what_they_say_themselves():
 def in_examples(monkeypatch):
     monkeypatch.chdir(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    before = dict(OWN)
+    before = dict(_CUSTOM)
     yield
-    OWN.clear()
-    OWN.update(before)
+    _CUSTOM.clear()
+    _CUSTOM.update(before)
     sys.modules.pop("plain_policy", None)
 
 

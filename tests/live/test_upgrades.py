@@ -11,7 +11,7 @@ import linkedbandits as lb
 from linkedbandits.linkage import Ordered, find_linkage
 from linkedbandits.live import saving
 from linkedbandits.live.saving import asks_digest
-from linkedbandits.policies import evidence_race, linked_duels
+from linkedbandits.policies import linked_duels, linked_elimination
 from linkedbandits.version import __version__
 from tests.support.coin_flips import CoinFlipper
 
@@ -45,7 +45,7 @@ def release(monkeypatch):
     """Call it to have another version of the library, in which every policy looks less often."""
 
     def change() -> None:
-        monkeypatch.setattr(evidence_race, "GROWTH", 0.04)
+        monkeypatch.setattr(linked_elimination, "GROWTH", 0.04)
         monkeypatch.setattr(linked_duels, "GROWTH", 0.04)
         monkeypatch.setattr("linkedbandits.policies.lil_ucb.BETA", 0.4)
 
@@ -110,7 +110,7 @@ def test_what_versions_before_spent_goes_on_and_is_spent_once(monkeypatch):
     exp.tell(exp.ask().id, None)
     for growth in (0.03, 0.04, 0.05):
         text = exp.to_json()
-        monkeypatch.setattr(evidence_race, "GROWTH", growth)
+        monkeypatch.setattr(linked_elimination, "GROWTH", growth)
         exp = lb.Experiment.from_json(text)
     assert exp.upgrade.spent == 0.05  # nothing was played between the versions
     assert exp.attempts().judged() == pytest.approx(0.1)
@@ -134,7 +134,7 @@ def test_an_option_that_was_refuted_stays_out(release):
 def test_a_state_that_cannot_be_read_is_an_upgrade_also_in_the_same_version(monkeypatch):
     exp = busy_experiment(lb.LinkedElimination(1e-9))
     text = exp.to_json()
-    monkeypatch.setattr(evidence_race.RaceState, "from_json", lambda data: data["a part that it never had"])
+    monkeypatch.setattr(linked_elimination.RaceState, "from_json", lambda data: data["a part that it never had"])
     read = lb.Experiment.from_json(text)
     assert read.upgrade == (__version__, __version__, exp.plays - exp.late, tuple(exp.evidence()), 0.0)
     assert counts(read) == counts(exp)
@@ -218,7 +218,7 @@ def test_upgrades_do_not_spend_delta_anew(kind, monkeypatch):
                     asked = exp.ask()
                     exp.tell(asked.id, coins.answer(asked))
             text = exp.to_json()
-            monkeypatch.setattr(evidence_race, "GROWTH", 0.02 if version % 2 else 0.04)
+            monkeypatch.setattr(linked_elimination, "GROWTH", 0.02 if version % 2 else 0.04)
             monkeypatch.setattr(linked_duels, "GROWTH", 0.015 if version % 2 else 0.04)
             exp = lb.Experiment.from_json(text)
             assert exp.done or exp.upgrade is not None
@@ -235,7 +235,7 @@ def test_a_policy_is_told_from_one_that_asks_otherwise(monkeypatch):
     assert before != asks_digest(lb.LinkedElimination(0.1, k=2), find_linkage("ordered"), 1000)
     assert before != asks_digest(lb.UniformSampling(0.1), find_linkage("ordered"), 1000)
     with monkeypatch.context() as patch:
-        patch.setattr(evidence_race, "GROWTH", 0.04)
+        patch.setattr(linked_elimination, "GROWTH", 0.04)
         assert digest() != before
     assert digest() == before
 

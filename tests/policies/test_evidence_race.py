@@ -15,9 +15,7 @@ from scipy.stats import binom
 
 import linkedbandits as lb
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import EARLY_BLOCKS, RaceState, are_leaders
-from linkedbandits.policies.prediction import predict
-from linkedbandits.policies.stakes import at_odds_ratios
+from linkedbandits.policies.linked_elimination import EARLY_BLOCKS, RaceState, _are_leaders, at_odds_ratios, predict
 from linkedbandits.stopping.evidence import place_bets
 
 ROUNDING = 1e-9
@@ -46,7 +44,7 @@ def in_reserve(state, slowness: float = 8.0) -> float:
 @pytest.fixture
 def on_predictions(monkeypatch):
     """All capital is bet on the predictions, as it is where there are many arms."""
-    monkeypatch.setattr("linkedbandits.policies.evidence_race.shares_of_capital", lambda arms: np.ones(1))
+    monkeypatch.setattr("linkedbandits.policies.linked_elimination.shares_of_capital", lambda arms: np.ones(1))
 
 
 def branch(policy, state, means):
@@ -95,7 +93,7 @@ def predict_always(monkeypatch, *script) -> None:
         line = lines.pop(0) if len(lines) > 1 else lines[0]
         state.prediction = np.tile(line, (state.samples.shape[0], 1))
 
-    monkeypatch.setattr("linkedbandits.policies.evidence_race._predict", scripted)
+    monkeypatch.setattr("linkedbandits.policies.linked_elimination._update_predictions", scripted)
 
 
 def names_others_than(*right):
@@ -391,7 +389,7 @@ def test_a_run_with_a_tolerance_ends_exactly_when_every_pair_passes_its_threshol
     start = between_plans(lb.LinkedElimination(1e-9, k=k, epsilon=0.1), k + 2)
     start.capital[:] = 0.0  # nothing is dropped
     successes = start.needs // 2
-    rivals = np.flatnonzero(~are_leaders(start)[0])
+    rivals = np.flatnonzero(~_are_leaders(start)[0])
     assert (start.near_own[0][:, rivals] != 0).all()
     of_leaders = successes[0, start.leaders[0]][:, np.newaxis]
     near = [array[..., 0] for array in (start.near_own, start.near_rival, start.near_sure)]
@@ -512,7 +510,7 @@ def test_with_a_tolerance_a_pair_that_only_dropping_evidence_refutes_is_still_op
     """The proof of finishing follows the leader of lowest mean, that of dropping another: one does not do for both."""
     policy = lb.LinkedElimination(0.2, k=2, epsilon=0.1)
     state = between_plans(lb.LinkedElimination(1e-9, k=2, epsilon=0.1), 4)
-    rivals = np.flatnonzero(~are_leaders(state)[0])
+    rivals = np.flatnonzero(~_are_leaders(state)[0])
     state.capital[:], state.near_capital[:] = 0.0, 0.0
     state.near_refuted[0][:, rivals] = True
     state.near_refuted[0, 0, rivals[0]], state.refuted[0, 0, rivals[0]] = False, True
@@ -576,7 +574,7 @@ def test_arms_are_drawn_to_those_that_do_not_lead_and_where_there_are_many_are_s
     policy = lb.LinkedElimination(1e-6)
     state = between_plans(policy, arms)
     state.still_in[0, -1] = False
-    pooled = ~are_leaders(state)
+    pooled = ~_are_leaders(state)
     pooled[0, -1] = arms == 5
     while state.block[0] % 3 != 2:  # the next block is followed by a plan
         observe(policy, state, state.needs // 2)

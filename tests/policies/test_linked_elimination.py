@@ -13,8 +13,7 @@ import linkedbandits as lb
 from linkedbandits.intervals import share_interval
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import _recalled, divergence
-from linkedbandits.policies.linked_elimination import RATIOS, guarded_divergences
+from linkedbandits.policies.linked_elimination import RATIOS, _recalled, divergence, guarded_divergences
 from tests.support.coin_flips import run_live
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.errors import UnknownName
-from linkedbandits.policies import POLICIES, make_policy, own, policy_class, policy_named
-from linkedbandits.policies.own import OWN, converted, names_code
+from linkedbandits.policies import POLICIES, make_policy, policy_class, policy_named, registry
+from linkedbandits.policies.registry import _CUSTOM, converted, names_code
 from tests.support.every_policy import EVERY_POLICY
 
 MODULE = '''
@@ -67,15 +67,15 @@ def module(tmp_path, monkeypatch):
     """A module in the current folder, which is forgotten again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-    before = dict(OWN)
+    before = dict(_CUSTOM)
     (tmp_path / "my_policies.py").write_text(MODULE)
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "inner.py").write_text(MODULE)
     (tmp_path / "broken.py").write_text("import nothing_of_that_name")
     (tmp_path / "failing.py").write_text("1 / 0")
     yield
-    OWN.clear()
-    OWN.update(before)
+    _CUSTOM.clear()
+    _CUSTOM.update(before)
     for name in ("my_policies", "package", "package.inner", "broken", "failing"):
         sys.modules.pop(name, None)
 
@@ -190,7 +190,7 @@ def test_types_that_are_not_known_are_left_to_the_class():
 @pytest.mark.parametrize("name", ["my_policies:Mine", "package.inner:Mine", "package.inner", "os.path:join"])
 def test_a_name_alone_never_imports_anything(module, monkeypatch, name):
     """What saved experiments and callers of a service say goes through here."""
-    monkeypatch.setattr(own.importlib, "import_module", lambda _: pytest.fail("it was imported"))
+    monkeypatch.setattr(registry.importlib, "import_module", lambda _: pytest.fail("it was imported"))
     for use in (policy_class, lambda text: make_policy(text, {})):
         with pytest.raises(UnknownName, match="none is loaded for a name"):
             use(name)

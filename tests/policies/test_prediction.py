@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.policies.prediction import PRIOR, predict
+from linkedbandits.policies.linked_elimination import PRIOR, predict
 
 
 def settled(samples, successes, rounds=30):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkedbandits.policies.stakes import MANY_ARMS, ODDS_RATIOS, at_odds_ratios, shares_of_capital
+from linkedbandits.policies.linked_elimination import MANY_ARMS, ODDS_RATIOS, at_odds_ratios, shares_of_capital
 
 one_mean = st.floats(1e-12, 1 - 1e-12)
 one_count = st.floats(1, 1e15)

@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 import linkedbandits as lb
 from linkedbandits.model import Counts
-from linkedbandits.policies import told_gap
-from linkedbandits.policies.told_gap import Bets, ToldGap
+from linkedbandits.policies import linked_lead
+from linkedbandits.policies.linked_lead import Bets, KnownGap
 
 BEST = 1
 """Which arm is the best in all cases, ahead of all others by the gap, or more."""
@@ -75,29 +75,29 @@ HARDEST = [
 @pytest.mark.parametrize(("means", "gap", "blocks"), HARDEST, ids=str)
 def test_the_mean_of_what_is_bet_against_the_best_arm_is_at_most_one(means, gap, blocks, delta):
     """By enumeration of all that can come; with a large delta arms are dropped, and what was on them moves on."""
-    total, dropped = what_is_bet_against_the_best(ToldGap(delta, gap), means, blocks)
+    total, dropped = what_is_bet_against_the_best(KnownGap(delta, gap), means, blocks)
     assert total <= 1 + 1e-12
     assert dropped <= delta
 
 
 def test_the_bets_are_not_smaller_than_need_be():
     """Where the best arm never fails, and the others are just as far behind as was told, the game is nearly fair."""
-    total, _ = what_is_bet_against_the_best(ToldGap(1e-9, 0.2), (0.8, 1.0, 0.8), 5)
+    total, _ = what_is_bet_against_the_best(KnownGap(1e-9, 0.2), (0.8, 1.0, 0.8), 5)
     assert total > 0.99
 
 
 def test_bets_against_a_claim_that_was_not_told_would_win(monkeypatch):
     """The enumeration notices a mistake: here bets are made as if a larger gap had been told."""
-    place = told_gap.place_bets
-    monkeypatch.setattr(told_gap, "place_bets", lambda *given: place(*given[:-1], 1.5 * given[-1]))
-    total, _ = what_is_bet_against_the_best(ToldGap(1e-9, 0.2), (0.8, 1.0, 0.8), 5)
+    place = linked_lead.place_bets
+    monkeypatch.setattr(linked_lead, "place_bets", lambda *given: place(*given[:-1], 1.5 * given[-1]))
+    total, _ = what_is_bet_against_the_best(KnownGap(1e-9, 0.2), (0.8, 1.0, 0.8), 5)
     assert total > 1.05
 
 
 def test_more_on_the_arms_left_than_was_on_those_dropped_would_win(monkeypatch):
     raised = Bets.log_raise
     monkeypatch.setattr(Bets, "log_raise", lambda bets, gone: 3 * raised(bets, gone) + 0.5)
-    totals = [what_is_bet_against_the_best(ToldGap(0.6, gap), means, blocks)[0] for means, gap, blocks in HARDEST[1:]]
+    totals = [what_is_bet_against_the_best(KnownGap(0.6, gap), means, blocks)[0] for means, gap, blocks in HARDEST[1:]]
     assert max(totals) > 1.01
 
 
@@ -140,7 +140,7 @@ def test_what_is_bet_on_all_others_is_never_taken_for_more(worth, raised):
 
 @pytest.mark.parametrize(("means", "gap", "parallel"), [((0.95, 0.15), 0.8, 1000), ((0.69, 0.99, 0.69), 0.3, 5000)])
 def test_the_best_arm_stays_in_however_long_the_first_blocks_are(means, gap, parallel):
-    policy = ToldGap(0.1, gap, parallel=parallel)
+    policy = KnownGap(0.1, gap, parallel=parallel)
     state = policy.start(100, len(means), np.zeros(100, dtype=np.uint64))
     rng = np.random.default_rng(1)
     while not state.stopped.all():
@@ -160,7 +160,7 @@ def test_an_arm_on_which_next_to_nothing_is_bet_is_left_out_of_the_sum():
 
 
 def test_all_arms_that_are_in_are_asked_alike_and_blocks_grow():
-    policy = ToldGap(1e-60, 0.1, parallel=7)
+    policy = KnownGap(1e-60, 0.1, parallel=7)
     state = policy.start(3, 4, np.zeros(3, dtype=np.uint64))
     rng, rounds = np.random.default_rng(1), 0
     for block in range(40):
@@ -168,8 +168,8 @@ def test_all_arms_that_are_in_are_asked_alike_and_blocks_grow():
         assert (needs == state.still_in * state.step[:, np.newaxis]).all()
         assert (state.step * state.left >= 7).all()
         if block > 12:
-            assert (state.step >= told_gap.GROWTH * rounds).all()
-            assert (state.step <= told_gap.MOST_GROWTH * rounds + 1).all()
+            assert (state.step >= linked_lead.GROWTH * rounds).all()
+            assert (state.step <= linked_lead.MOST_GROWTH * rounds + 1).all()
         policy.observe(state, Counts(needs, rng.binomial(needs, [0.3, 0.3, 0.35, 0.3])))
         rounds = state.rounds
         assert not state.stopped.any()
@@ -195,7 +195,7 @@ def test_where_the_lead_is_larger_than_told_the_run_is_shorter():
 
 
 def test_evidence_grows_to_one_over_delta_and_stays_there():
-    policy = ToldGap(0.01, 0.2)
+    policy = KnownGap(0.01, 0.2)
     state = policy.start(1, 3, np.zeros(1, dtype=np.uint64))
     assert policy.log10_evidence(state)[0].tolist() == pytest.approx([0, 0, 0], abs=1e-12)
     seen = []

@@ -48,7 +48,7 @@ def release(monkeypatch):
     """Call it to have another version of the library, in which the evidence race looks less often."""
 
     def change() -> None:
-        monkeypatch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.04)
+        monkeypatch.setattr("linkedbandits.policies.linked_elimination.GROWTH", 0.04)
 
     return change
 
@@ -269,7 +269,9 @@ def test_a_verdict_stands_whatever_a_later_version_would_have_said(store, releas
             assert tables.snapshot(experiment).body["experiment"]["verdict"] is not None
     release()
     if not readable:
-        monkeypatch.setattr("linkedbandits.policies.evidence_race.RaceState.from_json", lambda data: data["another"])
+        monkeypatch.setattr(
+            "linkedbandits.policies.linked_elimination.RaceState.from_json", lambda data: data["another"]
+        )
     with Desk(store) as desk:
         assert read(desk, experiment, lambda hosted: hosted.experiment.recommend()) == verdict
         assert read(desk, experiment, standing) == seen
@@ -302,7 +304,7 @@ def test_a_second_upgrade_goes_on_from_the_evidence_of_the_first(store, release,
         play(desk, experiment, 100)
         plays = read(desk, experiment, lambda hosted: hosted.experiment.plays)
         evidence = read(desk, experiment, lambda hosted: hosted.experiment.evidence())
-    monkeypatch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.06)
+    monkeypatch.setattr("linkedbandits.policies.linked_elimination.GROWTH", 0.06)
     with Desk(store) as desk:
         upgrade = read(desk, experiment, lambda hosted: hosted.experiment.upgrade)
         late = read(desk, experiment, lambda hosted: hosted.experiment.late)

@@ -14,9 +14,7 @@ from scipy.stats import binom
 
 from linkedbandits.bounds.divergence import kl
 from linkedbandits.model import Counts
-from linkedbandits.policies.evidence_race import _log_factors
-from linkedbandits.policies.linked_elimination import LinkedElimination
-from linkedbandits.policies.stakes import shares_of_capital
+from linkedbandits.policies.linked_elimination import LinkedElimination, _log_factors, shares_of_capital
 from linkedbandits.stopping.evidence import grow, place_bets, reserve
 
 ROUNDING = 1e-9

@@ -2,7 +2,7 @@
 
 On a log samples cost nothing, and waiting for them does. So every option that is still in is asked for as many as the
 log is likely to have of it while it has one of the rarest: then all queues come to their ends together, and what the
-log has is used. The race itself, its guarantee and its proof are :mod:`linkedbandits.policies.evidence_race`.
+log has is used. The race itself, its guarantee and its proof are :mod:`linkedbandits.policies.linked_elimination`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from linkedbandits.checks import check_costs, check_delta
 from linkedbandits.linkage import Asks, Price, Single
 from linkedbandits.model import BoolArray, FloatArray
-from linkedbandits.policies.evidence_race import EvidenceRace, RaceState
+from linkedbandits.policies.linked_elimination import EvidenceRace, RaceState
 
 Shares = Callable[[BoolArray], FloatArray]
 """How often the log has lately had every option, given those that are still asked for."""

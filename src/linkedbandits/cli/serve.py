@@ -154,7 +154,7 @@ def serve(
 def load_policies(texts: Sequence[str]) -> list[str]:
     """Load the operator's own policies; the names that experiments know them by."""
     from linkedbandits.policies import policy_named
-    from linkedbandits.policies.own import names_code
+    from linkedbandits.policies.registry import names_code
 
     names = []
     for text in texts:

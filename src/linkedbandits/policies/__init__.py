@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, UnknownName
-from linkedbandits.policies.own import OWN, converted, in_parts, load_own, names_code, own_form
+from linkedbandits.policies.registry import _CUSTOM, converted, in_parts, load_own, names_code, own_form
 from linkedbandits.policy import AnyPolicy, parameter_names, saved_parameters
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ if not TYPE_CHECKING:
 
 def policy_class(name: str) -> Any:
     """The policy that the command line and saved experiments call ``name``. Nothing is imported for it."""
-    found = POLICIES.get(name) or OWN.get(name)
+    found = POLICIES.get(name) or _CUSTOM.get(name)
     if found is not None:
         return found
     if isinstance(name, str) and names_code(name):
@@ -123,7 +123,7 @@ SHORTEST_BEGINNING = 3
 
 def _known(name: object) -> str:
     """Which policies there are, the one that was meant first."""
-    known = [*POLICIES, *OWN]
+    known = [*POLICIES, *_CUSTOM]
     begin_so = [each for each in known if len(str(name)) >= SHORTEST_BEGINNING and each.startswith(str(name))]
     # Who has cut a name short means one that begins so, however far it goes on.
     near = get_close_matches(str(name), begin_so, n=1, cutoff=0.0) or get_close_matches(str(name), known, n=1)
@@ -147,7 +147,7 @@ def make_policy(name: str, parameters: dict[str, Any]) -> AnyPolicy:
     for field in fields(cls):
         if field.name in known and field.name not in parameters and field.default is field.default_factory is MISSING:
             raise InvalidParameter(f"{name} needs its parameter {field.name!r}; write {name}:{field.name}=0.1")
-    if name not in OWN:
+    if name not in _CUSTOM:
         policy: AnyPolicy = cls(**parameters)
         return policy
     try:
@@ -169,7 +169,7 @@ def policy_named(text: str) -> tuple[str, str]:
     ('linked-ege', 'median=fresh')
     """
     name, _, parameters = text.partition(":")
-    if name in POLICIES or name in OWN:
+    if name in POLICIES or name in _CUSTOM:
         return name, parameters
     if not names_code(text):
         raise UnknownName(f"unknown policy {name!r}; {_known(name)}; one of your own is {own_form(name)}")

@@ -2,7 +2,8 @@
 
 The best that any policy can do asymptotically is to sample in certain proportions (the characteristic time of the arms
 under the linkage; Garivier and Kaufmann 2016 for the standard bandit). This policy approximates them anew, from its
-current predictions, at every round of blocks, and stops by evidence: :mod:`linkedbandits.policies.evidence_race`.
+current predictions, at every round of blocks, and stops by evidence, as LinkedElimination does
+(:mod:`linkedbandits.policies.linked_elimination`).
 
 Approximately, for three reasons. The evidence of a pair is taken as a harmonic mean, which has a closed form where
 the exact one has a root to find. Gaps are widened by their standard errors. And no rival that is still in gets less
@@ -22,8 +23,7 @@ import numpy as np
 from linkedbandits.checks import check_delta
 from linkedbandits.linkage import Asks, Ordered, Price
 from linkedbandits.model import BoolArray, FloatArray
-from linkedbandits.policies.evidence_race import EvidenceRace, RaceState
-from linkedbandits.policies.linked_elimination import guarded_divergences
+from linkedbandits.policies.linked_elimination import EvidenceRace, RaceState, guarded_divergences
 
 SEARCH_STEPS = 12
 SEARCH_RANGE = 3.5

@@ -194,7 +194,7 @@ def test_an_admin_pauses_resumes_exports_and_archives(service, client, open_page
 
 def test_the_page_says_that_the_evidence_of_another_version_is_kept(tmp_path, monkeypatch, open_page):
     with monkeypatch.context() as patch, closing(open_store(str(tmp_path / "store.sqlite3"))) as store:
-        patch.setattr("linkedbandits.policies.evidence_race.GROWTH", 0.04)
+        patch.setattr("linkedbandits.policies.linked_elimination.GROWTH", 0.04)
         with Desk(store) as desk:
             policy = {"name": "linked-elimination", "parameters": {"delta": 1e-9}}
             experiment = desk.create(Setup(("north", "east"), policy), "gateways").result().id

@@ -19,7 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.policy import INHERITED, WRITTEN
 
-OWN: dict[str, Any] = {}
+_CUSTOM: dict[str, Any] = {}
 """Those that were loaded, by the names that they give themselves."""
 
 _SIMPLE = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -90,7 +90,7 @@ def load_own(written: Written, shipped: Mapping[str, Any]) -> Any:
         raise InvalidParameter(f"the module {written.module!r} has no {written.kind!r}; {_policies_in(module)}")
     _check_is_policy_class(written, found, module)
     name = found.name
-    known = shipped.get(name) or OWN.get(name)
+    known = shipped.get(name) or _CUSTOM.get(name)
     if known is not None and known is not found:
         there = f"{known.__module__}:{known.__qualname__}"
         raise InvalidParameter(
@@ -98,7 +98,7 @@ def load_own(written: Written, shipped: Mapping[str, Any]) -> Any:
             f'name = "{name}-2"'
         )
     if known is None:
-        OWN[name] = found
+        _CUSTOM[name] = found
     return found
 
 
