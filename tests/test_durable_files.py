@@ -1,16 +1,18 @@
-"""A rename that must survive a power cut is followed by an fsync of the folder."""
+"""Files survive a power cut under their name, and have one holder of their lock at a time."""
 
 from __future__ import annotations
 
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.durable_files import put_in_place
+from linkedbandits import durable_files
+from linkedbandits.durable_files import has_flock, put_in_place, try_lock
 from linkedbandits.study.folder import ResultsFolder
 
 
@@ -75,3 +77,33 @@ def test_the_chunks_of_a_study(seen, tmp_path):
     ResultsFolder(tmp_path).write_chunk("cell", range(0, 8), pl.DataFrame({"plays": [1]}))
     (name,) = durable(seen, "cell")
     assert name.startswith("0-8.")
+
+
+def locked_twice(path) -> list[bool]:
+    with path.open("a") as one, path.open("a") as other:
+        return [try_lock(one.fileno()), try_lock(other.fileno())]
+
+
+@pytest.mark.skipif(not has_flock(), reason="this system has other locks")
+def test_one_holder_at_a_time_until_the_file_is_closed(tmp_path):
+    assert locked_twice(tmp_path / "lock") == [True, False]
+    assert locked_twice(tmp_path / "lock") == [True, False]
+
+
+def test_windows_has_locks_of_its_own_and_other_systems_are_refused(monkeypatch, tmp_path):
+    held = []
+
+    def locking(file: int, mode: int, size: int) -> None:
+        """``msvcrt.locking`` as far as it is used."""
+        assert (mode, size) == (2, 1)
+        if held:
+            raise PermissionError(13, "Permission denied")
+        held.append(file)
+
+    monkeypatch.setattr(durable_files, "_unix", None)
+    monkeypatch.setattr(durable_files, "_windows", SimpleNamespace(LK_NBLCK=2, locking=locking))
+    assert not has_flock()
+    assert locked_twice(tmp_path / "lock") == [True, False]
+    monkeypatch.setattr(durable_files, "_windows", None)
+    with pytest.raises(lb.CannotWrite, match="run this on Linux, macOS or Windows"):
+        locked_twice(tmp_path / "lock")

@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 LAYERS = {
     "linkedbandits": (
         "errors version signals",
-        "extras file_locks durable_files",
+        "extras durable_files",
         "display",
         "figures",
         "model workers assumptions",

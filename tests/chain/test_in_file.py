@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import linkedbandits as lb
-from linkedbandits import file_locks
+from linkedbandits import durable_files
 from linkedbandits.chain import ahead, in_file
 from linkedbandits.chain.home import Condition
 from linkedbandits.chain.in_file import InFile
@@ -487,7 +487,7 @@ def test_a_chain_with_a_file_says_what_does_not_fit(tmp_path):
 
 
 def test_without_flock_it_is_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(file_locks, "_unix", None)
+    monkeypatch.setattr(durable_files, "_unix", None)
     with pytest.raises(lb.InvalidParameter, match="has no flock; use the service"):
         lb.Chain(coins({"a": 0.5, "c": 0.6}, 1), state=tmp_path / "chain.json")
 

@@ -54,7 +54,7 @@ from linkedbandits.chain.history import Era, Move, in_this_order, same_options
 from linkedbandits.chain.home import LONGEST_WAIT, Condition, what_is_read
 from linkedbandits.chain.rounds import Rounds
 from linkedbandits.chain.troubles import Troubles
-from linkedbandits.durable_files import put_in_place
+from linkedbandits.durable_files import has_flock, put_in_place, try_lock
 from linkedbandits.errors import (
     CannotRead,
     CannotWrite,
@@ -66,7 +66,6 @@ from linkedbandits.errors import (
     TooManyInFlight,
     why_not,
 )
-from linkedbandits.file_locks import has_flock, try_lock
 from linkedbandits.live import Experiment, Learning, Play
 from linkedbandits.live.answers import WAITING, AnswerLog
 from linkedbandits.live.chain_record import order_of

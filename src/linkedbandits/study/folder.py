@@ -19,9 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkedbandits.durable_files import put_in_place
+from linkedbandits.durable_files import put_in_place, try_lock
 from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch, why_not
-from linkedbandits.file_locks import try_lock
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Study, check_names
 from linkedbandits.version import __version__
