@@ -183,9 +183,9 @@ def test_plays_from_some_arm_on_speak_for_the_arms_that_are_needed_alone():
     """Of needs 2, 1, 0 the second play speaks for arm 0 only; arm 1, not reached by the first, is then opened at."""
     live = SampleQueue(3, Suffix())
     live.begin(Needs(np.array([[2, 1, 0]])), None, None)
-    for play, speaks_for in enumerate(([0, 1], [0])):
+    for number, speaks_for in enumerate(([0, 1], [0])):
         arms = live.hand_out()
-        live.put(play, arms)
+        live.put(number, arms)
         assert (arms.tolist(), live._plan.speaks_for.tolist()) == ([0, 1, 2], speaks_for)
     assert live.hand_out() is None
     live.come_back(0, arms, 1, 0)

@@ -54,7 +54,7 @@ def test_a_live_run_recommends_it_too(policy, named):
     content["samples"][3] = content["successes"][3] = 1
     content["state"]["arm"]["values"] = [7]
     run.fill_from(content, run.answers)
-    assert run.recommend().top == (named,)
+    assert run.decide().top == (named,)
 
 
 @pytest.mark.parametrize("kind", [PulseGating, ThompsonGating])
