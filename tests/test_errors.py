@@ -103,4 +103,4 @@ def test_no_message_of_the_library_has_the_number_of_an_error_of_a_file():
         for path in package.rglob("*.py")
         if path.relative_to(package).parts[0] not in apart and shown.search(path.read_text(encoding="utf-8"))
     ]
-    assert set(found) == {"study/engines/dask.py", "workers.py"}  # of a network, and of a process
+    assert set(found) == {"study/engines/dask.py"}  # of a network

@@ -98,6 +98,7 @@ PARTS: dict[str, Part] = {
 # Where a module is tested by files of other names than its own.
 MIRRORS: dict[str, str] = {
     "policies/__init__.py": "tests/policies/test_policies_by_name.py",
+    "policies/registry.py": "tests/policies/test_own.py",
     "bounds/programme.py": "tests/bounds/test_allocation.py",
     "bounds/search.py": "tests/bounds/test_allocation.py",
     "service/sqlite_store.py": "tests/service/test_store.py",
