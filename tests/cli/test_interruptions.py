@@ -270,7 +270,7 @@ def accepts(url: str) -> bool:
     host, port = url.removeprefix("http://").split(":")
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS).close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # or it closes in this moment
         return False
     return True
 
