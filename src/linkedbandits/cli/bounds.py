@@ -125,8 +125,8 @@ def _of_table(instance: opt.Instance, outcomes: OutcomeTable, delta: float, link
     names = outcomes.options
     if len(names) > MOST_OPTIONS:
         raise InvalidParameter(
-            f"the table has {len(names)} options, and the bound is computed for up to {MOST_OPTIONS}; choose some, such "
-            f"as --options {','.join(names[:2])}"
+            f"the table has {len(names)} options, and the bound is computed for up to {MOST_OPTIONS}; choose some, "
+            f"such as --options {','.join(names[:2])}"
         )
     bounds_of = {name: lower_joint(outcomes, delta, longest) for name, longest in LONGEST.items()}
     shares = {

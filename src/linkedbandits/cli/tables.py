@@ -12,7 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -22,8 +22,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 from rich.text import Text
 
-from linkedbandits.display.texts import percent as percent
+from linkedbandits.display.texts import percent
 from linkedbandits.model import COUNT_LIMIT
+
+__all__ = ["Report", "count", "duration", "finite", "interval", "listed", "percent", "progress_bar", "standard_report"]
+__all__ += ["terminal_width", "times", "wrapped"]
 
 _TEXT_IN_A_PIPE = 200
 _UNLIMITED = 1_000_000
@@ -143,13 +146,12 @@ def _table(
     """A ``tight`` table has one space between columns and none around them."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0 if tight else (0, 1, 0, 0), show_edge=not tight)
     for place, heading in enumerate(headings):
+        cells = [heading, *(row[place] for row in rows)]
         flows = heading == prose
-        table.add_column(
-            Text(heading),
-            justify="left" if place < names else "right",
-            no_wrap=not flows,
-            min_width=_LEAST_PROSE if flows else None,
-        )
+        words = [word for cell in cells for word in cell.split()] if flows else cells
+        least = max(_LEAST_PROSE if flows else 0, *map(cell_len, words))
+        justify: Literal["left", "right"] = "left" if place < names else "right"
+        table.add_column(Text(heading), justify=justify, no_wrap=not flows, min_width=least)
     for row in rows:
         table.add_row(*map(Text, row))
     return table
