@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Literal
@@ -132,11 +132,15 @@ def wrapped(text: str, width: int) -> list[str]:
     """
     lines = []
     for paragraph in text.replace(" %", "\u00a0%").split("\n"):
-        indent = paragraph[: len(paragraph) - len(paragraph.lstrip(" "))]
-        wrapper = textwrap.TextWrapper(
-            max(width, 1), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-        lines += wrapper.wrap(paragraph) or [""]
+        body = paragraph.lstrip(" ")
+        indent, line = " " * (len(paragraph) - len(body)), ""
+        for word in re.findall(" *[^ ]+", body):
+            if line and cell_len(indent + line + word) > width:
+                lines.append(indent + line)
+                line = word.lstrip(" ")
+            else:
+                line += word
+        lines.append(indent + line if line else "")
     return [line.replace("\u00a0%", " %") for line in lines]
 
 
