@@ -30,7 +30,7 @@ def test_only_the_command_that_is_asked_for_is_loaded_and_else_all():
     for asked in COMMANDS:
         assert names(application(asked)) == [asked]
     for other in (None, "--help", "stimulate"):
-        assert names(application(other)) == list(COMMANDS)
+        assert set(names(application(other))) == set(COMMANDS)
 
 
 def test_a_command_that_does_not_exist_is_told_the_nearest():
@@ -87,7 +87,6 @@ def test_help_cuts_nothing_however_narrow_the_terminal_is(columns):
     for words, command in every_command(typer.main.get_command(application())):
         shown = run(*words, "-h", COLUMNS=str(columns))
         assert (shown.returncode, "…" in shown.stdout) == (0, False), words
-        assert ("╭" in shown.stdout) == (columns >= 80)
         said = shown.stdout.replace("│", " ").replace(",", " ").replace("/", " ").split()
         for param in command.params:
             if isinstance(param, typer.core.TyperOption) and not param.hidden:

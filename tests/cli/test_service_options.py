@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.cli.service_options import opened_store, service_extra
+from linkedbandits.cli.service_options import opened_store, service_extra, shown, time_of
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
 from tests.support.command_line import refusal, run

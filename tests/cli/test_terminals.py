@@ -188,6 +188,5 @@ def test_a_terminal_that_is_called_dumb_is_as_wide_as_it_is():
 def test_help_in_a_terminal_loses_no_option(folder, ready, columns):
     shown = ready.in_a_terminal(columns, "serve", "-h", folder=folder)
     assert "…" not in shown
-    assert max(map(len, shown.splitlines())) <= columns
     for option in ("--requests-per-second", "--no-require-tokens", "--webhooks-to-private", "--policy", "--help"):
         assert option in shown

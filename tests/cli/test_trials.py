@@ -47,7 +47,7 @@ def of(*means, k=1, costs=()):
         ((0.2,) * 9, 1, "arm 0, arm 1, arm 2, arm 3 and 5 more are equally good (each works 20 % of the time): no "
          "number of plays tells which is best. Ask for one within 0.02 of the best: --policy linked-elimination:eps"),
         ((0.5, 0.3, 0.3, 0.1), 2, "arm 1 and arm 2 are equally good (each works 30 % of the time): no number of plays "
-         "tells which is one of the 2 best. Ask for 2 within 0.1 of the best: --policy linked-elimination:k=2,epsilon="),
+         "tells which is one of the 2 best. Ask for 2 within 0.1 of the best: --policy linked-elimination:k=2,"),
         ((0.3, 0.3 - 1e-8, 0.1), 1, "arm 0 and arm 1 differ by 1e-08 alone: no policy that is told nothing tells in "
          "fewer than 1.79e+16 plays which is best"),
     ],

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from click import HelpFormatter
+from typer.core import TyperCommand, TyperGroup
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.cli.tables import terminal_width
 from linkedbandits.errors import InvalidParameter, LinkedBanditError, MissingExtra, why_not
 from linkedbandits.signals import exit_status, farewell, interruption_behind
 from linkedbandits.version import __version__
@@ -34,15 +36,25 @@ _OPTION_OF = {"n": "arms"}
 """Options that are not called like the parameter of the library that they are passed to."""
 
 
-class _Commands(TyperGroup):
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, with flags that the help shows without a type: they take no value."""
-        command = super().get_command(ctx, cmd_name)
-        for param in [] if command is None else command.params:
+class _WholeHelp:
+    """Help in panels, or in plain text where panels would cut a name; flags are shown without a type."""
+
+    def format_help(self: Any, ctx: Any, formatter: Any) -> None:
+        for param in self.get_params(ctx):
             if getattr(param, "is_flag", False):
                 param.metavar = ""
-        return command
+        with redirect_stdout(io.StringIO()) as panels:
+            super().format_help(ctx, HelpFormatter())
+        if "…" in panels.getvalue():
+            self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
 
+
+class _Command(_WholeHelp, TyperCommand):
+    pass
+
+
+class _Commands(_WholeHelp, TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error about a parameter names the option by which it was given."""
         try:
@@ -78,11 +90,13 @@ def application(asked: str | None = None) -> typer.Typer:
         cls=_Commands,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich" if terminal_width() >= 80 else None,  # narrower panels would cut names
         callback=_options_of_all_commands,
     )
     for name in (asked,) if asked in COMMANDS else COMMANDS:
         _add_command(app, name)
+    groups = [group.typer_instance for group in app.registered_groups if group.typer_instance is not None]
+    for command in [command for group in (app, *groups) for command in group.registered_commands]:
+        command.cls = _Command
     return app
 
 

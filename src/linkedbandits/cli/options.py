@@ -58,8 +58,8 @@ TableFile = Annotated[
     typer.Option(
         "--table",
         help="Instead of a scenario, recorded requests, drawn at random: a CSV file with a column an option and a row "
-        "a request, 1 for a success and 0 for a failure. A column count says how many requests a row stands for; request "
-        "and seconds:... are not read.",
+        "a request, 1 for a success and 0 for a failure. A column count says how many requests a row stands for; "
+        "request and seconds:... are not read.",
     ),
 ]
 Options = Annotated[
