@@ -109,7 +109,7 @@ def test_no_limit_on_plays_is_what_a_counter_holds():
 @pytest.mark.parametrize(
     ("check", "arguments", "said"),
     [
-        (check_probability, ("p", 2), "p=2 is not between 0 and 1; try p=0.05"),
+        (check_probability, ("p", 2), "p=2 is not between 0 and 1; try 0.05"),
         (check_share, ("share", 1), "share=1 is not at least 0 and below 1; give a number that is"),
         (check_whole, ("k", 2, 3), "k=2 is not a whole number of at least 3; give one, as an int"),
         (check_whole, ("k", 2**63), "k=9223372036854775808 is too large; counters end at 2**62"),

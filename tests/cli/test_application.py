@@ -72,7 +72,7 @@ def test_a_command_whose_part_is_not_installed_says_which_extra_brings_it():
         "linkedbandits: lidar needs linkedbandits.lidar; install it with: pip install 'linkedbandits[lidar]'\n"
     )
     listed = python(without, "--help", COLUMNS="200").stdout
-    assert "Not installed: it comes with pip install 'linkedbandits[lidar]'." in listed
+    assert "Not installed; the extra lidar brings it." in listed
     assert "simulate" in listed
 
 

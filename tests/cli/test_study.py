@@ -269,7 +269,11 @@ def test_the_bar_counts_every_chunk_from_what_is_there_and_names_damaged_ones(mo
     monkeypatch.setattr(command.tables, "progress_bar", noted)
     folder = tmp_path / "[red]mine["  # no markup
     whole, first, second = 20 * 2 + 20 * 3, ("[red]five[/nope]", 60), ("[red]five[/nope]", 40)  # trials times arms
-    command.run_with_bar(SMALL, folder, lambda chunks: iter([next(in_this_process(chunks))]))
+
+    def first_only(chunks):
+        yield next(in_this_process(chunks))
+
+    command.run_with_bar(SMALL, folder, first_only)
     assert told == [whole, ("", 0), first]
     told.clear()
     assert command.run_with_bar(SMALL, folder, in_this_process).missing_trials() == 0

@@ -36,31 +36,33 @@ _OPTION_OF = {"n": "arms"}
 """Options that are not called like the parameter of the library that they are passed to."""
 
 
-class _WholeHelp:
+def _write_help(command: Any, write: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:
     """Help in panels, or in plain text where panels would cut a name; flags are shown without a type."""
-
-    def format_help(self: Any, ctx: Any, formatter: Any) -> None:
-        for param in self.get_params(ctx):
-            if getattr(param, "is_flag", False):
-                param.metavar = ""
-        with redirect_stdout(io.StringIO()) as panels:
-            super().format_help(ctx, HelpFormatter())
-        if "…" in panels.getvalue():
-            self.rich_markup_mode = None
-        super().format_help(ctx, formatter)
+    for param in command.get_params(ctx):
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    with redirect_stdout(io.StringIO()) as panels:
+        write(ctx, HelpFormatter())
+    if "…" in panels.getvalue():
+        command.rich_markup_mode = None
+    write(ctx, formatter)
 
 
-class _Command(_WholeHelp, TyperCommand):
-    pass
+class _Command(TyperCommand):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _write_help(self, super().format_help, ctx, formatter)
 
 
-class _Commands(_WholeHelp, TyperGroup):
+class _Commands(TyperGroup):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _write_help(self, super().format_help, ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error about a parameter names the option by which it was given."""
         try:
             return super().invoke(ctx)
         except InvalidParameter as error:
-            command = self.get_command(ctx, ctx.invoked_subcommand)
+            command: Any = self.get_command(ctx, ctx.invoked_subcommand or "")
             name = _OPTION_OF.get(error.parameter or "", error.parameter)
             for param in command.params:
                 if param.name == name:
@@ -121,7 +123,7 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Callable[..., None]
             f"{name} needs {error.name}; install it with: pip install 'linkedbandits[{COMMANDS[name]}]'"
         ) from error
 
-    command.__doc__ = f"Not installed: it comes with pip install 'linkedbandits[{COMMANDS[name]}]'."
+    command.__doc__ = f"Not installed; the extra {COMMANDS[name]} brings it."
     return command
 
 
