@@ -19,28 +19,28 @@ MOST_COST_RATIO = 1e9
 def check_probability(name: str, value: float, example: float = 0.05) -> None:
     """Refuse a ``delta`` or the like outside (0, 1)."""
     if not (isinstance(value, int | float) and 0 < value < 1):
-        raise InvalidParameter(f"{name}={value!r} is not between 0 and 1; try {name}={example!r}")
+        raise InvalidParameter(f"is not between 0 and 1; try {example!r}", name, value)
 
 
 def check_delta(delta: float) -> None:
     """Refuse a ``delta`` outside (0, 1), or so small that evidence as a plain number cannot reach it."""
     check_probability("delta", delta)
     if delta < SMALLEST_DELTA:
-        raise InvalidParameter(f"delta={delta!r} is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it")
+        raise InvalidParameter(f"is below {SMALLEST_DELTA:g}, surer than evidence is kept; raise it", "delta", delta)
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a number outside [0, 1)."""
     if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1):
-        raise InvalidParameter(f"{name}={value!r} is not at least 0 and below 1; give a number that is")
+        raise InvalidParameter("is not at least 0 and below 1; give a number that is", name, value)
 
 
 def check_whole(name: str, value: int, least: int = 1) -> None:
     """Refuse a count that is not a whole number from ``least`` to where counters end."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidParameter(f"{name}={value!r} is not a whole number of at least {least}; give one, as an int")
+        raise InvalidParameter(f"is not a whole number of at least {least}; give one, as an int", name, value)
     if value > COUNT_LIMIT:
-        raise InvalidParameter(f"{name}={value!r} is too large; counters end at 2**62")
+        raise InvalidParameter("is too large; counters end at 2**62", name, value)
 
 
 def check_one_best(policy: str, k: int, instead: str) -> None:
@@ -53,20 +53,20 @@ def check_positive(name: str, value: float, most: float = np.inf) -> None:
     """Refuse a number that is not in (0, most]."""
     if not (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most):
         limit = "positive" if most == np.inf else f"in (0, {most:g}]"
-        raise InvalidParameter(f"{name}={value!r} is not {limit}; give a number that is")
+        raise InvalidParameter(f"is not {limit}; give a number that is", name, value)
 
 
 def check_odds_ratio(value: float) -> None:
     """Refuse an ``odds_ratio`` that is not a finite number above 1."""
     check_positive("odds_ratio", value)
     if not 1 < value < np.inf:
-        raise InvalidParameter(f"odds_ratio={value!r} is no ratio above 1; give one such as 2.0")
+        raise InvalidParameter("is no ratio above 1; give one such as 2.0", "odds_ratio", value)
 
 
 def check_not_negative(name: str, value: float) -> None:
     """Refuse what is not a finite number of at least 0."""
     if not (isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf):
-        raise InvalidParameter(f"{name}={value!r} is not a number of at least 0; give one")
+        raise InvalidParameter("is not a number of at least 0; give one", name, value)
 
 
 def check_costs(costs: Sequence[float]) -> tuple[float, ...]:

@@ -25,7 +25,15 @@ class InvalidMeans(LinkedBanditError, ValueError):
 
 
 class InvalidParameter(LinkedBanditError, ValueError):
-    """A parameter outside the range that gives it a meaning."""
+    """A parameter outside the range that gives it a meaning.
+
+    ``parameter`` is its name and ``value`` what was given, where the error is about one; ``problem`` is the message
+    without them, for a front end that calls the parameter otherwise.
+    """
+
+    def __init__(self, problem: str, parameter: str | None = None, value: object = None) -> None:
+        super().__init__(problem if parameter is None else f"{parameter}={value!r} {problem}")
+        self.problem, self.parameter, self.value = problem, parameter, value
 
 
 class InvalidNeeds(LinkedBanditError, ValueError):

@@ -19,7 +19,7 @@ def one_sparse(n: int, best: int = 0) -> FloatArray:
     """
     check_whole("n", n, least=2)
     if not (isinstance(best, int) and 0 <= best < n):
-        raise InvalidParameter(f"best={best!r} is no arm of {n}; choose 0 to {n - 1}")
+        raise InvalidParameter(f"is no arm of {n}; choose 0 to {n - 1}", "best", best)
     means = np.full(n, 0.05)
     means[best] = 0.1
     return means

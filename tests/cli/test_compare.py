@@ -10,7 +10,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from tests.support.command_line import ROOT, refusal, run, run_json
+from tests.support.command_line import refusal, run, run_json
 from tools.waiting import SECONDS
 
 EASY = ("--means", "0.2,0.6,0.3", "--trials", "50")
@@ -47,22 +47,6 @@ def test_json_has_the_figures_of_the_runs():
     )
 
 
-def test_policies_are_compared_as_they_were_written():
-    texts = ["linked-ege:median=fresh,gap=0.5", "linked-ege:gap=none", "median-elimination:epsilon=0.3,delta=0.2"]
-    data = run_json("compare", *EASY, *(part for text in texts for part in ("--policy", text)))
-    assert [policy["policy"] for policy in data["policies"]] == texts
-    assert [policy["parameters"] for policy in data["policies"]] == [
-        {"delta": 0.1, "gap": 0.5, "median": "fresh"},
-        {"delta": 0.1, "gap": None, "median": "reuse"},
-        {"epsilon": 0.3, "delta": 0.2},
-    ]
-
-
-def test_the_same_seed_gives_the_same_output():
-    first, again = (run("compare", *EASY, "--seed", "4").stdout for _ in range(2))
-    assert first == again
-
-
 def test_without_a_policy_only_those_that_the_linkage_allows_are_compared():
     data = run_json("compare", *EASY, "--linkage", "single")
     assert [policy["name"] for policy in data["policies"]] == [*BY_DEFAULT[1:]]
@@ -75,11 +59,6 @@ def test_runs_that_cannot_end_use_up_their_budget_and_say_so():
     assert "No policy came to answers of its own" in result.stdout
     data = run_json("compare", *hard)
     assert all(policy["confident"] == 0 and policy["plays_90"] == 500 for policy in data["policies"])
-
-
-def test_a_policy_that_the_linkage_does_not_allow_is_refused_with_the_remedy():
-    said = refusal("compare", *EASY, "--linkage", "single", "--policy", "suffix-ucb")
-    assert said.startswith("SuffixUCB asks for suffixes, which linkage 'single' does not allow; use linkage")
 
 
 def test_under_the_table_stands_what_the_policies_assume_and_what_to_use_instead():
@@ -152,13 +131,6 @@ def test_where_all_policies_are_valid_the_soonest_is_named(table):
     assert "independent" not in said
 
 
-def test_json_of_a_table_has_its_options_and_settings(table):
-    data = run_json("compare", "--table", table, "--trials", "20", "--max-plays", "200", "--linkage", "single")
-    assert data["instance"]["options"] == ["north", "east", "south"]
-    assert (data["linkage"], data["told_gap"], data["max_plays"]) == ("single", None, 200)
-    assert [policy["name"] for policy in data["policies"]] == ["linked-elimination", "linked-track-and-stop"]
-
-
 def test_correlated_arms_keep_the_order_and_the_note_says_so():
     given = ("--means", "0.2,0.6,0.3", "--trials", "20", "--correlation", "0.5")
     said = " ".join(run("compare", *given).stdout.split())
@@ -169,18 +141,6 @@ def test_correlated_arms_keep_the_order_and_the_note_says_so():
     assert free["told_gap"] == pytest.approx(0.3)
     none = " ".join(run("compare", *given[:-1], "0").stdout.split())
     assert "All these policies assume independent options, and the simulated options are independent." in none
-
-
-@pytest.mark.statistical
-def test_a_policy_that_is_right_by_luck_is_not_recommended():
-    """Fixed seed; on this table elimination is right in every trial that was seen, and soonest."""
-    given = ("--table", str(ROOT / "benchmarks" / "data" / "coding-agents.csv"), "--trials", "30")
-    chosen = ("--policy", "linked-duels", "--policy", "linked-elimination")
-    duels, elimination = run_json("compare", *given, *chosen)["policies"]
-    assert elimination["plays_mean"] < duels["plays_mean"]
-    assert elimination["error_rate"] <= 0.1
-    said = " ".join(run("compare", *given, *chosen).stdout.split())
-    assert "linked-duels finds the best option (claude-45sonnet-10132025, which works 42.6 % of the time) with" in said
 
 
 def test_with_costs_it_says_which_option_has_most_successes_per_cost():
@@ -237,7 +197,7 @@ def test_where_options_depend_on_each_other_plays_are_over_the_fewest(table):
     assert {each["no_bound_because"] for each in data["policies"]} == {"it is for independent options"}
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", ["png", "svg"])
 def test_the_plot_is_a_picture(tmp_path, ending):
     pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
     path = tmp_path / f"compared.{ending}"

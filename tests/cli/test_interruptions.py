@@ -74,10 +74,8 @@ def all_gone(processes: list[int]) -> bool:
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        ("compare", signal.SIGINT),
         ("simulate", signal.SIGTERM),
         ("study", signal.SIGINT),
-        ("study", signal.SIGTERM),
         ("reproduce", signal.SIGTERM),
         ("lidar", signal.SIGINT),
     ],
@@ -276,7 +274,7 @@ def accepts(url: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("section", ["workers", "studies"])
+@pytest.mark.parametrize("section", ["studies"])
 def test_benchmarks_end_in_the_same_way(section):
     root = Path(__file__).parents[2]
     process = subprocess.Popen(

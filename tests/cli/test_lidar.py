@@ -200,7 +200,6 @@ def test_the_help_is_in_groups_and_has_examples_that_run(tmp_path, monkeypatch):
     groups = ("A scene to simulate", "Or photons of a real sensor", "The sensor", "The light of a scene")
     for group in (*groups, "The way of acquiring", "When a pixel ends", "What is written", "Who computes"):
         assert f"─ {group} ─" in shown
-        assert f"\n{group}:\n" in run("lidar", "--help", COLUMNS="40").stdout
     monkeypatch.chdir(tmp_path)
     np.save("wall.npy", np.random.default_rng(1).poisson(2.0, (2, 2, 40)))
     commands = re.findall(r"^ +linkedbandits (lidar --.*?) *$", shown, flags=re.MULTILINE)
@@ -235,9 +234,9 @@ def test_the_help_is_in_groups_and_has_examples_that_run(tmp_path, monkeypatch):
         (("--scene", "ramp", "--afterpulsing", "0.1", "--afterpulse-time", "0"), "--afterpulse-time 20"),
         (("--scene", "ramp", "--bins", "1"), "--bins 1 is not a whole number of at least 2"),
         (("--scene", "ramp", "--fwhm", "0"), "--fwhm 0.0 is not"),
-        (("--scene", "ramp", "--likely", "2"), "--likely 2.0 is not between 0 and 1; try --likely 0.95"),
+        (("--scene", "ramp", "--likely", "2"), "--likely 2.0 is not between 0 and 1; try 0.95"),
         (("--scene", "ramp", "--reach", "0.5"), "beyond the reach of 0.5 m; look farther (--reach)"),
-        (("--scene", "ramp", "--delta", "2"), "--delta 2.0 is not between 0 and 1; try --delta 0.05"),
+        (("--scene", "ramp", "--delta", "2"), "--delta 2.0 is not between 0 and 1; try 0.05"),
         (("--scene", "ramp", "--strongest", "0.1"), "--strongest 0.1 is below --signal 0.5"),
         (("--scene", "ramp", "--reach", "-1"), "--reach -1.0 is not in"),
         (("--scene", "ramp", "--bin-width", "1s"), "--bin-width 1s is no bin width from 1 ps to 1 us"),

@@ -148,7 +148,7 @@ def test_json_has_no_tails_of_rounding(file):
             ("--photons", "slope.npy", *TOLD, "--shape", "4,3"),
             "slope.npy has 3 x 4 pixels, and not 4 x 3; leave --shape",
         ),
-        (("--photons", "slope.npy", *TOLD, "--delta", "0"), "--delta 0.0 is not between 0 and 1; try --delta 0.05"),
+        (("--photons", "slope.npy", *TOLD, "--delta", "0"), "--delta 0.0 is not between 0 and 1; try 0.05"),
         (("--photons", "slope.npy", *TOLD, "--merge", "0"), "--merge 0 is not a whole number of at least 1; give one"),
         (("--photons", "slope.npy", *TOLD, "--opens", "99"), "--opens 99 is no bin from 0 to 19"),
         (("--photons", "slope.npy", *TOLD, "--axes", "up,down"), "--axes 'up,down' are no axes of a histogram"),

@@ -1,16 +1,13 @@
-"""What the commands have in common: instances, policies, bad input, help, and what is imported when."""
+"""Options that commands share: instances, policies, times, and bad input."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+import typer
 
 import linkedbandits as lb
-from linkedbandits.cli.options import MOST_PLAYS_ON_A_TABLE, read_gap, read_instance, read_policy
-from tests.support.command_line import environment, refusal, run, run_json
-from tools.waiting import SECONDS
+from linkedbandits.cli.options import MOST_PLAYS_ON_A_TABLE, in_unit, read_policy, time_in
+from tests.support.command_line import refusal, run, run_json
 
 
 def instance(*arguments: str) -> dict:
@@ -26,30 +23,25 @@ def test_a_scenario_has_the_size_and_best_arm_it_is_told():
     assert made == {"name": "one-sparse, 4 arms", "means": [0.05, 0.05, 0.1, 0.05], "gap": 0.05}
 
 
+@pytest.mark.parametrize("scenario", ["decreasing", "increasing"])
+def test_every_scenario_has_a_name(scenario):
+    made = instance("--scenario", scenario, "--arms", "6")
+    assert made["means"] == pytest.approx(lb.scenarios.find_scenario(scenario)(6).tolist(), rel=1e-11)
+    assert made["name"] == f"{scenario}, 6 arms"
+
+
 @pytest.mark.parametrize(
-    ("scenario", "means"), [("decreasing", lb.scenarios.decreasing(6)), ("increasing", lb.scenarios.increasing(6))]
+    ("means", "text", "gap"),
+    [
+        ("0.25,0.5", "true", 0.25),
+        ("0.25,0.5", "none", None),
+        ("0.25, 0.5", "0.05", 0.05),
+        ("0.5,0.5,0.1", "true", None),
+    ],
 )
-def test_every_scenario_has_a_name(scenario, means):
-    made = read_instance(scenario, 6, None, None)
-    assert made.means.tolist() == means.tolist()
-    assert made.name == f"{scenario}, 6 arms"
-
-
-def test_means_may_be_written_out():
-    made = read_instance(None, None, None, "0.1, 0.05,1")
-    assert made.means.tolist() == [0.1, 0.05, 1.0]
-    assert made.gap == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize(("text", "gap"), [("true", 0.25), ("none", None), ("0.05", 0.05)])
-def test_policies_are_told_the_true_gap_another_or_none(text, gap):
-    assert read_gap(text, read_instance(None, None, None, "0.25,0.5")) == gap
-    data = run_json("simulate", "--means", "0.25,0.5", "--trials", "2", "--policy", "linked-ege", "--gap", text)
-    assert data["parameters"]["gap"] == gap
-
-
-def test_a_tie_has_no_gap_to_tell():
-    assert read_gap("true", read_instance(None, None, None, "0.5,0.5,0.1")) is None
+def test_policies_are_told_the_true_gap_another_or_none(means, text, gap):
+    given = ("--means", means, "--trials", "2", "--max-plays", "9", "--policy", "linked-ege", "--gap", text)
+    assert run_json("simulate", *given)["parameters"]["gap"] == gap
 
 
 @pytest.mark.parametrize(
@@ -71,33 +63,22 @@ def test_a_policy_takes_delta_and_gap_unless_they_are_written_out(text, policy):
     assert read_policy(text, delta=0.2, gap=0.05) == policy
 
 
-@pytest.mark.parametrize("command", ["compare", "simulate"])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--means 0.1,1.5", "mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities"),
         ("--means 0.1,nan", "mean nan of arm 1 is outside [0, 1]; means are success probabilities"),
-        ("--delta 1", "delta=1.0 is not between 0 and 1; try delta=0.05"),
+        ("--delta 1", "--delta 1.0 is not between 0 and 1; try 0.05"),
         ("--policy magic", "unknown policy 'magic'; choose one of linked-elimination, linked-track"),
         ("--linkage sideways", "unknown linkage 'sideways'; choose one of ordered, free, single"),
-        ("--trials 0", "trials=0 is not a whole number of at least 1"),
-    ],
-)
-def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
-    assert refusal(command, *arguments.split()).startswith(said)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+        ("--trials 0", "--trials 0 is not a whole number of at least 1"),
         ("--means 0.1", "1 mean(s) given; a choice needs at least two arms"),
         ("--means 0.1;0.2", "--means '0.1;0.2' is no list of numbers; write --means 0.1,0.05"),
-        ("--means 0.1,0.2 --scenario increasing", "both --scenario increasing and --means were given; leave one out"),
+        ("--means 0.1,0.2 --scenario increasing", "both --scenario increasing and --means 0.1,0.2 were given; leave"),
         ("--scenario flat", "unknown scenario 'flat'; choose one of one-sparse, decreasing, increasing"),
-        ("--arms 1", "n=1 is not a whole number of at least 2"),
-        ("--arms 4 --best 4", "best=4 is no arm of 4; choose 0 to 3"),
+        ("--arms 1", "--arms 1 is not a whole number of at least 2"),
+        ("--arms 4 --best 4", "--best 4 is no arm of 4; choose 0 to 3"),
         ("--scenario increasing --best 2", "--best 2 goes with --scenario one-sparse alone; leave it out for incr"),
-        ("--policy linked-ege --gap 0", "gap=0.0 is not in (0, 1]; give a number that is"),
+        ("--policy linked-ege --gap 0", "--gap 0.0 is not in (0, 1]; give a number that is"),
         ("--policy linked-ege --gap wide", "--gap 'wide' is no number; write --gap 0.05, --gap true or --gap none"),
         ("--policy linked-ege:median", "'median' in --policy 'linked-ege:median' is no key=value; write --policy"),
         ("--policy linked-ege:median=half", "median='half' is unknown; choose 'reuse' or 'fresh'"),
@@ -106,15 +87,17 @@ def test_both_commands_refuse_bad_input_in_one_line(command, arguments, said):
             "linked-duels has no parameter 'k'; it has delta, gap, parallel; for the k best of",
         ),
         ("--policy lil-ucb:gap=0.1", "lil-ucb has no parameter 'gap'; it has delta"),
-        ("--policy uniform-sampling:samples=0", "samples=0 is not a whole number of at least 1"),
+        (
+            "--policy uniform-sampling:samples=0",
+            "--policy uniform-sampling:samples=0: samples=0 is not a",
+        ),
         ("--policy uniform-sampling:samples=5,delta=0.1", "UniformSampling takes either delta or samples; got delta"),
         (
             "--policy median-elimination --gap none",
             "median-elimination needs its parameter 'epsilon'; write",
         ),
-        ("--max-plays 0", "max_plays=0 is not a whole number of at least 1"),
-        ("--seed -1", "seed=-1 is not a whole number of at least 0"),
-        ("--policy uniform-sampling:samples=99999999999999999999", "samples=99999999999999999999 is too large"),
+        ("--max-plays 0", "--max-plays 0 is not a whole number of at least 1"),
+        ("--seed -1", "--seed -1 is not a whole number of at least 0"),
         ("--trials 99999999999999", "trials=99999999999999 need 1.6e+07 GB"),
     ],
 )
@@ -128,37 +111,6 @@ def test_options_that_cannot_be_read_are_refused_without_a_traceback(arguments):
     assert (result.returncode, result.stdout) == (2, "")
     assert arguments.split()[0] in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_help_names_the_commands_and_their_options():
-    assert all(command in run("--help").stdout for command in ("compare", "simulate"))
-    shown = run("compare", "--help").stdout
-    for option in ("scenario", "arms", "best", "means", "policy", "delta", "gap", "linkage", "trials", "seed", "json"):
-        assert f"--{option}" in shown
-
-
-def test_version():
-    assert run("--version").stdout == f"linkedbandits {lb.__version__}\n"
-
-
-def python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=False, env=environment()
-    )
-
-
-def test_without_typer_the_command_line_says_what_to_install():
-    result = python(
-        "import runpy, sys; sys.modules['typer'] = None; runpy.run_module('linkedbandits', run_name='__main__')"
-    )
-    assert result.returncode == 1
-    assert result.stderr == "the command line needs typer; install it with: pip install 'linkedbandits[cli]'\n"
-
-
-def test_the_library_alone_imports_none_of_the_extras():
-    extras = {"typer", "rich", "matplotlib", "polars", "numba", "fastapi", "pytest"}
-    result = python(f"import sys, linkedbandits; print(sorted({extras!r} & set(sys.modules)))")
-    assert (result.stdout, result.stderr) == ("[]\n", "")
 
 
 @pytest.fixture
@@ -206,22 +158,19 @@ def test_arms_that_share_a_difficulty_keep_their_means():
     ("arguments", "said"),
     [
         ("--table TABLE --means 0.1,0.2", "both --means 0.1,0.2 and --table TABLE were given; leave one out"),
-        ("--table TABLE --scenario increasing", "both --scenario increasing and --table TABLE were given; leave one"),
-        ("--table TABLE --arms 4", "both --arms 4 and --table TABLE were given; leave one out"),
         ("--table TABLE --best 0", "both --best 0 and --table TABLE were given; leave one out"),
         ("--table TABLE --correlation 0.5", "both --correlation 0.5 and --table TABLE were given; leave one out"),
         ("--table TABLE --options A,D", "TABLE has 0 columns 'D', not one; it has request, A, B, C, seconds:A, count"),
         ("--table TABLE --options A", "rows of shape (4, 1) are no table"),
         ("--table TABLE.none", "cannot read the table TABLE.none: "),
         ("--options A,B", "--options A,B are columns of a table; give it with --table, or leave them out"),
-        ("--correlation 1", "correlation=1.0 is not at least 0 and below 1; give a number that is"),
+        ("--correlation 1", "--correlation 1.0 is not at least 0 and below 1; give a number that is"),
         ("--table TABLE --linkage ordered --policy linked-duels", "LinkedDuels asks for tuples, which linkage"),
     ],
 )
-@pytest.mark.parametrize("command", ["compare", "simulate"])
-def test_what_does_not_go_with_a_table_is_refused_in_one_line(table, command, arguments, said):
+def test_what_does_not_go_with_a_table_is_refused_in_one_line(table, arguments, said):
     given = [part.replace("TABLE", table) for part in arguments.split()]
-    assert refusal(command, *given).startswith(said.replace("TABLE", table))
+    assert refusal("compare", *given).startswith(said.replace("TABLE", table))
 
 
 def test_values_between_slashes_are_a_list():
@@ -230,3 +179,55 @@ def test_values_between_slashes_are_a_list():
     )
     with pytest.raises(lb.InvalidParameter, match="cost 'x' of arm 1 is no number"):
         read_policy("linked-elimination:costs=1/x", delta=0.1, gap=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "found"),
+    [
+        ("50", "ns", 50.0),
+        ("0.05 \u00b5s", "ns", 50.0),
+        ("0.05\u03bcs", "ns", 50.0),
+        ("1e-3 MS", "ns", 1000.0),
+        ("3ps", "ps", 3.0),
+        ("2min", "s", 120.0),
+        (" 1h", "s", 3600.0),
+        (2.0, "s", 2.0),
+    ],
+)
+def test_a_time_is_read_in_the_unit_of_its_option(text, unit, found):
+    assert time_in(unit)(text) == found
+
+
+@pytest.mark.parametrize("text", ["soon", "50 parsecs", "ns", "", "1.2.3s"])
+def test_a_text_that_is_no_time_is_refused_with_its_value_and_the_unit(text):
+    with pytest.raises(typer.BadParameter, match=f"{text!r} is no time; write nanoseconds, as 50, .*as 50ns"):
+        time_in("ns")(text)
+    assert in_unit(text, "ns") is None
+
+
+def test_a_time_that_is_too_short_is_refused():
+    assert time_in("s", 0.1)("100ms") == 0.1
+    for text, said in (("99ms", r"99ms is less than 0\.1 seconds"), ("nan", "nan is less")):
+        with pytest.raises(typer.BadParameter, match=said):
+            time_in("s", 0.1)(text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lidar", "--dead-time"),
+        ("lidar", "--jitter"),
+        ("lidar", "--rise"),
+        ("lidar", "--afterpulse-time"),
+        ("lidar", "--microseconds"),
+        ("verdict", "log.csv", "--deadline"),
+        ("verdict", "log.csv", "--every"),
+        ("demo-traffic", "--seconds"),
+        ("webhook", "test", "1", "--seconds"),
+    ],
+    ids=" ".join,
+)
+def test_every_option_that_is_a_time_reads_it_so(arguments):
+    result = run(*arguments, "50parsecs")
+    assert result.returncode == 2
+    assert "'50parsecs' is no time" in " ".join(result.stderr.replace("\u2502", "").split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkedbandits.study.reproduction import writing
-from tests.support.command_line import refusal, run, run_json
+from tests.support.command_line import run, run_json
 
 pytest.importorskip("polars", reason="polars is missing; pip install 'linkedbandits[study]'")
 pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install 'linkedbandits[plot]'")
@@ -32,22 +32,3 @@ def test_it_runs_says_where_things_are_and_goes_on_from_there(tmp_path, monkeypa
     assert "reproduction-quick/report.html" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in chunks} == chunks
     assert (tmp_path / "reproduction-quick" / "figure.png").read_text(encoding="utf-8") == "drawn a second time"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("--engine cloud", "--engine 'cloud' is unknown; choose processes or dask"),
-        ("--scheduler tcp://x:1", "goes with --engine dask"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused_before_anything_is_made(arguments, said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert said in refusal("reproduce", "--quick", *arguments.split())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_help_says_what_it_writes():
-    text = run("reproduce", "--help").stdout
-    for words in ("--out", "--quick", "--workers", "--engine", "--json", "--seed", "Parquet", "HTML"):
-        assert words in text

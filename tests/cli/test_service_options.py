@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.cli.service_options import opened_store, service_extra
+from linkedbandits.cli.service_options import opened_store, service_extra, shown, time_of
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
 from tests.support.command_line import refusal, run
@@ -97,3 +97,23 @@ def test_what_the_service_is_made_of_and_is_missing_is_named_with_its_extra():
 def test_other_errors_go_through_as_they_are():
     with pytest.raises(OnPurpose), service_extra():
         raise OnPurpose
+
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30m", 1_800), ("12h", 43_200), ("90d", 7_776_000), ("2w", 1_209_600), ("0d", 0)]
+)
+def test_so_long_ago(text, seconds):
+    assert time_of("--since", text, NOW) == NOW - seconds
+
+
+def test_a_day_begins_in_utc():
+    assert shown(time_of("--since", "2026-01-31", NOW)) == "2026-01-31 00:00:00 UTC"
+
+
+@pytest.mark.parametrize("text", ["", "90", "d", "-1d", "1.5d", "90 d", "yesterday", "2026-02-30", "9999999d"])
+def test_what_is_no_time_is_refused_with_how_to_say_one(text):
+    with pytest.raises(lb.InvalidParameter, match=r"--since.*90d, 12h, 4w or 30m"):
+        time_of("--since", text, NOW)

@@ -13,7 +13,6 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
-from linkedbandits.linkage import LINKAGES
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
 from tools.waiting import SECONDS, killed_in_the_end
 
@@ -48,23 +47,6 @@ def test_json_has_the_figures_of_the_runs():
     assert data["answers_by_arm"] == [int((runs.arm == arm).sum()) for arm in range(3)]
     assert (data["linkage"], data["seed"], data["trials"], data["error_bound"]) == ("free", 4, 50, 0.2)
     assert data["parameters"] == {"delta": 0.2, "k": 1, "epsilon": 0.0, "parallel": 1}
-
-
-def test_plays_from_some_arm_on_are_simulated_by_name():
-    data = run_json("simulate", *EASY, "--seed", "4", "--linkage", "suffix")
-    runs = lb.simulate([0.2, 0.6, 0.3], lb.LinkedElimination(delta=0.1), linkage="suffix", trials=50, seed=4)
-    assert (data["linkage"], data["plays_mean"]) == ("suffix", runs.plays.mean())
-
-
-def test_the_help_and_a_refusal_name_every_linkage():
-    said = " ".join(run("simulate", "--help").stdout.replace("│", " ").split())
-    assert f"What a play may be: {', '.join(LINKAGES)}." in said
-    assert f"choose one of {', '.join(LINKAGES)}" in run("simulate", *EASY, "--linkage", "sideways").stderr
-
-
-def test_the_same_seed_gives_the_same_output_and_another_seed_another():
-    first, again, other = (run("simulate", *EASY, "--seed", seed).stdout for seed in ("4", "4", "5"))
-    assert first == again != other
 
 
 def test_csv_has_a_row_a_trial(tmp_path):
@@ -204,13 +186,6 @@ def test_csv_names_the_options_of_a_table(table, tmp_path):
     one, other = data["instance"]["options"]
     assert heading == ["trial", "option", "status", "plays", f"samples_{one}", f"samples_{other}"]
     assert [sum(row[1] == name for row in rows) for name in (one, other)] == data["answers_by_arm"]
-
-
-def test_of_a_table_of_many_options_the_best_are_shown(tmp_path):
-    path = tmp_path / "many.csv"
-    path.write_text(",".join(f"o{number}" for number in range(25)) + "\n" + ",".join("1" * 25) + "\n")
-    result = run("simulate", "--table", str(path), "--trials", "2", "--max-plays", "50")
-    assert "The 20 best of 25 options are shown; --json has them all." in result.stdout
 
 
 def test_with_costs_the_table_has_them_and_says_what_is_best():

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import resource
 import signal
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 
 import linkedbandits as lb
+from linkedbandits.cli import study as command
+from linkedbandits.cli.options import read_engine
+from linkedbandits.study import read_study
 from linkedbandits.study.figures import everything
 from tests.support.command_line import COMMAND, environment, refusal, run, run_json
+from tests.support.small_study import in_this_process
 from tools.waiting import SECONDS
 
 TEXT = """
@@ -78,33 +82,6 @@ def test_the_table_is_for_people(file, drawn):
     assert drawn
 
 
-def test_figures_can_be_left_out(file, tmp_path):
-    result = run("study", str(file), "--no-figures")
-    assert result.stdout.endswith("Every trial is in mine-results/chunks.\n")
-    assert not (tmp_path / "mine-results" / "figures").exists()
-
-
-def test_in_a_narrow_terminal_names_stay_whole(file, tmp_path):
-    """Also where a table's options make an instance of several policies with long names."""
-    (tmp_path / "gateways.csv").write_text("a,b,count\n1,1,45\n1,0,15\n0,1,5\n0,0,35\n", encoding="utf-8")
-    file.write_text(
-        'seed = 5\ntrials = 5\nlinkages = ["free"]\n[[instances]]\ntable = "gateways.csv"\n[[instances]]\n'
-        'means = [0.9, 0.1]\n[[policies]]\npolicy = "linked-duels"\n[[policies]]\npolicy = "linked-track-and-stop"\n',
-        encoding="utf-8",
-    )
-    wide = run("study", str(file), "--workers", "1", "--no-figures").stdout
-    narrow = run("study", "--show", "mine-results", "--no-figures", COLUMNS="80").stdout
-    assert max(len(line) for line in narrow.splitlines()) <= 80
-    rows = {line.split()[0]: line.split() for line in narrow.splitlines() if line.strip().startswith("linked-")}
-    assert set(rows) == {"linked-duels", "linked-track-and-stop"}
-    for said in ("gateways, linkage free, delta 0.1, 5 trials", "2 arms, linkage free, delta 0.1, 5 trials"):
-        assert said in narrow
-    for line in wide.splitlines():
-        if "linked-track-and-stop" in line:  # the same figures
-            figures = line[line.index(" 5 ") + 2 :].split()
-            assert any(row.split()[1:] == figures for row in narrow.splitlines() if "track-and-stop" in row)
-
-
 def test_the_plan_says_what_would_run_and_runs_nothing(file, tmp_path):
     plan = run_json("study", str(file), "--plan")
     assert len(plan["cells"]) == 4
@@ -115,22 +92,6 @@ def test_the_plan_says_what_would_run_and_runs_nothing(file, tmp_path):
     assert not (tmp_path / "mine-results").exists()
 
 
-def test_names_are_not_markup_and_numbers_are_whole_in_a_pipe(file):
-    file.write_text(TEXT.format(trials=5) + 'label = "[red]a/b[/nope]"\n', encoding="utf-8")
-    narrow = {name: value for name, value in environment().items() if name != "COLUMNS"}
-    result = subprocess.run(
-        [*COMMAND, "study", str(file), "--no-figures"],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-        env=narrow,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "[red]a/b[/nope]" in result.stdout
-    assert "…" not in result.stdout
-
-
 def test_the_plan_knows_what_is_there(file):
     run_json("study", str(file), "--no-figures")
     assert run_json("study", str(file), "--plan")["missing_trials"] == 0
@@ -138,13 +99,6 @@ def test_the_plan_knows_what_is_there(file):
     assert "pass --merge" in refusal("study", str(file), "--plan")
     plan = run_json("study", str(file), "--plan", "--merge")
     assert plan["missing_trials"] == 8000  # the hundred that are there end inside a block
-
-
-def test_a_changed_file_is_refused_until_it_is_merged(file):
-    run_json("study", str(file), "--no-figures")
-    file.write_text(TEXT.format(trials=200), encoding="utf-8")
-    assert "4 have more trials; pass --merge" in refusal("study", str(file))
-    assert {cell["trials"] for cell in run_json("study", str(file), "--merge", "--no-figures")["cells"]} == {200}
 
 
 def test_what_is_wrong_is_one_line(file, tmp_path):
@@ -157,16 +111,6 @@ def test_what_is_wrong_is_one_line(file, tmp_path):
     assert "choose a folder you may write to with --out" in refusal("study", str(file), "--out", "a-file/x")
     file.write_text("trials = 3\n[[instances]]\nmeans = [2]\n", encoding="utf-8")
     assert "mine.toml: instances[1].means" in refusal("study", str(file))
-
-
-def test_a_damaged_chunk_is_said_and_run_again(file, tmp_path):
-    before = run_json("study", str(file), "--no-figures")
-    chunk = next((tmp_path / "mine-results").rglob("*.parquet"))
-    chunk.write_bytes(b"x")
-    assert "is damaged; run the study again" in refusal("study", "--show", "mine-results")
-    again = run("study", str(file), "--no-figures", "--json")
-    assert "was damaged and is set aside" in again.stderr
-    assert json.loads(again.stdout) == before
 
 
 def test_a_full_disk_is_said_and_what_was_finished_stays(file, tmp_path):
@@ -243,21 +187,6 @@ def test_a_changed_table_makes_other_cells(with_a_table, tmp_path):
     assert merged["cells"][:2] == before["cells"]
 
 
-def test_the_bound_is_shown_beside_options_that_depend_on_each_other(file):
-    file.write_text(TEXT.format(trials=20) + "[[instances]]\nmeans = [0.1, 0.5]\ncorrelation = 0.5\n", encoding="utf-8")
-    text = run("study", str(file), "--no-figures").stdout
-    assert "over bound" in text
-    assert "no bound is shown" in text
-    assert "no bound is shown" not in run("study", str(file), "--plan").stdout
-
-
-def test_a_table_that_is_not_there_is_named_with_its_place(with_a_table, tmp_path):
-    (tmp_path / "studies" / "gateways.csv").unlink()
-    assert "studies/mine.toml: instances[1].table: cannot read the table studies/gateways.csv" in refusal(
-        "study", with_a_table
-    )
-
-
 WITH_A_TOLD_GAP = """
 trials = 20
 [[instances]]
@@ -304,6 +233,53 @@ def test_plays_are_over_the_bound_for_what_a_policy_was_told(file):
         "which it is told."
     ) in said
     assert (
-        "There is no bound for linked-elimination (epsilon=0.05) on wide and 2 more: less than the best is "
-        "enough for it."
+        "There is no bound for linked-elimination (epsilon=0.05) on wide, linked-elimination (epsilon=0.05) on near "
+        "and linked-elimination (epsilon=0.05) on close: less than the best is enough for it."
     ) in said
+
+
+@pytest.mark.parametrize(
+    ("options", "called"),
+    [
+        (("processes", 3, None), ("processes", 3)),
+        (("dask", 2, None), ("dask", None, 2)),
+        (("dask", None, "tcp://x:1"), ("dask", "tcp://x:1", None)),
+    ],
+)
+def test_options_find_their_engine(monkeypatch, options, called):
+    for name in ("processes", "dask"):
+        monkeypatch.setattr(f"linkedbandits.study.on_{name}", lambda *given, name=name: (name, *given))
+    assert read_engine(*options) == called
+
+
+SMALL = read_study(
+    "trials = 20\n[[instances]]\nmeans = [0.2, 0.7]\n[[instances]]\nmeans = [0.2, 0.7, 0.1]\n"
+    '[[policies]]\npolicy = "uniform-sampling"\nparameters = { samples = 5 }\nlabel = "[red]five[/nope]"\n'
+)
+
+
+def test_the_bar_counts_every_chunk_from_what_is_there_and_names_damaged_ones(monkeypatch, tmp_path, capsys):
+    told = []
+
+    @contextmanager
+    def noted(total):
+        told.append(total)
+        yield lambda description, amount: told.append((description, amount))
+
+    monkeypatch.setattr(command.tables, "progress_bar", noted)
+    folder = tmp_path / "[red]mine["  # no markup
+    whole, first, second = 20 * 2 + 20 * 3, ("[red]five[/nope]", 60), ("[red]five[/nope]", 40)  # trials times arms
+
+    def first_only(chunks):
+        yield next(in_this_process(chunks))
+
+    command.run_with_bar(SMALL, folder, first_only)
+    assert told == [whole, ("", 0), first]
+    told.clear()
+    assert command.run_with_bar(SMALL, folder, in_this_process).missing_trials() == 0
+    assert told == [whole, ("", 60), second]
+    damaged = min(folder.rglob("*.parquet"))
+    damaged.write_bytes(b"x")
+    command.run_with_bar(SMALL, folder, in_this_process)
+    aside = damaged.with_suffix(".damaged")
+    assert capsys.readouterr() == ("", f"{aside} was damaged and is set aside; its trials are run again.\n")

@@ -165,8 +165,8 @@ def test_what_cannot_be_used_is_refused_in_a_line_with_the_remedy(tmp_path, text
     ("arguments", "said"),
     [
         (("--attempts", "some"), "--attempts 'some' is unknown; choose first, duels or all"),
-        (("--delta", "1.5"), "delta=1.5"),
-        (("--alpha", "0"), "alpha=0"),
+        (("--delta", "1.5"), "--delta 1.5"),
+        (("--alpha", "0"), "--alpha 0"),
         (("--policy", "linked-duels"), "use --attempts 'duels' for LinkedDuels"),
         (("--policy", "best-guess"), "best-guess"),
         (("--policy", "linked-lead:gap=0.1", "--costs", "1,2,3"), "were given; write the costs with the policy"),

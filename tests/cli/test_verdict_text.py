@@ -10,7 +10,7 @@ import pytest
 
 import linkedbandits as lb
 from linkedbandits.attempts import Attempts, SetAside
-from linkedbandits.cli.report import Report
+from linkedbandits.cli.tables import Report
 from linkedbandits.cli.verdict_text import WhatWasRead, print_report
 from tests.support.logs import HOSTILE, log_of
 

@@ -70,7 +70,7 @@ def test_the_heuristic_promises_nothing():
 
 @pytest.mark.parametrize("delta", [0.0, 1, -1, "a", None])
 def test_bad_parameters_are_named_with_the_remedy(delta):
-    with pytest.raises(lb.InvalidParameter, match=f"delta={delta!r} is not between 0 and 1; try delta=0.05"):
+    with pytest.raises(lb.InvalidParameter, match=f"delta={delta!r} is not between 0 and 1; try 0.05"):
         lb.LilUCB(delta)
 
 

@@ -132,7 +132,7 @@ def test_only_the_proved_accounting_bounds_the_error():
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"delta": 0}, r"delta=0 is not between 0 and 1; try delta=0\.05"),
+        ({"delta": 0}, r"delta=0 is not between 0 and 1; try 0\.05"),
         ({"delta": 0.1, "gap": 0}, r"gap=0 is not in \(0, 1\]; give a number that is"),
         ({"delta": 0.1, "gap": -0.1}, r"gap=-0\.1 is not in \(0, 1\]"),
         ({"delta": 0.1, "gap": 1.1}, r"gap=1\.1 is not in \(0, 1\]"),

@@ -75,7 +75,7 @@ def test_it_promises_only_what_is_proved(policy, status, bound):
         ({"delta": 0.1, "plays": 10}, "MaximalSampling takes either delta or plays; got delta and plays"),
         ({"plays": 0}, "plays=0 is not a whole number of at least 1"),
         ({"plays": 2.5}, r"plays=2\.5 is not a whole number"),
-        ({"delta": 1.0}, r"delta=1\.0 is not between 0 and 1; try delta=0\.05"),
+        ({"delta": 1.0}, r"delta=1\.0 is not between 0 and 1; try 0\.05"),
         ({"delta": 0.1, "calibration": "loose"}, "calibration='loose' is unknown; choose 'proved' or 'plain'"),
     ],
 )

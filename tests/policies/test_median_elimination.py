@@ -76,7 +76,7 @@ def test_it_promises_an_arm_within_epsilon():
         ({"epsilon": 0, "delta": 0.1}, r"epsilon=0 is not in \(0, 1\]; give a number that is"),
         ({"epsilon": 1.5, "delta": 0.1}, r"epsilon=1\.5 is not in \(0, 1\]"),
         ({"epsilon": float("nan"), "delta": 0.1}, r"epsilon=nan is not in \(0, 1\]"),
-        ({"epsilon": 0.1, "delta": 2}, r"delta=2 is not between 0 and 1; try delta=0\.05"),
+        ({"epsilon": 0.1, "delta": 2}, r"delta=2 is not between 0 and 1; try 0\.05"),
     ],
 )
 def test_bad_parameters_are_named_with_the_remedy(parameters, said):

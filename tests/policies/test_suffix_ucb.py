@@ -51,7 +51,7 @@ def test_it_promises_only_what_is_proved():
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"delta": 1}, r"delta=1 is not between 0 and 1; try delta=0\.05"),
+        ({"delta": 1}, r"delta=1 is not between 0 and 1; try 0\.05"),
         ({"delta": 0.1, "calibration": "loose"}, "calibration='loose' is unknown; choose 'proved' or 'plain'"),
     ],
 )

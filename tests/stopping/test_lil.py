@@ -75,7 +75,7 @@ def test_the_first_look_is_the_earliest_that_could_end_a_run(delta, arms):
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan"), "0.1", None])
 def test_delta_is_a_probability(delta):
-    with pytest.raises(lb.InvalidParameter, match=f"delta={delta!r} is not between 0 and 1; try delta=0.05"):
+    with pytest.raises(lb.InvalidParameter, match=f"delta={delta!r} is not between 0 and 1; try 0.05"):
         LilRule(delta)
 
 

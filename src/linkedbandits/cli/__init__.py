@@ -3,74 +3,128 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from click import HelpFormatter
+from typer.core import TyperCommand, TyperGroup
 
-from linkedbandits.cli.helping import Group, with_help_that_fits
-from linkedbandits.errors import LinkedBanditError, why_not
+from linkedbandits.assumptions import INDEPENDENT_OPTIONS
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, MissingExtra, why_not
 from linkedbandits.signals import exit_status, farewell, interruption_behind
 from linkedbandits.version import __version__
 
 NAME = "linkedbandits"
-"""What completion is installed for, and the help calls it, however it was begun."""
 COMPLETES = "_LINKEDBANDITS_COMPLETE"
-"""Set by a shell that asks how words go on."""
-WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
-"""Commands in which one meets policies: their help says what these assume."""
-COMMANDS = (
-    *("verdict", "compare", "simulate", "bounds", "policies", "lidar", "reproduce", "study"),
-    *("serve", "demo-traffic", "token", "webhook"),
-    *("backup", "restore", "delete", "prune", "compact", "audit"),
-)
-"""In the order of the help. Each has a module of its name with a function, or a group of commands, of that name."""
+"""Set by a shell that asks how a word goes on."""
+COMMANDS = {
+    **{"verdict": "study", "compare": "cli", "simulate": "cli", "bounds": "cli", "policies": "cli"},
+    **{"lidar": "lidar", "reproduce": "study", "study": "study"},
+    **dict.fromkeys(("serve", "demo-traffic", "token", "webhook"), "service"),
+    **dict.fromkeys(("backup", "restore", "delete", "prune", "compact", "audit"), "service"),
+}
+"""The commands in the order of the help, each with the extra that brings it; a module has the name of its command."""
+_WITH_POLICIES = ("compare", "simulate", "study", "serve", "demo-traffic")
+"""Commands whose help says what policies assume."""
+_OPTION_OF = {"n": "arms"}
+"""Options that are not called like the parameter of the library that they are passed to."""
 
 
-def application(asked: str | None = None) -> typer.Typer:
-    """The whole command line; or, to begin sooner, only the command that is asked for, if there is one."""
-    app = typer.Typer(
-        name=NAME,
-        help="Which option is best, when you try options in order and stop at the first that works.",
-        no_args_is_help=True,
-        cls=Group,
-        context_settings={"help_option_names": ["-h", "--help"]},  # commands inherit it
-        pretty_exceptions_enable=False,
-        callback=options_of_all,
-    )
-    for name in (asked,) if asked in COMMANDS else COMMANDS:
-        _add_command(app, name)
-    with_help_that_fits(app)
-    return app
+def _write_help(command: Any, write: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:
+    """Help in panels, or in plain text where panels would cut a name; flags are shown without a type."""
+    for param in command.get_params(ctx):
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    with redirect_stdout(io.StringIO()) as panels:
+        write(ctx, HelpFormatter())
+    if "…" in panels.getvalue():
+        command.rich_markup_mode = None
+    write(ctx, formatter)
 
 
-def _add_command(app: typer.Typer, name: str) -> None:
-    word = name.replace("-", "_")
-    command = getattr(import_module(f"linkedbandits.cli.{word}"), word)
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
-    elif name in WITH_POLICIES:
-        from linkedbandits.cli.assumed import IN_HELP
-
-        app.command(name=name, epilog=IN_HELP)(command)
-    else:
-        app.command(name=name)(command)
+class _Command(TyperCommand):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _write_help(self, super().format_help, ctx, formatter)
 
 
-def _show_version(wanted: bool) -> None:
+class _Commands(TyperGroup):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _write_help(self, super().format_help, ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error about a parameter names the option by which it was given."""
+        try:
+            return super().invoke(ctx)
+        except InvalidParameter as error:
+            command: Any = self.get_command(ctx, ctx.invoked_subcommand or "")
+            name = _OPTION_OF.get(error.parameter or "", error.parameter)
+            for param in command.params:
+                if param.name == name:
+                    raise InvalidParameter(f"{param.opts[0]} {error.value} {error.problem}") from error
+            raise
+
+
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"linkedbandits {__version__}")
         raise typer.Exit
 
 
-def options_of_all(
+def _options_of_all_commands(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
     """Which option is best, when you try options in order and stop at the first that works."""
+
+
+def application(asked: str | None = None) -> typer.Typer:
+    """The whole command line; or, to start sooner, only the command that is asked for, if there is one."""
+    app = typer.Typer(
+        name=NAME,
+        no_args_is_help=True,
+        cls=_Commands,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        callback=_options_of_all_commands,
+    )
+    for name in (asked,) if asked in COMMANDS else COMMANDS:
+        _add_command(app, name)
+    groups = [group.typer_instance for group in app.registered_groups if group.typer_instance is not None]
+    for command in [command for group in (app, *groups) for command in group.registered_commands]:
+        command.cls = _Command
+    return app
+
+
+def _add_command(app: typer.Typer, name: str) -> None:
+    word = name.replace("-", "_")
+    try:
+        command = getattr(import_module(f"linkedbandits.cli.{word}"), word)
+    except ModuleNotFoundError as error:
+        command = _not_installed(name, error)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        assumed = f"{INDEPENDENT_OPTIONS.sentence} {INDEPENDENT_OPTIONS.remedy}"
+        app.command(name=name, epilog=assumed if name in _WITH_POLICIES else None)(command)
+
+
+def _not_installed(name: str, error: ModuleNotFoundError) -> Callable[..., None]:
+    """A command that says what to install."""
+
+    def command(words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> None:
+        raise MissingExtra(
+            f"{name} needs {error.name}; install it with: pip install 'linkedbandits[{COMMANDS[name]}]'"
+        ) from error
+
+    command.__doc__ = f"Not installed; the extra {COMMANDS[name]} brings it."
+    return command
 
 
 def _asked_for() -> str | None:

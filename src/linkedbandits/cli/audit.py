@@ -11,8 +11,8 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.ages import shown, time_of
-from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.service_options import shown, time_of
+from linkedbandits.cli.tables import standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.audit import Action, Actor
 

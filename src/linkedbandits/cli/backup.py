@@ -13,8 +13,8 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.ages import shown
-from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.service_options import shown
+from linkedbandits.cli.tables import progress_bar
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 

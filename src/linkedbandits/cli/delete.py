@@ -10,7 +10,7 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.tables import progress_bar
 from linkedbandits.signals import what_is_kept
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.times import time_in
+from linkedbandits.cli.options import time_in
 
 
 def demo_traffic(

@@ -17,13 +17,12 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_not_negative, check_positive, check_whole
-from linkedbandits.cli import formatting
 from linkedbandits.cli import lidar_options as of
 from linkedbandits.cli import lidar_photons as photon_options
 from linkedbandits.cli import options as opt
+from linkedbandits.cli import tables
 from linkedbandits.cli.lidar_errors import said_in_options
-from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import Report, standard_report
+from linkedbandits.cli.tables import Report, progress_bar, standard_report
 from linkedbandits.display.texts import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
@@ -427,12 +426,12 @@ def _figures(frames: list[Frame], asked: list[str]) -> Sequence[tuple[str, ...]]
             f"auto ({frame.acquisition})" if name == "auto" else frame.acquisition,
             _number(summary.microseconds_mean, 1),
             _number(summary.microseconds_90, 1),
-            formatting.count(summary.cycles_mean),
-            formatting.count(summary.cycles_90),
+            tables.count(summary.cycles_mean),
+            tables.count(summary.cycles_90),
             _number(summary.rmse_mm, 1),
             _number(summary.mae_mm, 1),
-            *("" if isnan(share) else formatting.percent(share) for share in shares),
-            "" if isnan(summary.confident) else formatting.percent(summary.confident),
+            *("" if isnan(share) else tables.percent(share) for share in shares),
+            "" if isnan(summary.confident) else tables.percent(summary.confident),
         )
         lines.append(line)
     return lines
@@ -446,14 +445,14 @@ def _print_notes(console: Report, frames: list[Frame]) -> None:
     """What the table does not show of pixels that are not like the others."""
     summary = frames[0].summary()
     if summary.missing:
-        false = ", ".join(f"{frame.acquisition} {formatting.percent(frame.summary().false_depth)}" for frame in frames)
+        false = ", ".join(f"{frame.acquisition} {tables.percent(frame.summary().false_depth)}" for frame in frames)
         console.print(
             f"{summary.missing:,} pixels have no true depth within reach; shares are of the others. "
             f"Given a depth all the same: {false}."
         )
     for frame in frames:
         if frame.acquisition == "elimination":
-            proved = formatting.percent(frame.summary().proved)
+            proved = tables.percent(frame.summary().proved)
             console.print(
                 f"elimination ended sure of a bin in {proved} of pixels: the true depth's bin is at most "
                 f"{frame.task.neighbours} from that."

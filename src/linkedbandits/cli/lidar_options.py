@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkedbandits.cli import completing
-from linkedbandits.cli.times import time_in
+from linkedbandits.cli import options as opt
+from linkedbandits.cli.options import time_in
 from linkedbandits.lidar import ACQUISITIONS, CAPTURES, ESTIMATORS, PHOTON_MODES, SCENES
 from linkedbandits.lidar.depth_files import WRITERS
 from linkedbandits.lidar.engines import ENGINES
@@ -33,7 +33,7 @@ _COMPUTING = "Who computes"
 
 
 def _option(group: str, metavar: str, help_: str, *names: str, words: Any = None) -> Any:
-    completion = None if words is None else completing.one_of(words)
+    completion = None if words is None else opt.one_of(words)
     return typer.Option(*names, help=help_, metavar=metavar, rich_help_panel=group, autocompletion=completion)
 
 

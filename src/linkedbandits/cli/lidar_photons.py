@@ -14,11 +14,10 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_not_negative
-from linkedbandits.cli import formatting
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import standard_report
-from linkedbandits.cli.times import in_unit
+from linkedbandits.cli import tables
+from linkedbandits.cli.options import in_unit
+from linkedbandits.cli.tables import progress_bar, standard_report
 from linkedbandits.display.texts import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import DepthMap, Photons, find_depths, read_photons, write_depth
@@ -303,7 +302,7 @@ def _print(photons: Photons, found: DepthMap, written: list[str]) -> None:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part:,} ({formatting.percent(part / whole)})"
+    return f"{part:,} ({tables.percent(part / whole)})"
 
 
 def _span(values: Any, form: str) -> str:

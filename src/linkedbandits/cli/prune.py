@@ -10,9 +10,9 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.ages import shown, time_of
 from linkedbandits.cli.delete import SPACE, delete_all
-from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.service_options import shown, time_of
+from linkedbandits.cli.tables import standard_report
 from linkedbandits.errors import InvalidParameter
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.report import standard_report
-from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
-
-if TYPE_CHECKING:
-    from linkedbandits.study.reproduction.claims import Finding
-    from linkedbandits.study.reproduction.writing import Written
+from linkedbandits.cli.study import kept_in, run_with_bar
+from linkedbandits.cli.tables import standard_report
 
 
 def reproduce(
@@ -30,12 +26,10 @@ def reproduce(
         bool,
         typer.Option("--quick", help="A few small cells in seconds, to see how it goes; into reproduction-quick."),
     ] = False,
-    engine: Annotated[str, typer.Option(help="Where to run: processes (this machine) or dask.")] = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many processes; all cores unless given.")] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="With --engine dask, the address of a running cluster, such as tcp://host:8786.")
-    ] = None,
-    seed: opt.SeedOption = 0,
+    engine: opt.EngineName = "processes",
+    workers: opt.Workers = None,
+    scheduler: opt.Scheduler = None,
+    seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
     """Run the paper's experiment, and say of each of its claims whether it holds.
@@ -45,45 +39,32 @@ def reproduce(
     CSV) and a report (Markdown, and one HTML page with everything in it). Stop it as you like; the same command goes
     on from there.
     """
-    # Imported here, so that other commands need not wait for it.
+    # Imported here, so that other commands start without it.
     from linkedbandits.study.reproduction.grid import paper_study
     from linkedbandits.study.reproduction.writing import write_report
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     made = paper_study(seed, quick=quick)
-    chosen = find_engine(engine, workers, scheduler)
+    chosen = opt.read_engine(engine, workers, scheduler)
     with kept_in(folder):
-        results = run_with_bar(made, folder / "results", chosen)
-        written = write_report(results, folder, seed)
+        written = write_report(run_with_bar(made, folder / "results", chosen), folder, seed)
     if as_json:
-        typer.echo(json.dumps(_as_data(folder, written)))
-    else:
-        _print(folder, written)
-
-
-def _as_data(folder: Path, written: Written) -> dict[str, Any]:
-    return {
-        "folder": str(folder),
-        "files": [str(path) for path in written.files],
-        "claims": [_finding_as_data(finding) for finding in written.findings],
-    }
-
-
-def _finding_as_data(finding: Finding) -> dict[str, Any]:
-    """Figures as the report shows them: a limit where runs did not finish."""
-    return {
-        "scenario": finding.claim.scenario,
-        "quotation": finding.claim.quotation,
-        "question": finding.claim.question,
-        "figure": finding.claim.figure,
-        "accounting": finding.accounting,
-        "verdict": finding.verdict,
-        "figures": {arms: str(figure) for arms, figure in finding.figures.items()},
-        "answers": {arms: answer.value for arms, answer in finding.answers.items()},
-    }
-
-
-def _print(folder: Path, written: Written) -> None:
+        claims = [
+            {
+                "scenario": finding.claim.scenario,
+                "quotation": finding.claim.quotation,
+                "question": finding.claim.question,
+                "figure": finding.claim.figure,
+                "accounting": finding.accounting,
+                "verdict": finding.verdict,
+                # as the report shows them: a limit where runs did not finish
+                "figures": {arms: str(figure) for arms, figure in finding.figures.items()},
+                "answers": {arms: answer.value for arms, answer in finding.answers.items()},
+            }
+            for finding in written.findings
+        ]
+        typer.echo(json.dumps({"folder": str(folder), "files": list(map(str, written.files)), "claims": claims}))
+        return
     rows = []
     for claim, findings in groupby(written.findings, key=lambda finding: finding.claim):
         verdicts = [str(finding.verdict) for finding in findings]  # one alone where both accountings are the same

@@ -12,7 +12,7 @@ import typer
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
 from linkedbandits.cli.backup import in_words
-from linkedbandits.cli.progress import progress_bar
+from linkedbandits.cli.tables import progress_bar
 from linkedbandits.service.store_address import without_password
 from linkedbandits.signals import what_is_kept
 

@@ -11,7 +11,7 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.report import standard_report
+from linkedbandits.cli.tables import standard_report
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.service.audit import new_entry
 from linkedbandits.service.records import TokenRecord

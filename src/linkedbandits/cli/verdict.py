@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from linkedbandits.checks import check_delta, check_positive, check_probability
-from linkedbandits.cli import completing
 from linkedbandits.cli import options as opt
-from linkedbandits.cli.progress import progress_bar
-from linkedbandits.cli.report import standard_report
-from linkedbandits.cli.times import time_in
+from linkedbandits.cli.options import time_in
+from linkedbandits.cli.tables import finite, progress_bar, standard_report
 from linkedbandits.errors import CannotWrite, InvalidParameter, LinkedBanditError, why_not
 from linkedbandits.signals import what_is_kept
 
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from linkedbandits.attempts.log import BlankSeconds, Which
     from linkedbandits.attempts.orders import GivenCosts
     from linkedbandits.attempts.report import Report
-    from linkedbandits.cli.following import Event
+    from linkedbandits.cli.verdict_watch import Event
     from linkedbandits.policy import AnyPolicy
 
 STATUS = {"decided": 0, "not yet": 3, "unproved": 3, "doubted": 4}
@@ -78,7 +76,7 @@ def verdict(
             help="What may be read: first, the first attempt of each request; duels, the first two options as they "
             "were offered; or all, every attempt, if options are independent. The first two are fair even where "
             "options fail together.",
-            autocompletion=completing.one_of(WHICH),
+            autocompletion=opt.one_of(WHICH),
         ),
     ] = "first",
     delta: opt.Delta = 0.05,
@@ -97,7 +95,7 @@ def verdict(
             "option is ahead by that, or package.module:Class for one of your own. Unless given, "
             "the one best option is looked for with all that the log has.",
             show_default=False,
-            autocompletion=completing.policies,
+            autocompletion=opt.complete_policy,
         ),
     ] = None,
     costs: Annotated[
@@ -124,7 +122,7 @@ def verdict(
             help="With --deadline: what a success is that does not say how long it took, late or in-time. Unless "
             "given, such successes are refused.",
             show_default=False,
-            autocompletion=completing.one_of(BLANK_SECONDS),
+            autocompletion=opt.one_of(BLANK_SECONDS),
         ),
     ] = None,
     alpha: Annotated[
@@ -421,7 +419,7 @@ class _Looking:
 
 def _watch(path: Path, looking: _Looking, every: float, go_on: bool) -> int:
     """Look until there is a verdict, or, to go on, until somebody ends it."""
-    from linkedbandits.cli.following import Event, Follower, news
+    from linkedbandits.cli.verdict_watch import Event, Follower, news
 
     before: _Look | None = None
     waits = False
@@ -608,16 +606,7 @@ def _as_data(look: _Look) -> dict[str, Any]:
         "costs": list(report.costs),
         "exit_status": look.status,
     }
-    return cast("dict[str, Any]", _finite({**added, **data}))
-
-
-def _finite(data: Any) -> Any:
-    """JSON has neither infinity nor "not a number"."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    return cast("dict[str, Any]", finite({**added, **data}))
 
 
 def _command() -> str:

@@ -27,8 +27,8 @@ from linkedbandits.attempts.wording import (
     success_in_words,
     when_in_words,
 )
-from linkedbandits.cli import formatting
-from linkedbandits.cli.report import Report as Printed
+from linkedbandits.cli import tables
+from linkedbandits.cli.tables import Report as Printed
 
 MOST_OPTIONS = 20
 """In the table, and in the order."""
@@ -107,8 +107,8 @@ def _print_options(console: Printed, report: Report) -> None:
             "" if each.mean is None else f"{each.mean:.3f}",
             f"({each.low:.3f} to {each.high:.3f})",
             *([f"{report.costs[worth[each.option]]:g}"] if report.costs else []),
-            formatting.count(each.samples),
-            *([] if one_count else [formatting.count(each.attempts)]),
+            tables.count(each.samples),
+            *([] if one_count else [tables.count(each.attempts)]),
             evidence_in_words(each, report),
         )
         rows.append(row)

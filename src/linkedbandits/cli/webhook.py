@@ -11,8 +11,8 @@ import typer
 
 from linkedbandits.cli import options
 from linkedbandits.cli import service_options as opt
-from linkedbandits.cli.report import standard_report
-from linkedbandits.cli.times import time_in
+from linkedbandits.cli.options import time_in
+from linkedbandits.cli.tables import standard_report
 from linkedbandits.service import webhook_keeping
 from linkedbandits.service.webhooks import EVENTS, Delivery, make_webhook
 

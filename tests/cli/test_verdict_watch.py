@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkedbandits.attempts import SetAside
-from linkedbandits.cli.following import Event, Follower, news
+from linkedbandits.cli.verdict_watch import Event, Follower, news
 from linkedbandits.errors import CannotRead, InvalidAttempts, InvalidParameter
 from tests.support.logs import log_of
 

@@ -1,12 +1,14 @@
-"""Where reports go: as wide as the terminal, or wide enough for a table in a pipe; names are no markup."""
+"""What commands print: tables and text that fit the terminal, numbers, and a progress bar."""
 
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
-from linkedbandits.cli.report import Report, standard_report, terminal_width, wrapped
+from linkedbandits.cli import tables
+from linkedbandits.cli.tables import Report, progress_bar, standard_report, terminal_width, wrapped
 
 
 class Terminal(io.StringIO):
@@ -188,3 +190,44 @@ def test_wide_characters_count_twice():
 )
 def test_text_is_broken_at_spaces_alone(text, lines):
     assert wrapped(text, 6) == lines
+
+
+@pytest.mark.parametrize(
+    ("shown_by", "value", "shown"),
+    [
+        *((tables.count, value, shown) for value, shown in [(0.4, "0"), (999.6, "1,000"), (9_999_999.0, "9,999,999")]),
+        *((tables.count, value, shown) for value, shown in [(1e7, "1e+07"), (2.0**62, "> 4.6e+18")]),
+        *((tables.percent, share, shown) for share, shown in [(0.0, "0 %"), (0.0123, "1.2 %"), (0.2345, "23.4 %")]),
+        *((tables.times, ratio, shown) for ratio, shown in [(1.26, "1.3"), (99.9, "99.9"), (2641.3, "2,641")]),
+    ],
+)
+def test_numbers_have_the_digits_that_matter(shown_by, value, shown):
+    assert shown_by(value) == shown
+
+
+def bar(monkeypatch, stream, steps, total=10, **options):
+    """Run a bar to its end on a stream; return what was written to it, without colours."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress_bar(total, **options) as advance:
+        for description, amount in steps:
+            advance(description, amount)
+    return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", stream.getvalue())
+
+
+def test_a_bar_counts_in_its_unit_or_in_percent(monkeypatch, capsys):
+    steps = [("first", 3), ("[red]mine[/nope]", 4)]
+    text = bar(monkeypatch, Terminal(), steps, unit="trials")
+    assert "7/10 trials" in text
+    assert "[red]mine[/nope]" in text
+    assert "70%" in bar(monkeypatch, Terminal(), steps)
+    assert "7/? rows" in bar(monkeypatch, Terminal(), steps, total=None, unit="rows")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_bar_leaves_nothing_behind_and_is_not_in_a_pipe(monkeypatch):
+    assert bar(monkeypatch, io.StringIO(), [("first", 10)], unit="trials") == ""
+    terminal = Terminal()
+    bar(monkeypatch, terminal, [("first", 10)], unit="trials")
+    assert "\x1b[2K" in terminal.getvalue().rpartition("10/10")[2]
