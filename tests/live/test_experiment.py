@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
@@ -333,6 +334,30 @@ def test_a_saved_experiment_goes_on_exactly_where_it_stopped(policy, linkage):
     assert read.recommend() == exp.recommend()
     if not exp.done:
         assert [play.arms for play in ask_up_to(read, 5)] == [play.arms for play in ask_up_to(exp, 5)]
+
+
+@pytest.mark.parametrize("policy", [lb.LinkedElimination(delta=1e-60), lb.LinkedDuels(delta=1e-30)], ids=policy_id)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), saved_every=st.integers(1, 30))
+def test_saving_again_and_again_leaves_no_trace_however_many_plays_are_out(policy, seed, saved_every):
+    def lead(saved_every):
+        chance, out = random.Random(seed), []
+        exp = lb.Experiment(range(6), policy, parallel=60)
+        for step in range(60):
+            if out and chance.random() < 0.5:
+                chance.shuffle(out)
+                for play in [out.pop() for _ in range(min(len(out), chance.randint(1, 30)))]:
+                    if chance.random() < 0.1:
+                        exp.abandon(play.id)
+                    else:
+                        exp.tell(play.id, chance.choice([None, *play.arms]))
+            else:
+                out += ask_up_to(exp, min(chance.randint(1, 12), 60 - len(out)))
+            if step % saved_every == saved_every - 1:
+                exp = lb.Experiment.from_json(exp.to_json())
+        return exp.to_json()
+
+    assert lead(saved_every) == lead(1000)
 
 
 ENDS = {

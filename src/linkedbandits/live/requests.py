@@ -431,18 +431,21 @@ class SampleQueue(Saved):
     def to_json(self) -> dict[str, Any]:
         """All of it, for :func:`resume`; rows by columns, for there may be thousands."""
         self._tidy()
-        count = len(self._plays)
+        count, out = len(self._plays), len(self._out)
+        # Whether a play is a row may depend on when rows were closed up last, but what is saved must not.
+        taken_as_they_come = np.zeros((out, self._free.size), dtype=np.bool_)
+        for row, arms in enumerate(self._out.values()):
+            taken_as_they_come[row, arms] = True
         return {
             **super().to_json(),
             "plan": self._plan.to_json(),
-            "out": [[play, arms.tolist()] for play, arms in self._out.items()],
-            "plays": list(self._plays),
-            "since": list(self._since),
-            "tried": [tried.tolist() for tried in self._tried],
-            "back": self._back[:count].tolist(),
-            "touched": self._touched[:count].tolist(),
-            "hit": self._hit[:count].tolist(),
-            "live": pack_marks(self._live[:count]),
+            "plays": [*self._plays, *self._out],
+            "since": self._since + [self._requests] * out,
+            "tried": [tried.tolist() for tried in (*self._tried, *self._out.values())],
+            "back": self._back[:count].tolist() + [False] * out,
+            "touched": self._touched[:count].tolist() + [False] * out,
+            "hit": self._hit[:count].tolist() + [0] * out,
+            "live": pack_marks(np.concatenate([self._live[:count], taken_as_they_come])),
         }
 
     def fill(self, data: dict[str, Any]) -> None:
@@ -451,7 +454,6 @@ class SampleQueue(Saved):
         for play, tried in zip(data["plays"], data["tried"], strict=True):
             self._append(play, np.array(tried, dtype=np.int64))
         super().fill(data)
-        self._out = {play: np.array(arms, dtype=np.int64) for play, arms in data["out"]}
         self._plan.fill(data["plan"])
         self._unmet = int(self._remaining.sum(dtype=np.float64))
         count = len(self._plays)
