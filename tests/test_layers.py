@@ -78,7 +78,8 @@ LAYERS = {
     ),
     "linkedbandits.service": (
         "addresses audit scopes",
-        "__init__ clocks records replies migrations packing driver_errors problem_types reply_size retries webhooks",
+        "__init__ clocks records replies migrations packing store_errors problem_types reply_size retries webhooks",
+        "driver_errors",
         "store_address outbox_tables posting leaders",
         "lines tables calls outlook journal_tail tokens tags listing curves",
         "owner_tables",

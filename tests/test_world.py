@@ -128,7 +128,7 @@ def test_a_play_goes_on_where_the_arms_before_it_failed():
 
 
 def test_more_than_there_is_cannot_be_read():
-    with pytest.raises(lb.InvalidNeeds, match="the log has 1 more samples of arm 1, not 2; ask for fewer"):
+    with pytest.raises(lb.InvalidParameter, match="the log has 1 more samples of arm 1, not 2; ask for fewer"):
         log_of("01", "0").successes(np.array([[1, 2]]))
 
 

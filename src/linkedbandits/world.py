@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError
+from linkedbandits.errors import InvalidParameter, LinkedBanditError
 from linkedbandits.model import FloatArray, IntArray
 from linkedbandits.streams import LaneStreams
 
@@ -310,9 +310,11 @@ class LogWorld(OneLane):
         self.successes_left: IntArray = np.array([queue.sum() for queue in self._queues], dtype=np.int64)
 
     def successes_in_next(self, arm: int, count: int) -> int:
-        """Read them; InvalidNeeds if there are not as many."""
+        """Read them; InvalidParameter if there are not as many."""
         if count > self.left[arm]:
-            raise InvalidNeeds(f"the log has {self.left[arm]} more samples of arm {arm}, not {count}; ask for fewer")
+            raise InvalidParameter(
+                f"the log has {self.left[arm]} more samples of arm {arm}, not {count}; ask for fewer", parameter="needs"
+            )
         start = int(self._read[arm])
         won = int(np.count_nonzero(self._queues[arm][start : start + count]))
         self._read[arm] += count

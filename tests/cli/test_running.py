@@ -98,7 +98,7 @@ def test_a_damaged_chunk_is_said_by_its_name_and_run_again(bar, tmp_path, capsys
 def test_a_changed_study_is_merged_only_if_that_is_asked_for(bar, tmp_path):
     run_with_bar(STUDY, tmp_path, in_this_process)
     less = type(STUDY)(STUDY.name, STUDY.seed, STUDY.cells[:1])
-    with pytest.raises(lb.ResultsMismatch):
+    with pytest.raises(lb.InvalidStudy):
         run_with_bar(less, tmp_path, in_this_process)
     assert run_with_bar(less, tmp_path, in_this_process, merge=True).missing_trials() == 0
 

@@ -110,7 +110,7 @@ def test_a_transaction_goes_on_after_a_lock_that_it_did_not_get(postgres_url):
             assert tables.try_lock("held", for_a_moment=True) is None
             assert tables.try_lock("held", for_a_moment=False) is None
             assert tables.try_lock("free", for_a_moment=True) == 0
-            with pytest.raises(lb.UnknownExperiment):
+            with pytest.raises(lb.UnknownName):
                 tables.try_lock("nobody", for_a_moment=True)
             assert tables._rows("SHOW lock_timeout") == [("10s",)]
 

@@ -13,7 +13,7 @@ import typer
 
 from linkedbandits.checks import check_positive
 from linkedbandits.cli import completing
-from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter, why_not
+from linkedbandits.errors import CannotWrite, InvalidParameter, why_not
 from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES
 from linkedbandits.model import FloatArray, check_means
@@ -131,7 +131,9 @@ def read_instance(scenario: str | None, arms: int | None, best: int | None, mean
         try:
             values = [float(mean) for mean in means.split(",")]
         except ValueError:
-            raise InvalidMeans(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
+            raise InvalidParameter(
+                f"--means {means!r} is no list of numbers; write --means 0.1,0.05", parameter="means"
+            ) from None
         return NamedMeans(f"{len(values)} arms", check_means(values))
     name = scenario or "one-sparse"
     arms = 10 if arms is None else arms

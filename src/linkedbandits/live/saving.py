@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
+from linkedbandits.errors import DamagedSave, LinkedBanditError
 from linkedbandits.linkage import Linkage, fulfil
 from linkedbandits.loop import play_on
 from linkedbandits.model import COUNT_LIMIT, Counts, Needs, Request
@@ -62,7 +62,7 @@ def snapshot_of(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def content_of(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """The content of a snapshot, in this version's format; NewerSave if it is of a later one."""
+    """The content of a snapshot, in this version's format; DamagedSave if it is of a later one."""
     version = snapshot.get("format")
     _check_version(version, snapshot)
     return _upgraded(snapshot, version)
@@ -78,9 +78,10 @@ def _check_version(version: Any, content: Any) -> None:
     if type(version) is not int or version < 1:  # `true` is an int to Python, and is no version
         raise DamagedSave(f"version {version!r} of the saved experiment makes no sense; restore a whole copy")
     if version > VERSION:
-        raise NewerSave(
+        raise DamagedSave(
             f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
-            f"{_remedy(content)} to open it"
+            f"{_remedy(content)} to open it",
+            reason="newer_save",
         )
 
 

@@ -23,7 +23,6 @@ from linkedbandits.attempts.alarms import Alarm, level_of, watch
 from linkedbandits.attempts.log import AttemptLog
 from linkedbandits.attempts.pictures import alarm_picture
 from linkedbandits.attempts.svg import Markup
-from linkedbandits.errors import UnknownExperiment
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answer_log import GIVEN_UP, WAITING, attempts_of, joined
 from linkedbandits.live.losses import loss_alarms
@@ -31,6 +30,7 @@ from linkedbandits.live.whole_chains import order_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Reading, Store
+from linkedbandits.service.store_errors import UnknownExperiment
 
 ALPHA = 0.01
 """How likely any alarm is with nothing to alarm about, however often one looks: in an experiment and in all that go on

@@ -10,6 +10,7 @@ import linkedbandits as lb
 from linkedbandits.service.http import commands, request_ids
 from linkedbandits.service.http.commands import Kind, Outcome, OutcomeReader, read_batch, write_batch, write_outcome
 from linkedbandits.service.http.problems import problem_of
+from linkedbandits.service.store_errors import UnknownExperiment
 
 OUTCOMES = [
     (1, Outcome(Kind.ANSWER, 200, b'{"plays":[]}')),
@@ -58,7 +59,8 @@ def test_outcomes_are_read_from_pieces_of_any_size(size):
 
 
 @pytest.mark.parametrize(
-    "error", [lb.ExperimentPaused("it is paused"), lb.StoreUnavailable("ü"), lb.UnknownExperiment("x")]
+    "error",
+    [lb.WrongState("it is paused", reason="experiment_paused"), lb.StoreUnavailable("ü"), UnknownExperiment("x")],
 )
 def test_an_error_is_raised_as_it_was(error):
     raised = Outcome.of(error).error()
@@ -68,9 +70,9 @@ def test_an_error_is_raised_as_it_was(error):
 @pytest.mark.parametrize(
     ("error", "part"),
     [
-        (lb.StoreUnavailable("disk", reason="the disk is full"), "reason"),
+        (lb.StoreUnavailable("disk", detail="the disk is full"), "detail"),
         (lb.ConflictingTell("other", on_record="north"), "on_record"),
-        (lb.TooManyRequests("often", retry_after=0.5), "retry_after"),
+        (lb.ServiceUnavailable("often", retry_after=0.5, reason="too_many_requests"), "retry_after"),
     ],
     ids=["reason", "on_record", "retry_after"],
 )
