@@ -20,9 +20,9 @@ LAYERS = {
     "linkedbandits": (
         "errors version signals",
         "extras file_locks durable_files",
+        "model workers assumptions",
         "display",
         "figures",
-        "model workers assumptions",
         "checks streams intervals",
         "scenarios world stopping option_estimates",
         "linkage joint_worlds",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import plays as counted_plays
 from linkedbandits.errors import InvalidParameter
 
 IntArray = npt.NDArray[np.int64]
@@ -146,18 +145,8 @@ class Verdict:
         return f"Verdict({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     def _repr_html_(self) -> str:
-        entries = {
-            "status": f"{self.status}{'' if self.proved else ', not proved'}",
-            "plays": counted_plays(self.plays),
-        }
-        if self.proved:
-            entries["wrong with probability at most"] = f"{self.error_bound:g}"
-        if self.top:
-            entries["in order"] = ", ".join(map(str, self.top))
-        entries["assumes"] = ", ".join(self.assumes) or "nothing of how options depend on each other"
-        if self.contradicted:
-            entries["what was seen speaks against"] = ", ".join(self.contradicted)
-        return facts(f"Verdict: {self.arm}", entries)
+        display = import_module("linkedbandits.display")  # notebooks alone need it, and it imports this module
+        return str(display.verdict_table(self))
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:

@@ -223,7 +223,7 @@ def test_a_timeout_is_told_from_a_server_that_is_down(postgres_url, limit):
     with closing(PostgresStore(postgres_url)) as store:
         with pytest.raises(lb.StoreUnavailable, match=said) as raised, store.reading() as tables:
             pass_a_timeout(postgres_url, tables, limit)
-        assert raised.value.reason.startswith("it took too long; try again")
+        assert raised.value.detail.startswith("it took too long; try again")
         with store.reading() as tables:
             tables.ping()
 

@@ -41,7 +41,7 @@ from linkedbandits.chain.tracing import CallTrace, Tracing
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
-from linkedbandits.display.texts import counted, shown
+from linkedbandits.display import counted, shown
 from linkedbandits.errors import (
     AttemptTimedOut,
     ChainFailed,

@@ -19,7 +19,7 @@ from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.ties import undecidable
 from linkedbandits.cli.without_end import WithoutEnd
-from linkedbandits.display.texts import tidied
+from linkedbandits.display import tidied
 from linkedbandits.figures.style import ENDINGS, check_figure, save
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import per_cost

@@ -24,7 +24,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.lidar_errors import said_in_options
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import Report, standard_report
-from linkedbandits.display.texts import readable
+from linkedbandits.display import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
     Frame,

@@ -19,7 +19,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.progress import progress_bar
 from linkedbandits.cli.report import standard_report
 from linkedbandits.cli.times import in_unit
-from linkedbandits.display.texts import readable
+from linkedbandits.display import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import DepthMap, Photons, find_depths, read_photons, write_depth
 from linkedbandits.lidar.depth_files import check_depth_file, rays

@@ -13,7 +13,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli.over_bound import HEADING, marked, meaning
 from linkedbandits.cli.report import Report, standard_report
 from linkedbandits.cli.running import find_engine, kept_in, run_with_bar
-from linkedbandits.display.texts import tidied
+from linkedbandits.display import tidied
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 

@@ -20,8 +20,7 @@ import numpy as np
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
 from linkedbandits.attempts.log import AttemptLog, Rule, Which
 from linkedbandits.checks import check_max_plays, check_positive, check_whole
-from linkedbandits.display.tables import paragraph
-from linkedbandits.display.texts import counted
+from linkedbandits.display import counted, paragraph
 from linkedbandits.errors import DamagedSave, InvalidParameter, TooManyInFlight, UnknownName
 from linkedbandits.figures.options import draw_known, height_for
 from linkedbandits.figures.style import beside_axes, new_figure

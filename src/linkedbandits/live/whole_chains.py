@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import FloatArray, IntArray
 
 LEAST_BETWEEN = 16

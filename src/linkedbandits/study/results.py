@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
-from linkedbandits.display.frames import Columns, WithFrames
-from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import MOST_SHOWN, counted
+from linkedbandits.display import MOST_SHOWN, Columns, WithFrames, counted, facts
 from linkedbandits.errors import DamagedSave, InvalidParameter, UnknownName
 from linkedbandits.extras import need_polars
 from linkedbandits.figures.policies import Needed, Share, draw_needed, draw_shares

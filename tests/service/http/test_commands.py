@@ -10,7 +10,6 @@ import linkedbandits as lb
 from linkedbandits.service.http import commands, request_ids
 from linkedbandits.service.http.commands import Kind, Outcome, OutcomeReader, read_batch, write_batch, write_outcome
 from linkedbandits.service.http.problems import problem_of
-from linkedbandits.service.store_errors import UnknownExperiment
 
 OUTCOMES = [
     (1, Outcome(Kind.ANSWER, 200, b'{"plays":[]}')),
@@ -60,11 +59,15 @@ def test_outcomes_are_read_from_pieces_of_any_size(size):
 
 @pytest.mark.parametrize(
     "error",
-    [lb.WrongState("it is paused", reason="experiment_paused"), lb.StoreUnavailable("ü"), UnknownExperiment("x")],
+    [
+        lb.WrongState("it is paused", reason="experiment_paused"),
+        lb.StoreUnavailable("ü"),
+        lb.UnknownName("x", reason="unknown_experiment"),
+    ],
 )
 def test_an_error_is_raised_as_it_was(error):
     raised = Outcome.of(error).error()
-    assert (type(raised), str(raised)) == (type(error), str(error))
+    assert (type(raised), str(raised), raised.detail) == (type(error), str(error), error.detail)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_why_a_store_is_away_is_logged_and_what_other_errors_say_is_not():
     )
     assert [(line["error"], line.get("reason")) for line in lines] == [
         ("StoreUnavailable", "disk full"),
-        ("UnknownPlay", None),
+        ("UnknownName", None),
     ]
     assert "SECRET" not in json.dumps(lines)
 
