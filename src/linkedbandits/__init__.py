@@ -18,7 +18,7 @@ _HOMES = {
     if isinstance(statement, ast.ImportFrom)
     for name in statement.names
 }
-__all__ = [*sorted(_HOMES)]
+__all__ = [*sorted(_HOMES)]  # noqa: PLE0604 - strings, which the linter cannot see
 
 
 def __getattr__(name):

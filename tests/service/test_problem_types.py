@@ -17,7 +17,7 @@ ERRORS = [
 @pytest.mark.parametrize("error", ERRORS, ids=title_of)
 def test_a_type_leads_back_to_its_error_and_has_the_words_of_its_title(error):
     again = error_for(type_of(error), "m")
-    assert (type(again), again.reason, str(again)) == (type(error), error.detail, "m")
+    assert (type(again), again.reason, str(again)) == (type(error), error.reason, "m")
     assert title_of(error).lower().split() == type_of(error).rpartition(":")[2].split("-")
 
 

@@ -67,7 +67,7 @@ def test_outcomes_are_read_from_pieces_of_any_size(size):
 )
 def test_an_error_is_raised_as_it_was(error):
     raised = Outcome.of(error).error()
-    assert (type(raised), str(raised), raised.detail) == (type(error), str(error), error.detail)
+    assert (type(raised), str(raised), raised.reason) == (type(error), str(error), error.reason)
 
 
 @pytest.mark.parametrize(
