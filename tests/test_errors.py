@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 from pathlib import Path
 
@@ -13,46 +14,26 @@ from linkedbandits import errors
 from linkedbandits.testing import PolicyCheckFailed
 
 BUILT_IN = {
-    lb.InvalidMeans: ValueError,
     lb.InvalidParameter: ValueError,
-    lb.InvalidNeeds: ValueError,
-    lb.InvalidLabels: ValueError,
     lb.UnknownName: KeyError,
-    lb.LinkageMismatch: ValueError,
-    lb.UnknownPlay: KeyError,
-    lb.UnknownWebhook: KeyError,
-    lb.HitNotInPlay: ValueError,
     lb.ConflictingTell: ValueError,
     lb.ExperimentFinished: RuntimeError,
-    lb.CannotRead: OSError,
-    lb.CannotWrite: OSError,
     lb.TooManyInFlight: RuntimeError,
-    lb.MissingExtra: ImportError,
-    lb.DamagedSave: ValueError,
-    lb.NewerSave: ValueError,
-    lb.UnknownExperiment: KeyError,
-    lb.ExperimentPaused: RuntimeError,
-    lb.ExperimentArchived: RuntimeError,
-    lb.ExperimentNotArchived: RuntimeError,
-    lb.KeyReused: ValueError,
-    lb.StoreUnavailable: OSError,
-    lb.DamagedRecord: RuntimeError,
-    lb.JournalMismatch: RuntimeError,
-    lb.MissingToken: PermissionError,
-    lb.AccessDenied: PermissionError,
-    lb.RequestTooLarge: ValueError,
-    lb.TooManyRequests: RuntimeError,
-    lb.ServiceUnavailable: ConnectionError,
-    lb.UnexpectedAnswer: RuntimeError,
-    lb.InvalidAttempts: ValueError,
+    lb.WrongState: RuntimeError,
     lb.ChainFailed: RuntimeError,
     lb.AttemptTimedOut: TimeoutError,
     lb.ValueRejected: ValueError,
+    lb.InvalidAttempts: ValueError,
     lb.InvalidStudy: ValueError,
-    lb.ResultsMismatch: ValueError,
-    lb.ResultsInUse: RuntimeError,
-    lb.DamagedResults: ValueError,
+    lb.CannotRead: OSError,
+    lb.CannotWrite: OSError,
+    lb.DamagedSave: ValueError,
+    lb.MissingExtra: ImportError,
     lb.EngineFailure: RuntimeError,
+    lb.StoreUnavailable: OSError,
+    lb.ServiceUnavailable: ConnectionError,
+    lb.AccessDenied: PermissionError,
+    lb.UnexpectedAnswer: RuntimeError,
     PolicyCheckFailed: AssertionError,
 }
 
@@ -64,17 +45,27 @@ def test_every_error_is_ours_and_the_one_its_users_expect(error, built_in):
     assert str(error("means and remedy")) == "means and remedy"  # a KeyError would add quotes
 
 
-def test_the_tree_is_whole_and_exported():
+def test_the_tree_is_whole_exported_and_raised():
     defined = {error for _, error in inspect.getmembers(errors, inspect.isclass)}
     assert defined == set(BUILT_IN) - {PolicyCheckFailed} | {lb.LinkedBanditError}
     assert {error.__name__ for error in defined} <= set(lb.__all__)
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(lb.__file__).parent.rglob("*.py"))
+    assert {error.__name__ for error in BUILT_IN} <= set(re.findall(r"raise (\w+)", source))
+    assert set(errors.REASONS) == set(re.findall(r'\breason ?= ?"([a-z]+_[a-z_]+)"', source))
 
 
-def test_every_error_is_raised_somewhere():
-    package = Path(lb.__file__).parent
-    source = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
-    raised = set(re.findall(r"raise (\w+)", source))
-    assert {error.__name__ for error in BUILT_IN} <= raised
+@pytest.mark.parametrize(("reason", "kind"), errors.REASONS.items())
+def test_an_error_keeps_its_reason_between_processes(reason, kind):
+    error = kind("why", reason=reason)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.reason) == (kind, "why", reason)
+    assert kind("why").reason is None
+
+
+def test_the_parameter_to_blame_is_data():
+    error = lb.InvalidParameter("delta=2 is outside (0, 1)", parameter="delta")
+    assert pickle.loads(pickle.dumps(error)).parameter == "delta"
+    assert lb.InvalidParameter("both").parameter is None
 
 
 @pytest.mark.parametrize(

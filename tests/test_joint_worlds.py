@@ -106,7 +106,7 @@ def test_the_harder_requests_share_failures():
     ],
 )
 def test_a_difficulty_that_makes_no_sense_is_refused(given, said):
-    with pytest.raises((lb.InvalidParameter, lb.InvalidMeans), match=said):
+    with pytest.raises((lb.InvalidParameter, lb.InvalidParameter), match=said):
         lb.SharedDifficulty(*given)
 
 

@@ -20,9 +20,9 @@ LAYERS = {
     "linkedbandits": (
         "errors version signals",
         "extras durable_files",
+        "model workers assumptions",
         "display",
         "figures",
-        "model workers assumptions",
         "checks streams intervals",
         "scenarios world stopping option_estimates",
         "linkage joint_worlds",
@@ -76,7 +76,8 @@ LAYERS = {
     ),
     "linkedbandits.service": (
         "addresses audit scopes",
-        "__init__ clocks records replies migrations packing driver_errors problem_types reply_size retries webhooks",
+        "__init__ clocks records replies migrations packing store_errors problem_types reply_size retries webhooks",
+        "driver_errors",
         "store_address outbox_tables posting leaders",
         "lines tables calls outlook journal_tail tokens tags listing curves",
         "owner_tables",

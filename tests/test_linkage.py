@@ -312,7 +312,7 @@ def test_next_play_tries_what_is_still_needed(linkage, expected):
     ],
 )
 def test_bad_needs_are_named(needs, said):
-    with pytest.raises(lb.InvalidNeeds, match=said):
+    with pytest.raises(lb.InvalidParameter, match=said):
         lb.next_play(needs)
 
 

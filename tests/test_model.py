@@ -55,7 +55,7 @@ def test_checked_means_do_not_follow_the_array_they_came_from():
     ],
 )
 def test_bad_means_are_named_with_the_remedy(means, said):
-    with pytest.raises(lb.InvalidMeans, match=said):
+    with pytest.raises(lb.InvalidParameter, match=said):
         check_means(means)
 
 
@@ -76,7 +76,7 @@ def test_good_needs_come_back_as_whole_numbers():
     ],
 )
 def test_bad_needs_are_named_with_the_remedy(needs, said):
-    with pytest.raises(lb.InvalidNeeds, match=said):
+    with pytest.raises(lb.InvalidParameter, match=said):
         check_needs(needs, arms=2)
 
 

@@ -367,5 +367,5 @@ def test_lanes_of_a_state_can_be_taken_out_and_put_back():
     ],
 )
 def test_the_remedy_for_a_linkage_assumes_no_more_than_the_policy(policy, remedy):
-    with pytest.raises(lb.LinkageMismatch, match=f"use linkage {remedy}"):
+    with pytest.raises(lb.InvalidParameter, match=f"use linkage {remedy}"):
         check_linkage(policy, LINKAGES["suffix"])

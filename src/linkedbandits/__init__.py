@@ -6,204 +6,35 @@
 0.0
 """
 
-from typing import TYPE_CHECKING
+import ast
+from importlib import import_module
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from linkedbandits import bounds, scenarios
-    from linkedbandits.attempts import Attempts, read_attempts
-    from linkedbandits.chain import Chain
-    from linkedbandits.errors import (
-        AccessDenied,
-        AttemptTimedOut,
-        CannotRead,
-        CannotWrite,
-        ChainFailed,
-        ConflictingTell,
-        DamagedRecord,
-        DamagedResults,
-        DamagedSave,
-        EngineFailure,
-        ExperimentArchived,
-        ExperimentFinished,
-        ExperimentNotArchived,
-        ExperimentPaused,
-        HitNotInPlay,
-        InvalidAttempts,
-        InvalidLabels,
-        InvalidMeans,
-        InvalidNeeds,
-        InvalidParameter,
-        InvalidStudy,
-        JournalMismatch,
-        KeyReused,
-        LinkageMismatch,
-        LinkedBanditError,
-        MissingExtra,
-        MissingToken,
-        NewerSave,
-        RequestTooLarge,
-        ResultsInUse,
-        ResultsMismatch,
-        ServiceUnavailable,
-        StoreUnavailable,
-        TooManyInFlight,
-        TooManyRequests,
-        UnexpectedAnswer,
-        UnknownExperiment,
-        UnknownName,
-        UnknownPlay,
-        UnknownWebhook,
-        ValueRejected,
-    )
-    from linkedbandits.joint_worlds import OutcomeTable, SharedDifficulty
-    from linkedbandits.linkage import next_play
-    from linkedbandits.live import Estimate, Estimates, Experiment, Play, identify
-    from linkedbandits.model import Verdict
-    from linkedbandits.plain import PlainPolicy
-    from linkedbandits.policies import (
-        DeterministicShifting,
-        LilUCB,
-        LinkedDuels,
-        LinkedEGE,
-        LinkedElimination,
-        LinkedHalving,
-        LinkedLead,
-        LinkedTrackAndStop,
-        MaximalSampling,
-        MedianElimination,
-        SuffixUCB,
-        UniformSampling,
-        WholeSequenceEGE,
-    )
-    from linkedbandits.policies.linked_halving import ErrorPoint, error_curve
-    from linkedbandits.runs import Runs, Summaries, Summary
-    from linkedbandits.simulation import simulate
-    from linkedbandits.version import __version__
-else:
-    # Names are fetched when they are first used: a command listens to Ctrl-C before numpy and all else is read.
-    _HOMES = {
-        "linkedbandits.attempts": "Attempts read_attempts",
-        "linkedbandits.chain": "Chain",
-        "linkedbandits.errors": (
-            "AccessDenied AttemptTimedOut CannotRead CannotWrite ChainFailed ConflictingTell DamagedRecord "
-            "DamagedResults DamagedSave EngineFailure ExperimentArchived ExperimentFinished ExperimentNotArchived "
-            "ExperimentPaused HitNotInPlay InvalidAttempts InvalidLabels InvalidMeans InvalidNeeds InvalidParameter "
-            "InvalidStudy JournalMismatch KeyReused LinkageMismatch LinkedBanditError MissingExtra MissingToken "
-            "NewerSave RequestTooLarge ResultsInUse ResultsMismatch ServiceUnavailable StoreUnavailable "
-            "TooManyInFlight TooManyRequests UnexpectedAnswer UnknownExperiment UnknownName UnknownPlay "
-            "UnknownWebhook ValueRejected"
-        ),
-        "linkedbandits.joint_worlds": "OutcomeTable SharedDifficulty",
-        "linkedbandits.linkage": "next_play",
-        "linkedbandits.live": "Estimate Estimates Experiment Play identify",
-        "linkedbandits.model": "Verdict",
-        "linkedbandits.plain": "PlainPolicy",
-        "linkedbandits.policies": (
-            "DeterministicShifting LilUCB LinkedDuels LinkedEGE LinkedElimination LinkedHalving LinkedLead "
-            "LinkedTrackAndStop MaximalSampling MedianElimination SuffixUCB UniformSampling "
-            "WholeSequenceEGE"
-        ),
-        "linkedbandits.policies.linked_halving": "ErrorPoint error_curve",
-        "linkedbandits.runs": "Runs Summaries Summary",
-        "linkedbandits.simulation": "simulate",
-        "linkedbandits.version": "__version__",
-    }
-    _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-    def __getattr__(name):
-        from importlib import import_module
-
-        home = _HOME.get(name, f"linkedbandits.{name}")
-        try:
-            found = import_module(home)
-        except ModuleNotFoundError as error:
-            if error.name != home:
-                raise
-            raise AttributeError(f"linkedbandits has no {name!r}; dir(linkedbandits) lists what it has") from None
-        if name in _HOME:
-            found = getattr(found, name)
-        globals()[name] = found
-        return found
-
-    def __dir__():
-        return __all__
+# The stub lists the public names once. They are fetched when they are first used: a command listens to Ctrl-C before
+# numpy and all else is read.
+_HOMES = {
+    name.name: statement.module
+    for statement in ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")).body
+    if isinstance(statement, ast.ImportFrom)
+    for name in statement.names
+}
+__all__ = [*sorted(_HOMES)]  # noqa: PLE0604 - strings, which the linter cannot see
 
 
-__all__ = [
-    "AccessDenied",
-    "AttemptTimedOut",
-    "Attempts",
-    "CannotRead",
-    "CannotWrite",
-    "Chain",
-    "ChainFailed",
-    "ConflictingTell",
-    "DamagedRecord",
-    "DamagedResults",
-    "DamagedSave",
-    "DeterministicShifting",
-    "EngineFailure",
-    "ErrorPoint",
-    "Estimate",
-    "Estimates",
-    "Experiment",
-    "ExperimentArchived",
-    "ExperimentFinished",
-    "ExperimentNotArchived",
-    "ExperimentPaused",
-    "HitNotInPlay",
-    "InvalidAttempts",
-    "InvalidLabels",
-    "InvalidMeans",
-    "InvalidNeeds",
-    "InvalidParameter",
-    "InvalidStudy",
-    "JournalMismatch",
-    "KeyReused",
-    "LilUCB",
-    "LinkageMismatch",
-    "LinkedBanditError",
-    "LinkedDuels",
-    "LinkedEGE",
-    "LinkedElimination",
-    "LinkedHalving",
-    "LinkedLead",
-    "LinkedTrackAndStop",
-    "MaximalSampling",
-    "MedianElimination",
-    "MissingExtra",
-    "MissingToken",
-    "NewerSave",
-    "OutcomeTable",
-    "PlainPolicy",
-    "Play",
-    "RequestTooLarge",
-    "ResultsInUse",
-    "ResultsMismatch",
-    "Runs",
-    "ServiceUnavailable",
-    "SharedDifficulty",
-    "StoreUnavailable",
-    "SuffixUCB",
-    "Summaries",
-    "Summary",
-    "TooManyInFlight",
-    "TooManyRequests",
-    "UnexpectedAnswer",
-    "UniformSampling",
-    "UnknownExperiment",
-    "UnknownName",
-    "UnknownPlay",
-    "UnknownWebhook",
-    "ValueRejected",
-    "Verdict",
-    "WholeSequenceEGE",
-    "__version__",
-    "bounds",
-    "error_curve",
-    "identify",
-    "next_play",
-    "read_attempts",
-    "scenarios",
-    "simulate",
-]
+def __getattr__(name):
+    home = _HOMES.get(name, __name__)
+    module = f"{home}.{name}" if home == __name__ else home
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise AttributeError(f"linkedbandits has no {name!r}; dir(linkedbandits) lists what it has") from None
+    if home != __name__:
+        found = getattr(found, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return __all__

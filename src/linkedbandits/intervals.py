@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray
 
 FARTHEST = 700.0

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_share, check_whole
-from linkedbandits.display.texts import counted, shown
+from linkedbandits.display import counted, shown
 from linkedbandits.errors import CannotRead, InvalidParameter, why_not
 from linkedbandits.model import FloatArray, IntArray, check_means
 from linkedbandits.streams import LaneStreams, Seed

@@ -25,7 +25,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, InvalidParameter, UnknownName
+from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.model import (
     COUNT_LIMIT,
     BoolArray,
@@ -741,6 +741,6 @@ def next_play(remaining: npt.ArrayLike, linkage: str | Linkage = "ordered") -> t
     """
     needs = check_needs(remaining)
     if not needs.any():
-        raise InvalidNeeds("every need is met; there is nothing left to play")
+        raise InvalidParameter("every need is met; there is nothing left to play", parameter="needs")
     plan = find_linkage(linkage).plan(needs[np.newaxis])
     return tuple(int(arm) for arm in plan.order[0] if plan.whole or needs[arm] > 0)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import plays as counted_plays
-from linkedbandits.errors import InvalidMeans, InvalidNeeds
+from linkedbandits.errors import InvalidParameter
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -146,18 +145,8 @@ class Verdict:
         return f"Verdict({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     def _repr_html_(self) -> str:
-        entries = {
-            "status": f"{self.status}{'' if self.proved else ', not proved'}",
-            "plays": counted_plays(self.plays),
-        }
-        if self.proved:
-            entries["wrong with probability at most"] = f"{self.error_bound:g}"
-        if self.top:
-            entries["in order"] = ", ".join(map(str, self.top))
-        entries["assumes"] = ", ".join(self.assumes) or "nothing of how options depend on each other"
-        if self.contradicted:
-            entries["what was seen speaks against"] = ", ".join(self.contradicted)
-        return facts(f"Verdict: {self.arm}", entries)
+        display = import_module("linkedbandits.display")  # notebooks alone need it, and it imports this module
+        return str(display.verdict_table(self))
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:
@@ -168,21 +157,26 @@ def check_means(means: npt.ArrayLike) -> FloatArray:
     >>> check_means([0.1, 1.5])
     Traceback (most recent call last):
     ...
-    linkedbandits.errors.InvalidMeans: mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities
+    linkedbandits.errors.InvalidParameter: mean 1.5 of arm 1 is outside [0, 1]; means are success probabilities
     """
     try:
         vector = np.array(means, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidMeans(f"means {means!r} are not numbers; pass a list of success probabilities") from error
+        raise InvalidParameter(
+            f"means {means!r} are not numbers; pass a list of success probabilities", parameter="means"
+        ) from error
     if vector.ndim != 1:
-        raise InvalidMeans(f"means have shape {vector.shape}; pass one flat list, a number for each arm")
+        raise InvalidParameter(
+            f"means have shape {vector.shape}; pass one flat list, a number for each arm", parameter="means"
+        )
     if vector.size < 2:
-        raise InvalidMeans(f"{vector.size} mean(s) given; a choice needs at least two arms")
+        raise InvalidParameter(f"{vector.size} mean(s) given; a choice needs at least two arms", parameter="means")
     wrong = np.flatnonzero(~((vector >= 0) & (vector <= 1)))
     if wrong.size:
         first = int(wrong[0])
-        raise InvalidMeans(
-            f"mean {float(vector[first])!r} of arm {first} is outside [0, 1]; means are success probabilities"
+        raise InvalidParameter(
+            f"mean {float(vector[first])!r} of arm {first} is outside [0, 1]; means are success probabilities",
+            parameter="means",
         )
     return vector
 
@@ -195,16 +189,22 @@ def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
     >>> check_needs([3, -1])
     Traceback (most recent call last):
     ...
-    linkedbandits.errors.InvalidNeeds: need -1 of arm 1 is negative; ask for 0 samples to leave an arm out
+    linkedbandits.errors.InvalidParameter: need -1 of arm 1 is negative; ask for 0 samples to leave an arm out
     """
     try:
         vector = np.array(needs, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidNeeds(f"needs {needs!r} are not numbers; pass a list of sample counts") from error
+        raise InvalidParameter(
+            f"needs {needs!r} are not numbers; pass a list of sample counts", parameter="needs"
+        ) from error
     if vector.ndim != 1:
-        raise InvalidNeeds(f"needs have shape {vector.shape}; pass one flat list, a count for each arm")
+        raise InvalidParameter(
+            f"needs have shape {vector.shape}; pass one flat list, a count for each arm", parameter="needs"
+        )
     if arms is not None and vector.size != arms:
-        raise InvalidNeeds(f"{vector.size} needs for {arms} arms; give one for each arm (0 leaves it out)")
+        raise InvalidParameter(
+            f"{vector.size} needs for {arms} arms; give one for each arm (0 leaves it out)", parameter="needs"
+        )
     for arm in np.flatnonzero(~((vector >= 0) & (vector == np.floor(vector)) & (vector < COUNT_LIMIT))):
         value = float(vector[arm])
         if value < 0:
@@ -213,7 +213,7 @@ def check_needs(needs: npt.ArrayLike, arms: int | None = None) -> IntArray:
             reason = f"is too large; a count stays below 2**62 ({COUNT_LIMIT})"
         else:
             reason = "is not a whole number; round it up to ask for enough"
-        raise InvalidNeeds(f"need {value:.12g} of arm {arm} {reason}")
+        raise InvalidParameter(f"need {value:.12g} of arm {arm} {reason}", parameter="needs")
     return np.array(needs).astype(np.int64)
 
 
@@ -227,13 +227,19 @@ def check_request(request: Request) -> None:
         case Tuples(times=times):
             amounts = times
     if amounts.dtype != np.int64:
-        raise InvalidNeeds(f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64")
+        raise InvalidParameter(
+            f"a policy asked for amounts of type {amounts.dtype}; whole numbers have to be int64", parameter="needs"
+        )
     if amounts.size and int(amounts.min()) < 0:
-        raise InvalidNeeds(f"a policy asked for {int(amounts.min())} samples; ask for 0 to leave an arm out")
+        raise InvalidParameter(
+            f"a policy asked for {int(amounts.min())} samples; ask for 0 to leave an arm out", parameter="needs"
+        )
     # Along the axis of lanes numpy takes a fraction of the time, if they are many; a live experiment has one.
     something = (amounts if amounts.shape[0] == 1 else np.asfortranarray(amounts != 0)).any(axis=1)
     if not something.all():
-        raise InvalidNeeds(f"a policy asked for nothing in lane {int(something.argmin())}; it has to ask or to stop")
+        raise InvalidParameter(
+            f"a policy asked for nothing in lane {int(something.argmin())}; it has to ask or to stop", parameter="needs"
+        )
 
 
 def as_count(amount: npt.ArrayLike) -> IntArray:

@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linkedbandits.display.frames import Columns, WithFrames, labels
-from linkedbandits.display.tables import table
-from linkedbandits.display.texts import counted, number, short_repr, text_table
+from linkedbandits.display import Columns, WithFrames, counted, labels, number, short_repr, table, text_table
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.intervals import Estimated, RunningMean, anytime_interval
 from linkedbandits.model import Label

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.errors import InvalidNeeds, InvalidParameter
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Asks, Linkage
 from linkedbandits.model import Counts, IntArray, Needs, Repeats, Request, Status
 from linkedbandits.policy import Goal, LaneState, Policy, SeedArray
@@ -253,9 +253,10 @@ class PlainPolicy(Policy[PlainState]):
         run.asked = self._arms(policy.ask(), arms)
         for asked, hits in history:
             if asked != run.asked:
-                raise InvalidNeeds(
+                raise InvalidParameter(
                     f"{type(self).__name__} was led through what it had seen before, and asked for {run.asked} where "
-                    f"it had asked for {asked}; have it draw from the seed of begin() alone"
+                    f"it had asked for {asked}; have it draw from the seed of begin() alone",
+                    parameter="needs",
                 )
             self._go_on(run, hits, arms)
 
@@ -300,8 +301,10 @@ class PlainPolicy(Policy[PlainState]):
             raise self._refused("best", best, f"{wanted} 0 to {arms - 1}")
         return named
 
-    def _refused(self, method: str, given: object, wanted: str) -> InvalidNeeds:
-        return InvalidNeeds(f"{method}() of {type(self).__name__} returned {given!r}; return {wanted}")
+    def _refused(self, method: str, given: object, wanted: str) -> InvalidParameter:
+        return InvalidParameter(
+            f"{method}() of {type(self).__name__} returned {given!r}; return {wanted}", parameter="needs"
+        )
 
 
 def is_over(policy: Any) -> bool:

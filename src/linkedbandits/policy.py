@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, Assumption, ToldDifference
 from linkedbandits.checks import check_costs, check_not_negative, check_probability, check_whole
-from linkedbandits.errors import InvalidParameter, LinkageMismatch
+from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, find_linkage, linkages_for
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Request, Status, leading_arms
 from linkedbandits.stopping.lil import Calibration, LilRule
@@ -422,9 +422,11 @@ def check_linkage(policy: AnyPolicy, linkage: Linkage) -> None:
         otherwise = "a policy that asks for needs, such as UniformSampling"
         if INDEPENDENT_OPTIONS not in policy.assumptions(linkage):  # as most others do, and so are no remedy
             otherwise = "LinkedElimination under linkage 'single', which does not assume independent options either"
-        raise LinkageMismatch(
+        raise InvalidParameter(
             f"{type(policy).__name__} asks for {policy.asks}, which linkage {linkage.name!r} does not allow; use "
-            f"linkage {linkages_for(policy.asks)}, or {otherwise}"
+            f"linkage {linkages_for(policy.asks)}, or {otherwise}",
+            parameter="linkage",
+            reason="linkage_mismatch",
         )
 
 

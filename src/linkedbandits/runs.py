@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.display.frames import Columns, WithFrames
-from linkedbandits.display.tables import facts, table
-from linkedbandits.display.texts import counted, percent, plays, short_repr, text_table
+from linkedbandits.display import Columns, WithFrames, counted, facts, percent, plays, short_repr, table, text_table
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.policies import Delta, Needed, Share, draw_distribution, draw_needed, draw_shares
 from linkedbandits.figures.style import new_panels, series_styles, with_rows

@@ -181,9 +181,9 @@ def test_bad_input_names_the_value_and_the_remedy():
         characteristic_time([0.1, 0.2], k=2)
     with pytest.raises(lb.InvalidParameter, match="k=0"):
         characteristic_time([0.1, 0.2], k=0)
-    with pytest.raises(lb.InvalidMeans, match=r"1\.5 of arm 1"):
+    with pytest.raises(lb.InvalidParameter, match=r"1\.5 of arm 1"):
         characteristic_time([0.1, 1.5])
-    with pytest.raises(lb.InvalidMeans, match="at least two"):
+    with pytest.raises(lb.InvalidParameter, match="at least two"):
         characteristic_time([0.1])
     with pytest.raises(lb.UnknownName, match=", ".join(LINKAGES)):
         characteristic_time([0.1, 0.2], "orderd")

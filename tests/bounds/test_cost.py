@@ -131,11 +131,11 @@ def test_a_cost_survives_copying_and_saving():
 
 
 def test_bad_needs_are_refused():
-    with pytest.raises(lb.InvalidNeeds, match="need -1 of arm 1 is negative"):
+    with pytest.raises(lb.InvalidParameter, match="need -1 of arm 1 is negative"):
         play_cost([3, -1], [0.3, 0.4])
-    with pytest.raises(lb.InvalidNeeds, match="3 needs for 2 arms"):
+    with pytest.raises(lb.InvalidParameter, match="3 needs for 2 arms"):
         play_cost([3, 1, 1], [0.3, 0.4])
-    with pytest.raises(lb.InvalidMeans, match="outside"):
+    with pytest.raises(lb.InvalidParameter, match="outside"):
         play_cost([3, 1], [0.3, -0.4])
     with pytest.raises(lb.UnknownName, match="unknown linkage 'chained'"):
         play_cost([3, 1], [0.3, 0.4], "chained")

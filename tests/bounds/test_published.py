@@ -94,7 +94,7 @@ def test_the_corollary_in_kl_is_its_formula():
 def test_bad_input_is_refused():
     with pytest.raises(lb.InvalidParameter, match="delta=0"):
         paper([0.1, 0.2], 0)
-    with pytest.raises(lb.InvalidMeans, match="nan"):
+    with pytest.raises(lb.InvalidParameter, match="nan"):
         paper([0.1, float("nan")], 0.1)
     with pytest.raises(lb.InvalidParameter, match="delta=2"):
         corollary_in_kl([0.1, 0.2], 2)

@@ -198,11 +198,11 @@ def test_what_was_chosen_by_its_outcomes_is_removed_without_a_log():
 
 def test_what_cannot_be_added_or_removed_is_said():
     chain = World({"a": 0.5, "b": 0.5}).chain()
-    with pytest.raises(lb.InvalidLabels, match="'a' is an option already"):
+    with pytest.raises(lb.InvalidParameter, match="'a' is an option already"):
         chain.add("a", print)
-    with pytest.raises(lb.InvalidLabels, match="'x' is no option; the options are 'a', 'b'"):
+    with pytest.raises(lb.InvalidParameter, match="'x' is no option; the options are 'a', 'b'"):
         chain.remove("x")
-    with pytest.raises(lb.InvalidLabels, match="without 'b' one option is left"):
+    with pytest.raises(lb.InvalidParameter, match="without 'b' one option is left"):
         chain.remove("b")
     with pytest.raises(lb.InvalidParameter, match="cannot be called"):
         chain.add("c", 3)

@@ -458,7 +458,7 @@ def test_a_file_that_is_something_else_is_refused(homes, path):
     for content, error, message in [
         ("not JSON", lb.DamagedSave, "is no state of a chain, or damaged"),
         ('{"format": "another"}\n{}', lb.DamagedSave, "is no state of a chain; give another file"),
-        ('{"format": "linkedbandits.chain", "version": 99}\n{}', lb.NewerSave, "a later version of the library"),
+        ('{"format": "linkedbandits.chain", "version": 99}\n{}', lb.DamagedSave, "a later version of the library"),
         (b"\xff\xfe\x00", lb.CannotRead, "cannot be read as the state of a chain"),
     ]:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

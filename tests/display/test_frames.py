@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkedbandits as lb
-from linkedbandits.display.frames import WithFrames, labels, pixels
+from linkedbandits.display import WithFrames, labels, pixels
 
 
 class Rows(WithFrames):

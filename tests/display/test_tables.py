@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from linkedbandits.display.tables import MOST_ROWS, facts, paragraph, picture, table
+from linkedbandits.display import MOST_ROWS, facts, paragraph, picture, table
 
 HOSTILE = "<script>alert('x')</script>&\""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from linkedbandits.display.texts import counted, number, percent, plays, readable, rounded, short_repr, shown, tidied
+from linkedbandits.display import counted, number, percent, plays, readable, rounded, short_repr, shown, tidied
 
 
 @pytest.mark.parametrize(

@@ -50,5 +50,5 @@ def test_bins_are_sampled_alike_where_whole_windows_would_starve_the_last(ambien
 
 
 def test_it_takes_the_free_linkage():
-    with pytest.raises(lb.LinkageMismatch, match="free"):
+    with pytest.raises(lb.InvalidParameter, match="free"):
         lb.simulate([0.1, 0.2], ShiftedGates(plays=5), linkage="ordered", trials=1)

@@ -79,7 +79,7 @@ def test_any_other_error_goes_to_the_caller():
 
 
 def test_an_answer_that_is_no_arm_is_refused():
-    with pytest.raises(lb.HitNotInPlay, match="'west' is no arm"):
+    with pytest.raises(lb.InvalidParameter, match="'west' is no arm"):
         lb.identify(lambda arms: "west", WORKS)
 
 

@@ -40,7 +40,7 @@ def test_the_same_arms_in_a_row_are_the_same_array():
 def test_refusals_call_arms_by_their_names():
     run = Run(lb.UniformSampling(samples=1), find_linkage("single"), 2, names=["a", "b"])
     run.hand_out()
-    with pytest.raises(lb.HitNotInPlay, match="play 0 did not try 'b'; its arms were 'a'\\. Tell hit=None if"):
+    with pytest.raises(lb.InvalidParameter, match="play 0 did not try 'b'; its arms were 'a'\\. Tell hit=None if"):
         run.bring(0, 1)
     run.bring(0, 0)
     with pytest.raises(lb.ConflictingTell, match="play 0 was told hit='a' before and now hit=None") as caught:

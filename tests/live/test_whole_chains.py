@@ -68,7 +68,7 @@ def test_without_whole_chains_there_is_no_rest_and_a_hit_in_it_is_refused():
     exp = lb.Experiment(LABELS, lb.LinkedDuels(0.1), linkage="free")
     play = exp.ask()
     assert (play.rest, exp.whole_chains, exp.learning) == ((), False, None)
-    with pytest.raises(lb.HitNotInPlay, match="whole_chains=True"):
+    with pytest.raises(lb.InvalidParameter, match="whole_chains=True"):
         exp.tell(play.id, next(label for label in LABELS if label not in play.arms))
     assert exp.plays == 0
 

@@ -243,9 +243,9 @@ def test_a_gap_that_is_told_makes_runs_shorter():
 
 @pytest.mark.parametrize("linkage", ["ordered", "single", "suffix"])
 def test_other_linkages_are_refused_with_the_remedy(linkage):
-    with pytest.raises(lb.LinkageMismatch, match="use linkage 'free'"):
+    with pytest.raises(lb.InvalidParameter, match="use linkage 'free'"):
         lb.simulate([0.5, 0.2], lb.LinkedDuels(0.1), linkage=linkage, trials=2)
-    with pytest.raises(lb.LinkageMismatch, match="use linkage 'free'"):
+    with pytest.raises(lb.InvalidParameter, match="use linkage 'free'"):
         lb.Experiment("ab", lb.LinkedDuels(0.1), linkage=linkage)
     assert LINKAGES["free"].allows(lb.LinkedDuels.asks)
 

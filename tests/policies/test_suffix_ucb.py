@@ -61,7 +61,7 @@ def test_bad_parameters_are_named_with_the_remedy(parameters, said):
 
 
 def test_one_arm_a_play_is_refused_with_the_linkages_that_work():
-    with pytest.raises(lb.LinkageMismatch, match=r"SuffixUCB asks for suffixes.*use linkage 'ordered', 'free'"):
+    with pytest.raises(lb.InvalidParameter, match=r"SuffixUCB asks for suffixes.*use linkage 'ordered', 'free'"):
         lb.simulate([0.1, 0.2], lb.SuffixUCB(delta=0.1), linkage="single")
 
 

@@ -28,7 +28,7 @@ def test_changes_and_who_made_them_are_one_transaction(each_store):
         desk.set_tags(experiment, ["eu"], ALICE).result()
         desk.set_tags(experiment, ["eu"], ALICE).result()  # it has them already
         desk.set_status(experiment, "archived", WEB).result()
-        with pytest.raises(lb.ExperimentArchived):
+        with pytest.raises(lb.WrongState):
             desk.set_status(experiment, "running", ALICE).result()
         desk.delete(experiment, by=ALICE).result()
     found = sorted((entry.action, entry.by, entry.subject) for entry in seen(each_store))

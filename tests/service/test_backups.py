@@ -159,7 +159,7 @@ def test_a_later_schema_is_refused_with_the_version_to_install(store_url, tmp_pa
     played(store_url)
     with closing(open_store(store_url)) as store, store.writing() as tables:
         tables._run("UPDATE schema_version SET version = ?, library = '7.1.0'", SCHEMA_VERSION + 1)
-    with pytest.raises(lb.NewerSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
+    with pytest.raises(lb.DamagedSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
         back_up(store_url, file)
     assert list(tmp_path.glob(".backup*")) == []
     assert __version__ != "7.1.0"
@@ -175,7 +175,7 @@ def test_a_store_that_is_not_empty_is_refused_or_replaced(store_url, tmp_path, f
     assert state_in(store_url, other) == its_state
     kept = restore(file, store_url, ME, 1.0, replace=True).kept
     assert state_in(store_url, experiment) == before
-    with closing(open_store(store_url)) as store, store.reading() as tables, pytest.raises(lb.UnknownExperiment):
+    with closing(open_store(store_url)) as store, store.reading() as tables, pytest.raises(lb.UnknownName):
         tables.record(other)
     if store_url.startswith("sqlite"):
         assert kept == tmp_path / "experiments.sqlite.before-restore"

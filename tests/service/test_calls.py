@@ -137,8 +137,8 @@ def test_a_refused_answer_among_others_is_the_error_that_it_speaks_of():
     problem = {"type": "urn:linkedbandits:unknown-play", "detail": "no play 1", "status": 404}
     told = EVERY["tell"].read({"receipts": ["late", problem], "done": True})
     assert (told.receipts[0], told.done) == ("late", True)
-    assert isinstance(told.receipts[1], lb.UnknownPlay)
-    with pytest.raises(lb.UnknownPlay, match="no play 1"):
+    assert isinstance(told.receipts[1], lb.UnknownName)
+    with pytest.raises(lb.UnknownName, match="no play 1"):
         calls.only_receipt(calls.tell("x", [(1, None)]).read({"receipts": [problem], "done": False}))
 
 

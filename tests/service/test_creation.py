@@ -53,7 +53,7 @@ def test_the_tags_count_that_it_was_created_with(desk):
     desk.set_tags(experiment, ["us"]).result()
     assert desk.create_once(tagged).result().record.id == experiment
     assert desk.tags(experiment).result() == ("us",)
-    with pytest.raises(lb.KeyReused, match="other tags"):
+    with pytest.raises(lb.InvalidParameter, match="other tags"):
         desk.create_once(replace(tagged, tags=("us",))).result()
     with pytest.raises(lb.InvalidParameter, match="twice"):
         desk.create_once(replace(tagged, tags=("eu", "eu"), key=None)).result()
@@ -75,7 +75,7 @@ OTHER_LOG = lb.Attempts.from_plays([(("east", "north"), "north"), (("south",), N
 )
 def test_a_key_for_something_else_is_refused(desk, other):
     first = desk.create_once(ONCE).result().record
-    with pytest.raises(lb.KeyReused, match=f"'k' was used to create experiment '{first.id}', .* use a new key"):
+    with pytest.raises(lb.InvalidParameter, match=f"'k' was used to create experiment '{first.id}', .* use a new key"):
         desk.create_once(other).result()
     assert desk.records().result() == [first]
 
@@ -84,13 +84,13 @@ def test_another_log_of_the_same_size_is_something_else(desk):
     other = WarmStart.of(OTHER_LOG, SETUP.arms, "first", "refuse")
     assert (other.requests, other.samples) == (WARM.requests, WARM.samples)
     desk.create_once(replace(ONCE, warm=WARM)).result()
-    with pytest.raises(lb.KeyReused):
+    with pytest.raises(lb.InvalidParameter):
         desk.create_once(replace(ONCE, warm=other)).result()
 
 
 def test_labels_that_are_equal_in_python_alone_are_not_the_same(desk):
     desk.create_once(replace(ONCE, setup=replace(SETUP, arms=(1, 2)))).result()
-    with pytest.raises(lb.KeyReused):
+    with pytest.raises(lb.InvalidParameter):
         desk.create_once(replace(ONCE, setup=replace(SETUP, arms=(True, 2)))).result()
 
 
@@ -140,7 +140,7 @@ def test_a_key_is_known_to_those_alone_who_share_its_space(desk):
         mine = replace(ONCE, name=f"in {space}", key_space=space)
         again = desk.create_once(mine).result()
         assert (again.record.id, again.repeated) == (record.id, True)
-        with pytest.raises(lb.KeyReused, match=record.id):
+        with pytest.raises(lb.InvalidParameter, match=record.id):
             desk.create_once(replace(mine, name="another")).result()
 
 

@@ -9,6 +9,7 @@ import linkedbandits as lb
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.sqlite_store import SqliteStore
 from linkedbandits.service.store import open_store
+from linkedbandits.service.store_errors import DamagedRecord
 from tests.support.event_streams import rows_of_list
 from tests.support.problem_documents import check_problem
 from tests.support.running_service import running_service
@@ -160,13 +161,13 @@ def test_damage_that_is_met_while_writing_costs_the_others_of_a_group_nothing(st
 
         def fail(self, tables, snapshot_every):
             if self.record.id == damaged:
-                raise lb.DamagedRecord("a bad page")
+                raise DamagedRecord("a bad page")
             write(self, tables, snapshot_every)
 
         monkeypatch.setattr(HostedExperiment, "write", fail)
         with held_up(desk, sound):
             futures = [desk.ask(damaged), desk.ask(sound)]
-        assert isinstance(futures[0].exception(), lb.DamagedRecord)
+        assert isinstance(futures[0].exception(), lb.DamagedSave)
         assert futures[1].result().plays
 
 

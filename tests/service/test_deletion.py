@@ -15,6 +15,7 @@ from linkedbandits.service.deletion import erase_all, hide
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.scopes import Scope
 from linkedbandits.service.store import open_store
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.succession import succeed
 from linkedbandits.service.tokens import make_token
 from linkedbandits.service.webhooks import make_webhook
@@ -45,16 +46,16 @@ def test_it_is_gone_at_once_and_then_from_every_table(each_store, monkeypatch):
     monkeypatch.setattr(deletion, "ROWS_A_STEP", 7)
     with Desk(each_store, snapshot_every=10) as desk:
         experiment, other = played(desk), played(desk)
-        with pytest.raises(lb.ExperimentNotArchived, match="archive it first"):
+        with pytest.raises(lb.WrongState, match="archive it first"):
             desk.delete(experiment).result()
         desk.set_status(experiment, "archived").result()
         assert all(rows_of(each_store, experiment)[table] for table in ("journal", "tuples", "snapshots", "answers"))
         before = state_of(desk, other), rows_of(each_store, other)
         desk.delete(experiment).result()
         for call in (desk.record(experiment), desk.ask(experiment), desk.read(experiment, lambda _: 0)):
-            with pytest.raises(lb.UnknownExperiment):
+            with pytest.raises(lb.UnknownName):
                 call.result()
-        with pytest.raises(lb.UnknownExperiment):
+        with pytest.raises(lb.UnknownName):
             desk.delete(experiment).result()
         assert [record.id for record in desk.records().result()] == [other]
         steps = 0
@@ -84,7 +85,7 @@ def test_by_force_one_that_runs_is_deleted_and_who_asks_in_the_same_moment_is_an
 
         asked, deleted, also, elsewhere = in_one_group(desk, other, submit)
         assert (len(asked.plays), deleted, len(also.plays), len(elsewhere.plays)) == (1, None, 1, 1)
-        with pytest.raises(lb.UnknownExperiment):
+        with pytest.raises(lb.UnknownName):
             desk.ask(experiment).result()
         while desk.erase().result():
             pass
@@ -100,7 +101,7 @@ def test_another_desk_that_had_it_open_notices(store_url):
             with one.writing() as writing:
                 hide(writing, experiment, True, SERVICE, 1.0)
             assert erase_all(one) > 0
-            with pytest.raises(lb.UnknownExperiment):
+            with pytest.raises(lb.UnknownName):
                 there.ask(experiment).result()
             assert there.expire().result() == 0
             assert there.figures().plays_in_flight == 0  # nothing of it is kept in memory
@@ -251,11 +252,11 @@ def test_damaged_pages_of_one_keep_no_other_from_being_erased(store, monkeypatch
 
     def erase(self, hidden, most):
         if hidden == names[0]:
-            raise lb.DamagedRecord("a bad page")
+            raise DamagedRecord("a bad page")
         return whole(self, hidden, most)
 
     monkeypatch.setattr(tables.Tables, "_erase", erase)
-    with pytest.raises(lb.DamagedRecord, match="a bad page"):
+    with pytest.raises(lb.DamagedSave, match="a bad page"):
         erase_all(store)
     assert [rows_of(store, name)["experiments"] for name in names] == [1, 0, 0]
 

@@ -84,7 +84,7 @@ def test_an_empty_journal_is_an_empty_table(store):
 
 
 def test_an_unknown_experiment_has_no_journal(store):
-    with pytest.raises(lb.UnknownExperiment):
+    with pytest.raises(lb.UnknownName):
         list(journal_lines(store, "nobody"))
 
 

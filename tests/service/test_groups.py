@@ -248,7 +248,7 @@ def test_all_who_look_share_one_view_of_the_store_and_without_them_it_is_left_al
     looks = [ReadOne(name, lambda hosted: hosted) for name in ("nobody", "somebody")]
     groups.look(looks)
     assert views == [1]
-    assert all(isinstance(look.future.exception(), lb.UnknownExperiment) for look in looks)
+    assert all(isinstance(look.future.exception(), lb.UnknownName) for look in looks)
 
 
 def change(experiment):

@@ -50,7 +50,7 @@ def test_it_goes_on_with_tuples_of_its_own(store):
         ("tell", 'replace(body, \'"receipts":"c\', \'"receipts":"l\')', "is 'late' in it, and 'counted' now"),
         ("ask", "replace(body, '\"first\":0', '\"first\":1')", "the replay other ones"),
         ("ask", "replace(body, '\"runs\":[[0', '\"runs\":[[77')", "cannot be replayed"),
-        ("tell", "replace(body, '\"plays\":[0', '\"plays\":[9')", r"cannot be replayed \(UnknownPlay"),
+        ("tell", "replace(body, '\"plays\":[0', '\"plays\":[9')", r"cannot be replayed \(UnknownName"),
     ],
 )
 def test_a_journal_that_does_not_fit_is_refused(store, kind, change, said):
@@ -65,13 +65,13 @@ def test_a_journal_that_does_not_fit_is_refused(store, kind, change, said):
         assert [entry.kind for entry in changed] == [kind]
         tables._run("DELETE FROM snapshots")  # as if the desk had been killed
         tables._run("DELETE FROM answers")
-    with pytest.raises(lb.JournalMismatch, match=said):
+    with pytest.raises(lb.DamagedSave, match=said):
         reopened(store, experiment)
     with Desk(store) as desk:  # the other experiments do not suffer
         other = desk.create(SETUP, "y").result().id
         futures = [desk.ask(experiment), desk.ask(other)]
-        assert isinstance(futures[0].exception(), lb.DamagedRecord)
-        assert isinstance(futures[0].exception().__cause__, lb.JournalMismatch)
+        assert isinstance(futures[0].exception(), lb.DamagedSave)
+        assert isinstance(futures[0].exception().__cause__, lb.DamagedSave)
         assert futures[1].result().plays
 
 
@@ -90,10 +90,10 @@ def test_a_journal_with_an_entry_lost_is_damaged(store, lost, earlier_version):
         tables._run("DELETE FROM answers")
         if earlier_version:  # its policy asks otherwise
             tables._run("UPDATE experiments SET written_by = ?", "0.0.1 other")
-    with pytest.raises(lb.JournalMismatch, match="lost"):
+    with pytest.raises(lb.DamagedSave, match="lost"):
         reopened(store, experiment)
     with Desk(store) as desk:
-        assert isinstance(desk.tell(experiment, [(1, "east")]).exception(), lb.DamagedRecord)
+        assert isinstance(desk.tell(experiment, [(1, "east")]).exception(), lb.DamagedSave)
 
 
 @pytest.mark.parametrize("lost", [2, 3])
@@ -105,7 +105,7 @@ def test_what_others_wrote_is_not_caught_up_with_where_some_of_it_is_lost(store,
         other.tell(experiment, [(1, "north")]).result()
         with store.writing() as tables:
             tables._run("DELETE FROM journal WHERE seq = ?", lost)
-        assert isinstance(desk.tell(experiment, [(1, "east")]).exception(), lb.DamagedRecord)
+        assert isinstance(desk.tell(experiment, [(1, "east")]).exception(), lb.DamagedSave)
 
 
 def test_a_store_that_is_an_earlier_one_is_believed(store):
@@ -152,8 +152,8 @@ def test_an_experiment_that_cannot_be_opened_spoils_no_other(store):
             futures = [desk.ask(experiment), desk.ask(other)]
         assert futures[1].result().plays
         for refused in (futures[0], desk.read(experiment, lambda hosted: hosted)):
-            assert isinstance(refused.exception(), lb.DamagedRecord)
-            assert isinstance(refused.exception().__cause__, lb.JournalMismatch)
+            assert isinstance(refused.exception(), lb.DamagedSave)
+            assert isinstance(refused.exception().__cause__, lb.DamagedSave)
 
 
 @pytest.mark.parametrize("given_back", [False, True], ids=["lapsed", "given back"])

@@ -75,7 +75,7 @@ def test_who_waits_for_a_silent_server_is_freed(lines, monkeypatch):
     line = lines.take(to_write=True)
     with pytest.raises(lb.StoreUnavailable, match=r"within 0\.05 s; is its server up, and not stopped") as raised, line:
         line.connection.execute("wait")
-    assert raised.value.reason.startswith("its server does not answer")
+    assert raised.value.detail.startswith("its server does not answer")
     lines.give_back(line, sound=False)
     assert line.connection.closed
 

@@ -78,13 +78,13 @@ class SharedDesks(RuleBasedStateMachine):
         if key in self.keys:
             before, asked_for = self.keys[key]
             if asked_for != count:
-                assert isinstance(asked.exception(), lb.KeyReused)
+                assert isinstance(asked.exception(), lb.InvalidParameter)
             else:
                 assert asked.result().plays == before
                 assert asked.result().repeated
             return
         if self.paused:
-            assert isinstance(asked.exception(), lb.ExperimentPaused)
+            assert isinstance(asked.exception(), lb.WrongState)
             return
         self.expire_plain()
         plays, refusal = [], None
@@ -115,7 +115,7 @@ class SharedDesks(RuleBasedStateMachine):
             try:
                 expected.append(self.plain.tell(play.id, hit))
                 self.leases.pop(play.id, None)
-            except (lb.ConflictingTell, lb.HitNotInPlay) as error:
+            except (lb.ConflictingTell, lb.InvalidParameter) as error:
                 expected.append(str(error))
         told = self.desks[desk].tell(self.id, answers).result()
         assert [r if isinstance(r, str) else str(r.error) for r in told.receipts] == expected

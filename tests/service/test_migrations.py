@@ -109,7 +109,7 @@ def test_experiments_of_schema_8_are_listed_with_the_plays_of_their_history(stor
 def test_a_store_of_a_later_version_says_what_to_install(store_url):
     with closing(open_store(store_url)) as store, store.writing() as tables:
         tables._run("UPDATE schema_version SET version = ?, library = ?", SCHEMA_VERSION + 1, "7.1.0")
-    with pytest.raises(lb.NewerSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
+    with pytest.raises(lb.DamagedSave, match=r"upgrade linkedbandits to 7\.1\.0 or later"):
         open_store(store_url)
 
 

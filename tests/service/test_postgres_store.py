@@ -110,7 +110,7 @@ def test_a_transaction_goes_on_after_a_lock_that_it_did_not_get(postgres_url):
             assert tables.try_lock("held", for_a_moment=True) is None
             assert tables.try_lock("held", for_a_moment=False) is None
             assert tables.try_lock("free", for_a_moment=True) == 0
-            with pytest.raises(lb.UnknownExperiment):
+            with pytest.raises(lb.UnknownName):
                 tables.try_lock("nobody", for_a_moment=True)
             assert tables._rows("SHOW lock_timeout") == [("10s",)]
 
@@ -223,7 +223,7 @@ def test_a_timeout_is_told_from_a_server_that_is_down(postgres_url, limit):
     with closing(PostgresStore(postgres_url)) as store:
         with pytest.raises(lb.StoreUnavailable, match=said) as raised, store.reading() as tables:
             pass_a_timeout(postgres_url, tables, limit)
-        assert raised.value.reason.startswith("it took too long; try again")
+        assert raised.value.detail.startswith("it took too long; try again")
         with store.reading() as tables:
             tables.ping()
 

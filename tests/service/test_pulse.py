@@ -64,7 +64,7 @@ def test_a_commit_is_as_old_as_the_last_transaction_that_the_store_took(pulse, c
     clock.now += 4
     ended(pulse, job(clock), error=lb.StoreUnavailable("gone"))
     assert pulse.seconds_since_commit() == 4
-    ended(pulse, job(clock), error=lb.ExperimentPaused("it is"))  # the store took what there was
+    ended(pulse, job(clock), error=lb.WrongState("it is", reason="experiment_paused"))  # the store took what there was
     assert pulse.seconds_since_commit() == 0
 
 

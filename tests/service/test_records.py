@@ -23,10 +23,10 @@ def test_a_key_that_not_every_store_could_keep_is_refused(desk, key):
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"arms": ("a",)}, lb.InvalidLabels),
+        ({"arms": ("a",)}, lb.InvalidParameter),
         ({"policy": {"name": "magic", "parameters": {}}}, lb.UnknownName),
         ({"policy": {"name": "linked-elimination", "parameters": {"delta": 2}}}, lb.InvalidParameter),
-        ({"policy": {"name": "suffix-ucb", "parameters": {"delta": 0.1}}, "linkage": "single"}, lb.LinkageMismatch),
+        ({"policy": {"name": "suffix-ucb", "parameters": {"delta": 0.1}}, "linkage": "single"}, lb.InvalidParameter),
         ({"lease_seconds": 0.0}, lb.InvalidParameter),
         ({"lease_seconds": float("inf")}, lb.InvalidParameter),
         ({"seed": -1}, lb.InvalidParameter),

@@ -124,7 +124,7 @@ def refusable(function):
     def call(*of):
         try:
             return function(*of)
-        except (lb.ExperimentFinished, lb.ExperimentPaused, lb.TooManyInFlight):
+        except (lb.ExperimentFinished, lb.WrongState, lb.TooManyInFlight):
             return None
 
     return call
@@ -396,4 +396,4 @@ def test_one_that_is_ahead_of_the_journal_is_no_reason_to_forget_what_was_acknow
             tables._run("UPDATE experiments SET written_by = ?", written_by)
     with Desk(store) as desk:
         for refused in (desk.ask(experiment), desk.read(experiment, lambda hosted: hosted.head)):
-            assert isinstance(refused.exception().__cause__, lb.JournalMismatch)
+            assert isinstance(refused.exception().__cause__, lb.DamagedSave)

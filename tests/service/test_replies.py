@@ -57,6 +57,6 @@ def test_a_refused_answer_says_why_and_the_last_one_that_counts_says_that_it_is_
     experiment = hosted(max_plays=2)
     experiment.ask(None, 2, None, now=0.0)
     first = experiment.tell([(0, None), (7, None), (1, "up")], now=1.0)
-    assert [type(receipt.error) for receipt in first.receipts[1:]] == [lb.UnknownPlay, lb.HitNotInPlay]
+    assert [type(receipt.error) for receipt in first.receipts[1:]] == [lb.UnknownName, lb.InvalidParameter]
     assert not first.done
     assert experiment.tell([(1, None)], now=1.0).done

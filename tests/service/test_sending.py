@@ -47,14 +47,14 @@ def test_what_a_service_asks_for_is_waited_for_within_reason(wanted, waited):
 def test_who_is_to_come_back_later_than_there_is_time_for_does_not_wait_at_all(wanted):
     slept = []
     busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"}, headers={"Retry-After": wanted})
-    with client_in(Weather(busy), slept) as client, pytest.raises(lb.TooManyRequests) as caught:
+    with client_in(Weather(busy), slept) as client, pytest.raises(lb.ServiceUnavailable) as caught:
         client.experiment("x").ask()
     assert (slept, caught.value.retry_after) == ([], float(wanted))
 
 
 def test_a_service_that_does_not_say_when_to_come_back_has_said_nothing():
     busy = httpx.Response(429, json={"type": "urn:linkedbandits:too-many-requests"})
-    with client_in(Weather(*[busy] * 4), []) as client, pytest.raises(lb.TooManyRequests) as caught:
+    with client_in(Weather(*[busy] * 4), []) as client, pytest.raises(lb.ServiceUnavailable) as caught:
         client.experiment("x").ask()
     assert caught.value.retry_after is None
 
@@ -318,13 +318,13 @@ def test_what_was_deleted_by_an_attempt_without_an_answer_is_deleted(lost):
 
 @pytest.mark.parametrize("before", [[], [httpx.ConnectError("down")], [httpx.Response(429, json={})]], ids=str)
 def test_what_no_attempt_can_have_deleted_was_not_there(before):
-    with client_in(Weather(*before, gone()), []) as client, pytest.raises(lb.UnknownExperiment):
+    with client_in(Weather(*before, gone()), []) as client, pytest.raises(lb.UnknownName):
         client.experiment("x").delete()
 
 
 def test_what_is_not_there_is_only_good_news_for_those_who_delete():
     weather = Weather(httpx.ReadTimeout("slow"), gone())
-    with client_in(weather, []) as client, pytest.raises(lb.UnknownExperiment):
+    with client_in(weather, []) as client, pytest.raises(lb.UnknownName):
         client.experiment("x").pause()
 
 

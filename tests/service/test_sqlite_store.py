@@ -33,7 +33,7 @@ def test_every_commit_is_on_the_disk_before_it_is_reported(tmp_path):
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("no database at all, but long enough to be looked at " * 100)
-    with pytest.raises(lb.DamagedRecord, match=r"notes\.txt is damaged, or no SQLite file .* name another file"):
+    with pytest.raises(lb.DamagedSave, match=r"notes\.txt is damaged, or no SQLite file .* name another file"):
         open_store(str(tmp_path / "notes.txt"))
     with pytest.raises(lb.StoreUnavailable, match="unable to open"):
         open_store(str(tmp_path / "no folder" / "a.sqlite"))
@@ -41,7 +41,7 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
 
 def test_a_file_that_is_no_store_is_not_kept_open(tmp_path, connections):
     (tmp_path / "notes.txt").write_text("no database at all, but long enough to be looked at " * 100)
-    with pytest.raises(lb.DamagedRecord):
+    with pytest.raises(lb.DamagedSave):
         open_store(str(tmp_path / "notes.txt"))
     check_that_all_were_closed(connections)
 
@@ -228,7 +228,7 @@ def test_a_file_that_is_no_store_is_left_as_it_is(tmp_path):
         SqliteStore(path, create=False)
     assert path.read_bytes() == before
     path.write_text("no database at all, and long enough to be seen as such " * 100)
-    with pytest.raises(lb.DamagedRecord, match="not a database"):
+    with pytest.raises(lb.DamagedSave, match="not a database"):
         SqliteStore(path, create=False)
 
 

@@ -74,7 +74,7 @@ def test_a_store_that_is_refused_leaves_no_connection_open(store_url, connection
     of_a_later_version(store_url)
     check_that_all_were_closed(connections)
     connections.clear()
-    with pytest.raises(lb.NewerSave):
+    with pytest.raises(lb.DamagedSave):
         open_store(store_url)
     check_that_all_were_closed(connections)
 

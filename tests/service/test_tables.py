@@ -111,9 +111,9 @@ def test_each_database_has_its_own_sign_for_a_parameter_and_its_own_lock():
         (postgres_store.DIALECT, [" FOR UPDATE", " FOR UPDATE SKIP LOCKED", ""]),
     ):
         asked = Asked()
-        with pytest.raises(lb.UnknownExperiment):
+        with pytest.raises(lb.UnknownName):
             tables_on(asked, dialect).lock("x")
-        with pytest.raises(lb.UnknownExperiment):
+        with pytest.raises(lb.UnknownName):
             tables_on(asked, dialect).try_lock("x", for_a_moment=True)
         there = f"id = {dialect.parameter} AND status <> 'deleted'"
         assert [statement.partition("WHERE ")[2] for statement, _ in asked.statements] == [

@@ -320,8 +320,8 @@ def test_a_journal_that_is_damaged_stays_so(store, release):
     release()
     with Desk(store) as desk:
         error = desk.read(experiment, counts).exception()
-        assert isinstance(error, lb.DamagedRecord)
-        assert isinstance(error.__cause__, lb.JournalMismatch)
+        assert isinstance(error, lb.DamagedSave)
+        assert isinstance(error.__cause__, lb.DamagedSave)
         assert "does not fit: it cannot be read" in str(error.__cause__)
 
 

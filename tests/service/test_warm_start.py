@@ -184,7 +184,7 @@ def test_what_is_said_of_a_log_that_is_not_there_is_refused(service, about):
 
 def test_a_log_that_is_too_large_is_refused_with_a_remedy(service):
     made = [(ARMS, None)] * (LARGEST_BODY // 20)
-    with Client(service.url) as client, pytest.raises(lb.RequestTooLarge, match="or the last part of a log"):
+    with Client(service.url) as client, pytest.raises(lb.InvalidParameter, match="or the last part of a log"):
         client.create("large", ARMS, POLICY, log=lb.Attempts.from_plays(made))
 
 

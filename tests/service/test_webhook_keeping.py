@@ -28,7 +28,7 @@ def test_no_more_than_some_may_be_made(store, monkeypatch):
 
 
 def test_one_for_an_experiment_that_is_not_there_is_refused(store, desk):
-    with pytest.raises(lb.UnknownExperiment):
+    with pytest.raises(lb.UnknownName):
         webhook_keeping.keep(store, new(experiment="nobody"), BOSS)
     webhook_keeping.keep(store, new(experiment=create(desk)), BOSS)
     assert len(webhook_keeping.listed(store)) == 1
@@ -49,7 +49,7 @@ def test_what_is_not_there_can_be_neither_tried_nor_removed(store):
         lambda: webhook_keeping.put_trial(store, "w", 1.0),
         lambda: webhook_keeping.remove(store, "w", BOSS, 1.0),
     ):
-        with pytest.raises(lb.UnknownWebhook, match="there is no webhook 'w'; list those there are"):
+        with pytest.raises(lb.UnknownName, match="there is no webhook 'w'; list those there are"):
             act()
 
 
@@ -65,7 +65,7 @@ def test_the_audit_has_who_made_and_removed_it_and_not_where_its_secrets_may_be(
 
 
 def test_what_is_refused_is_not_in_the_audit(store):
-    with pytest.raises(lb.UnknownWebhook):
+    with pytest.raises(lb.UnknownName):
         webhook_keeping.remove(store, "w", BOSS, 1.0)
     with store.reading() as reading:
         assert reading.audit(10, None) == []

@@ -78,7 +78,7 @@ def test_a_cell_that_could_not_be_run_is_refused():
 
 
 def test_a_policy_that_cannot_be_played_under_the_linkage_is_refused():
-    with pytest.raises(lb.LinkageMismatch):
+    with pytest.raises(lb.InvalidParameter):
         replace(CELL, policy=lb.SuffixUCB(delta=0.1), linkage="single")
 
 

@@ -43,7 +43,7 @@ def test_a_damaged_chunk_is_set_aside(folder):
     content = bytearray(chunk.path.read_bytes())
     content[len(content) // 2] ^= 1
     chunk.path.write_bytes(content)
-    with pytest.raises(lb.DamagedResults, match="run the study again"):
+    with pytest.raises(lb.DamagedSave, match="run the study again"):
         chunk.content()
     sound, damaged = folder.sound_chunks(CELL, 2048, 1024)
     assert (sound, [path.suffix for path in damaged]) == ([], [".damaged"])
@@ -83,7 +83,7 @@ def test_a_place_that_cannot_be_made_is_refused(tmp_path):
 
 def test_two_runs_cannot_have_the_same_folder(folder):
     other = ResultsFolder(folder.path)
-    with folder.held(), pytest.raises(lb.ResultsInUse, match="another run"), other.held():
+    with folder.held(), pytest.raises(lb.InvalidStudy, match="another run"), other.held():
         pass
     with other.held():
         pass
@@ -109,7 +109,7 @@ def test_the_same_study_is_welcome_again(folder):
     ids=["less", "more", "longer"],
 )
 def test_a_changed_study_is_refused_or_merged_by_name(folder, study, said):
-    with pytest.raises(lb.ResultsMismatch, match=said):
+    with pytest.raises(lb.InvalidStudy, match=said):
         folder.adopt(study, merge=False)
     assert [cell["key"] for cell in folder.resolved()["cells"]] == [cell.key for cell in STUDY.cells]
     folder.adopt(study, merge=True)
@@ -119,27 +119,27 @@ def test_a_changed_study_is_refused_or_merged_by_name(folder, study, said):
 
 @pytest.mark.parametrize("merge", [False, True])
 def test_what_cannot_be_merged_is_refused(folder, merge, monkeypatch):
-    with pytest.raises(lb.ResultsMismatch, match="seed 5, and this run has 6; use another folder"):
+    with pytest.raises(lb.InvalidStudy, match="seed 5, and this run has 6; use another folder"):
         folder.adopt(changed(seed=6), merge=merge)
-    with pytest.raises(lb.ResultsMismatch, match="ask for at least 300"):
+    with pytest.raises(lb.InvalidStudy, match="ask for at least 300"):
         folder.adopt(changed(cells=(replace(STUDY.cells[0], trials=10),)), merge=merge)
     monkeypatch.setattr("linkedbandits.study.folder.__version__", "99.0")
-    with pytest.raises(lb.ResultsMismatch, match=r"library .* and this run has 99\.0"):
+    with pytest.raises(lb.InvalidStudy, match=r"library .* and this run has 99\.0"):
         folder.adopt(STUDY, merge=merge)
 
 
 def test_a_folder_of_something_else_is_no_results(tmp_path):
-    with pytest.raises(lb.DamagedResults, match="no folder of a study"):
+    with pytest.raises(lb.DamagedSave, match="no folder of a study"):
         ResultsFolder(tmp_path).resolved()
     for damaged in ("{}", "[]", "{", '{"name": "x", "seed": 1, "library": "0", "cells": [{"key": "x"}]}'):
         (tmp_path / "study.json").write_text(damaged, encoding="utf-8")
-        with pytest.raises(lb.DamagedResults, match="restore it from a copy, or remove it and run the study again"):
+        with pytest.raises(lb.DamagedSave, match="restore it from a copy, or remove it and run the study again"):
             ResultsFolder(tmp_path).resolved()
 
 
 def test_cells_of_one_name_are_not_merged(folder):
     other = replace(STUDY.cells[0], instance=Instance(STUDY.cells[0].instance.name, np.array([0.5, 0.6])))
-    with pytest.raises(lb.ResultsMismatch, match=r"cannot take this study in: .*another name"):
+    with pytest.raises(lb.InvalidStudy, match=r"cannot take this study in: .*another name"):
         folder.adopt(changed(cells=(other,)), merge=True)
 
 
@@ -148,7 +148,7 @@ def test_a_chunk_that_cannot_be_read_is_set_aside_too(folder):
     (chunk,) = folder.chunks(CELL)
     chunk.path.unlink()
     chunk.path.mkdir()
-    with pytest.raises(lb.DamagedResults, match="cannot be read"):
+    with pytest.raises(lb.DamagedSave, match="cannot be read"):
         chunk.content()
     sound, damaged = folder.sound_chunks(CELL, 2048, 1024)
     assert (sound, len(damaged)) == ([], 1)
@@ -188,9 +188,7 @@ def test_a_folder_of_another_version_can_be_read_and_is_refused_for_more_results
     assert [row["plays_mean"] for row in open_results(path).table().to_dicts()] == [row["plays_mean"] for row in table]
     kept = sorted((file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name != "lock")
     for merge in (False, True):
-        with pytest.raises(
-            lb.ResultsMismatch, match=r"results with library 0\.1\.0, and this run has 0\.2\.0; use ano"
-        ):
+        with pytest.raises(lb.InvalidStudy, match=r"results with library 0\.1\.0, and this run has 0\.2\.0; use ano"):
             run_study(study, path, engine=nothing_to_run, merge=merge)
     assert kept == sorted(
         (file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name != "lock"

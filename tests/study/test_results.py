@@ -73,7 +73,7 @@ def test_what_is_missing_is_counted_and_the_rest_is_shown(results, tmp_path):
     (done,) = partial.table()["trials"]
     assert partial.missing_trials() == sum(cell.trials for cell in STUDY.cells) - done
     assert results.missing_trials() == 0
-    with pytest.raises(lb.DamagedResults, match="no finished trials"):
+    with pytest.raises(lb.DamagedSave, match="no finished trials"):
         partial.trials(STUDY.cells[0].key)
 
 
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_named_and_not_used(results, tmp_path):
     copy = shutil.copytree(results.path, tmp_path / "copy")
     path = next(copy.rglob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(lb.DamagedResults, match=f"{path.name} is damaged; run the study again"):
+    with pytest.raises(lb.DamagedSave, match=f"{path.name} is damaged; run the study again"):
         open_results(copy).table()
     again = run_study(STUDY, copy, engine=in_this_process)
     assert again.table().equals(results.table())

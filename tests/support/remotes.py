@@ -48,7 +48,7 @@ class Remote:
     def ask_many(self, count):
         self._come("ask")
         if self.following is not None:
-            raise lb.ExperimentPaused("another one goes on")
+            raise lb.WrongState("another one goes on", reason="experiment_paused")
         return [self.experiment.ask() for _ in range(count)]
 
     def tell_many(self, answers):

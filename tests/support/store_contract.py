@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from linkedbandits.errors import StoreUnavailable, UnknownExperiment
+from linkedbandits.errors import StoreUnavailable, UnknownName
 from linkedbandits.service.audit import SERVICE, Actor, new_entry
 from linkedbandits.service.records import (
     CurvePoint,
@@ -126,7 +126,7 @@ def _unknown(find: Callable[[str], object], *names: str) -> bool:
     for name in names or ("nobody", "", "a\0b", "\ud800"):
         try:
             find(name)
-        except UnknownExperiment:
+        except UnknownName:
             continue
         return False
     return True

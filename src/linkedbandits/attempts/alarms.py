@@ -37,7 +37,7 @@ from linkedbandits.attempts.courses import (
 )
 from linkedbandits.attempts.log import AttemptLog, Which
 from linkedbandits.checks import check_probability
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 REMEDIES: dict[Kind, str] = {

@@ -29,7 +29,7 @@ import numpy as np
 
 from linkedbandits.attempts.alarms import Rate
 from linkedbandits.attempts.courses import log_evidence_of_two
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import Label
 
 REMEDY = (

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from linkedbandits.attempts.log import AttemptLog
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import BoolArray, FloatArray, IntArray, Label
 
 GivenCosts = Sequence[float] | Literal["seconds"]

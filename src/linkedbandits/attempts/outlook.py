@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkedbandits.attempts.deciding import Reading
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.loop import play_on
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Label, Needs, Request, Tuples
 from linkedbandits.policy import AnyPolicy, LaneState

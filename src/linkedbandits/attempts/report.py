@@ -28,9 +28,7 @@ from linkedbandits.attempts.race import RaceOnALog
 from linkedbandits.attempts.second_test import SHARE as SECOND_SHARE
 from linkedbandits.attempts.second_test import Decided, decided_by_all_samples
 from linkedbandits.checks import check_costs_of_arms, check_delta
-from linkedbandits.display.frames import Columns, WithFrames, labels
-from linkedbandits.display.tables import paragraph, table
-from linkedbandits.display.texts import counted, number, short_repr
+from linkedbandits.display import Columns, WithFrames, counted, labels, number, paragraph, short_repr, table
 from linkedbandits.errors import InvalidAttempts, InvalidParameter
 from linkedbandits.figures.options import Known, draw_course, draw_known, height_for
 from linkedbandits.figures.style import new_figure, new_panels

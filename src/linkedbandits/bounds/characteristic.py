@@ -23,7 +23,7 @@ from linkedbandits.bounds.divergence import kl
 from linkedbandits.bounds.search import allocate_by_search
 from linkedbandits.bounds.told import check_difference
 from linkedbandits.checks import check_costs, check_costs_of_arms, check_odds_ratio, check_positive, check_whole
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import FloatArray, IntArray, check_means, per_cost

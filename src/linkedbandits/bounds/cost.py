@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linkedbandits.display.texts import shown
+from linkedbandits.display import shown
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Linkage, find_linkage
 from linkedbandits.model import FloatArray, check_means, check_needs

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.linkage import Ordered
 from linkedbandits.model import FloatArray, IntArray, check_means, check_needs

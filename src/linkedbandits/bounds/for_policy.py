@@ -18,7 +18,7 @@ from linkedbandits.assumptions import ToldDifference
 from linkedbandits.bounds.characteristic import characteristic_time
 from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.bounds.told import why_untrue
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.linkage import LINKAGES, Linkage
 from linkedbandits.model import FloatArray, check_means

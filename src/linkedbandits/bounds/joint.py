@@ -21,7 +21,7 @@ import numpy as np
 
 from linkedbandits.bounds.divergence import kl_of_error
 from linkedbandits.checks import check_probability, check_whole
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.joint_worlds import KindsOfRequests
 from linkedbandits.model import FloatArray, IntArray

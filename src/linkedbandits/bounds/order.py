@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.bounds.characteristic import characteristic_time
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.model import check_means
 
 __all__ = ["PriceOfOrder", "price_of_order"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from linkedbandits.bounds.divergence import kl, kl_of_error
 from linkedbandits.checks import check_probability
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.model import FloatArray, check_means
 

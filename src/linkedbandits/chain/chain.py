@@ -42,12 +42,11 @@ from linkedbandits.chain.tracing import CallTrace, Tracing
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.chain.watching import Watch
 from linkedbandits.checks import check_costs_of_arms, check_positive, check_probability, check_share, check_whole
-from linkedbandits.display.texts import counted, shown
+from linkedbandits.display import counted, shown
 from linkedbandits.errors import (
     AttemptTimedOut,
     ChainFailed,
     DamagedSave,
-    InvalidLabels,
     InvalidParameter,
     StoreUnavailable,
     ValueRejected,
@@ -98,7 +97,7 @@ class Setup(NamedTuple):
             experiment = Experiment.from_json(text, policy=self.policy, linkage=linkage)
         except DamagedSave as error:
             saved, given = policy_in(text), describe_policy(self.begin().policy)
-            if saved is None or saved == given:
+            if error.reason == "newer_save" or saved is None or saved == given:
                 raise
             raise InvalidParameter(
                 f"the experiment in the file was begun with the policy {saved}, and not {given}; give the chain the "
@@ -316,7 +315,11 @@ class Chain:
         """
         before = self.options
         if label in before:
-            raise InvalidLabels(f"{label!r} is an option already; remove it first, or give another label")
+            raise InvalidParameter(
+                f"{label!r} is an option already; remove it first, or give another label",
+                parameter="labels",
+                reason="invalid_labels",
+            )
         if timeout is not None:
             check_positive(f"the timeout of {label!r}", timeout)
         check_labels((*before, label))
@@ -334,9 +337,17 @@ class Chain:
         """
         before = self.options
         if label not in before:
-            raise InvalidLabels(f"{label!r} is no option; the options are {', '.join(map(repr, before))}")
+            raise InvalidParameter(
+                f"{label!r} is no option; the options are {', '.join(map(repr, before))}",
+                parameter="labels",
+                reason="invalid_labels",
+            )
         if len(before) == 2:
-            raise InvalidLabels(f"without {label!r} one option is left; a chain needs at least two: add another first")
+            raise InvalidParameter(
+                f"without {label!r} one option is left; a chain needs at least two: add another first",
+                parameter="labels",
+                reason="invalid_labels",
+            )
         self._check_may_change(f"{label!r} cannot be removed")
         with self._changing:
             self._go_on_with(lambda arms: tuple(arm for arm in arms if arm != label), keep)
@@ -962,10 +973,12 @@ def check_options(
             "lb.Chain({'stripe': pay_stripe, 'adyen': pay_adyen})"
         )
     if len(options) < 2:
-        raise InvalidLabels(
+        raise InvalidParameter(
             "no options are given; a chain needs at least two"
             if not options
-            else f"{next(iter(options))!r} is the only option; a chain needs at least two: call that one yourself"
+            else f"{next(iter(options))!r} is the only option; a chain needs at least two: call that one yourself",
+            parameter="labels",
+            reason="invalid_labels",
         )
     limits = timeouts_of(options, timeouts, deadline)
     return {label: Option(label, function, limits[label]) for label, function in options.items()}

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linkedbandits.attempts.alarms import Rate
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.intervals import anytime_limits
 from linkedbandits.model import Label
 

@@ -61,7 +61,6 @@ from linkedbandits.errors import (
     DamagedSave,
     InvalidParameter,
     LinkedBanditError,
-    NewerSave,
     StoreUnavailable,
     TooManyInFlight,
     why_not,
@@ -837,7 +836,9 @@ def _read_head(path: Path, line: str) -> dict[str, Any]:
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise DamagedSave(f"{path} is no state of a chain; give another file")
     if head["version"] > VERSION:
-        raise NewerSave(f"{path} was written by a later version of the library; upgrade, or give another file")
+        raise DamagedSave(
+            f"{path} was written by a later version of the library; upgrade, or give another file", reason="newer_save"
+        )
     return head
 
 

@@ -38,12 +38,12 @@ from linkedbandits.chain.rounds import Pause, Rounds
 from linkedbandits.chain.troubles import Troubles
 from linkedbandits.errors import (
     ExperimentFinished,
-    ExperimentPaused,
     InvalidParameter,
     LinkedBanditError,
     ServiceUnavailable,
     TooManyInFlight,
     UnexpectedAnswer,
+    WrongState,
 )
 from linkedbandits.live import Before, Learning, Play
 from linkedbandits.model import Label, Verdict
@@ -455,8 +455,8 @@ class InService:
                 return False
             except ExperimentFinished:
                 return True
-            except ExperimentPaused:
-                if not self._follow_if_there_is_one():
+            except WrongState as error:
+                if error.reason != "experiment_paused" or not self._follow_if_there_is_one():
                     raise
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from linkedbandits.display.texts import counted, shown
+from linkedbandits.display import counted, shown
 from linkedbandits.model import Label, Verdict
 
 OF_ALL = "by plays of all processes"

@@ -12,7 +12,7 @@ from linkedbandits.bounds.for_policy import BoundAsTold
 from linkedbandits.cli import options as opt
 from linkedbandits.cli import tables
 from linkedbandits.cli.trials import OVER_BOUND, PolicyTrials, assumed_lines, bound_note, marked, over_bound, run_trials
-from linkedbandits.display.texts import tidied
+from linkedbandits.display import tidied
 from linkedbandits.figures.style import check_figure, save
 from linkedbandits.model import per_cost
 from linkedbandits.policies import policy_class

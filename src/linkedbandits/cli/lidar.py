@@ -23,7 +23,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli import tables
 from linkedbandits.cli.lidar_errors import said_in_options
 from linkedbandits.cli.tables import Report, progress_bar, standard_report
-from linkedbandits.display.texts import readable
+from linkedbandits.display import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import (
     Frame,

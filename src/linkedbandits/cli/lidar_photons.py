@@ -18,7 +18,7 @@ from linkedbandits.cli import options as opt
 from linkedbandits.cli import tables
 from linkedbandits.cli.options import in_unit
 from linkedbandits.cli.tables import progress_bar, standard_report
-from linkedbandits.display.texts import readable
+from linkedbandits.display import readable
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar import DepthMap, Photons, find_depths, read_photons, write_depth
 from linkedbandits.lidar.depth_files import check_depth_file, rays

@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from linkedbandits.checks import check_positive
-from linkedbandits.errors import CannotWrite, InvalidMeans, InvalidParameter, why_not
+from linkedbandits.errors import CannotWrite, InvalidParameter, why_not
 from linkedbandits.figures.style import ENDINGS
 from linkedbandits.joint_worlds import KindsOfRequests, OutcomeTable, SharedDifficulty
 from linkedbandits.linkage import LINKAGES, Linkage
@@ -184,11 +184,10 @@ def read_instance(
     if means is not None:
         _refuse_beside(f"--means {means}", scenario=scenario, arms=arms, best=best)
         try:
-            vector = check_means([float(mean) for mean in means.split(",")])
-        except ValueError as error:
-            if isinstance(error, InvalidMeans):
-                raise
-            raise InvalidMeans(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
+            numbers = [float(mean) for mean in means.split(",")]
+        except ValueError:
+            raise InvalidParameter(f"--means {means!r} is no list of numbers; write --means 0.1,0.05") from None
+        vector = check_means(numbers)
         name = f"{vector.size} arms"
     else:
         chosen, arms = scenario or "one-sparse", 10 if arms is None else arms

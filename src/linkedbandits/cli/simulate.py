@@ -12,7 +12,7 @@ import typer
 from linkedbandits.cli import options as opt
 from linkedbandits.cli import tables
 from linkedbandits.cli.trials import PolicyTrials, assumed_lines, over_bound, run_trials
-from linkedbandits.display.texts import tidied
+from linkedbandits.display import tidied
 from linkedbandits.figures.style import check_figure, save
 from linkedbandits.model import per_cost
 from linkedbandits.policies import policy_class

@@ -12,7 +12,7 @@ import typer
 from linkedbandits.cli import options as opt
 from linkedbandits.cli import tables
 from linkedbandits.cli.trials import OVER_BOUND, bound_note, marked
-from linkedbandits.display.texts import tidied
+from linkedbandits.display import tidied
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.signals import what_is_kept
 

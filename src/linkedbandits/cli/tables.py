@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 from rich.text import Text
 
-from linkedbandits.display.texts import percent
+from linkedbandits.display import percent
 from linkedbandits.model import COUNT_LIMIT
 
 __all__ = ["Report", "count", "duration", "finite", "interval", "listed", "percent", "progress_bar", "standard_report"]

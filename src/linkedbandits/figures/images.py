@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linkedbandits.display.tables import picture
+from linkedbandits.display import picture
 from linkedbandits.errors import MissingExtra, UnknownName
 from linkedbandits.figures.style import ENDINGS, new_panels
 

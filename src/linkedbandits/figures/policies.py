@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.display.texts import percent, plays
+from linkedbandits.display import percent, plays
 from linkedbandits.figures.style import COLOURS, LETTERS_OF_A_ROW, SeriesStyle, beside_axes, logarithmic_axis
 
 Delta = float | Mapping[str, float | None] | None

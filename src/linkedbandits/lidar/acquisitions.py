@@ -27,7 +27,7 @@ from math import inf
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive, check_probability, check_whole
-from linkedbandits.display.texts import told_repr
+from linkedbandits.display import told_repr
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.estimators import signal_range
 from linkedbandits.lidar.even_gates import EvenGates

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.checks import check_delta, check_positive
-from linkedbandits.display.frames import Columns, WithFrames, pixels
-from linkedbandits.display.tables import facts, paragraph
-from linkedbandits.display.texts import number, percent
+from linkedbandits.display import Columns, WithFrames, facts, number, paragraph, percent, pixels
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.images import Image, depth_picture, plot_images
 from linkedbandits.lidar.borrowing import Known, Pass, around, passes

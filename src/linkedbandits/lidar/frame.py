@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from linkedbandits import display
 from linkedbandits.checks import check_whole
-from linkedbandits.display import frames, texts
-from linkedbandits.display.frames import Columns, WithFrames
-from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import percent
+from linkedbandits.display import Columns, WithFrames, facts, percent
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.figures.images import Image, depth_picture, plot_images
 from linkedbandits.lidar.acquisitions import Task, acquisition_name, find_acquisition
@@ -55,10 +53,10 @@ class Frame(WithFrames):
         """The figures people ask first; the images have theirs in ``depth``, ``error`` and ``seconds``."""
         one = self.summary()
         right = f"{percent(one.within_tolerance)} within {self._tolerance()}"
-        took = f"{texts.plays(one.cycles_mean)} cycles and {_microseconds(one.microseconds_mean)} a pixel"
+        took = f"{display.plays(one.cycles_mean)} cycles and {_microseconds(one.microseconds_mean)} a pixel"
         sure = "" if isnan(one.confident) else f", {percent(one.confident)} sure"
         of = f"{self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
-        return f"Frame({of}: {right},\n  root mean square {texts.number(one.rmse_mm)} mm, {took}{sure})"
+        return f"Frame({of}: {right},\n  root mean square {display.number(one.rmse_mm)} mm, {took}{sure})"
 
     def _repr_html_(self) -> str:
         title = f"Frame of {self.scene.name}, {_size(self.depth)}, {self.acquisition} and {self.estimator}"
@@ -81,11 +79,11 @@ class Frame(WithFrames):
         )
 
     def _tolerance(self) -> str:
-        return f"{texts.number(100 * self.task.tolerance * self.task.sensor.bin_depth)} cm"
+        return f"{display.number(100 * self.task.tolerance * self.task.sensor.bin_depth)} cm"
 
     def _columns(self) -> Columns:
         names = ("depth", "truth", "error", "cycles", "seconds", "confident", "proved", "bin", "signal", "background")
-        return frames.pixels({name: getattr(self, name) for name in names})
+        return display.pixels({name: getattr(self, name) for name in names})
 
     @property
     def truth(self) -> FloatArray:
@@ -185,11 +183,11 @@ class FrameSummary:
         """The figures people ask first; the others are fields, and :meth:`to_dict` has them all."""
         sure = "" if isnan(self.confident) else f", {percent(self.confident)} sure"
         return (
-            f"FrameSummary({self.acquisition} and {self.estimator}, {texts.counted(self.pixels, 'pixel')}:\n"
+            f"FrameSummary({self.acquisition} and {self.estimator}, {display.counted(self.pixels, 'pixel')}:\n"
             f"  {percent(self.found)} found, {percent(self.within_tolerance)} within the tolerance,\n"
-            f"  root mean square error {texts.number(self.rmse_mm)} mm, mean absolute error "
-            f"{texts.number(self.mae_mm)} mm,\n"
-            f"  {texts.plays(self.cycles_mean)} cycles and {_microseconds(self.microseconds_mean)} a pixel{sure})"
+            f"  root mean square error {display.number(self.rmse_mm)} mm, mean absolute error "
+            f"{display.number(self.mae_mm)} mm,\n"
+            f"  {display.plays(self.cycles_mean)} cycles and {_microseconds(self.microseconds_mean)} a pixel{sure})"
         )
 
     def in_words(self, tolerance: str = "the tolerance") -> dict[str, str]:
@@ -197,14 +195,14 @@ class FrameSummary:
         return {
             "found": percent(self.found),
             f"within {tolerance}": percent(self.within_tolerance),
-            "root mean square error": f"{texts.number(self.rmse_mm)} mm",
-            "cycles a pixel": f"{texts.plays(self.cycles_mean)}, nine in ten within {texts.plays(self.cycles_90)}",
+            "root mean square error": f"{display.number(self.rmse_mm)} mm",
+            "cycles a pixel": f"{display.plays(self.cycles_mean)}, nine in ten within {display.plays(self.cycles_90)}",
             "time a pixel": _microseconds(self.microseconds_mean),
             "sure of their depth": percent(self.confident),
         }
 
     def _repr_html_(self) -> str:
-        title = f"Frame by {self.acquisition} and {self.estimator}, {texts.counted(self.pixels, 'pixel')}"
+        title = f"Frame by {self.acquisition} and {self.estimator}, {display.counted(self.pixels, 'pixel')}"
         return facts(title, self.in_words())
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +213,7 @@ class FrameSummary:
 def _of_json(value: Any) -> Any:
     if not isinstance(value, float):
         return value
-    return None if isnan(value) else texts.readable(value)
+    return None if isnan(value) else display.readable(value)
 
 
 def _size(image: FloatArray) -> str:
@@ -224,7 +222,7 @@ def _size(image: FloatArray) -> str:
 
 def _microseconds(value: float) -> str:
     """A time; none where no time could run through."""
-    return "no time" if isnan(value) else f"{texts.number(value)} µs"
+    return "no time" if isnan(value) else f"{display.number(value)} µs"
 
 
 def _mean(values: FloatArray | BoolArray) -> float:

@@ -8,8 +8,8 @@ from math import inf, log
 
 import numpy as np
 
+from linkedbandits import display
 from linkedbandits.checks import check_delta, check_positive
-from linkedbandits.display import texts
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.extras import need_numba
 from linkedbandits.lidar.borrowing import Around
@@ -53,7 +53,7 @@ class Located:
     def __repr__(self) -> str:
         """Without its arrays, which are called ``depth``, ``low``, ``high`` and so on."""
         found, sure = int(np.isfinite(self.depth).sum()), int(np.sum(self.confident))
-        return f"Located({texts.counted(self.depth.size, 'pixel')}: {found:,} with a depth, {sure:,} of them sure)"
+        return f"Located({display.counted(self.depth.size, 'pixel')}: {found:,} with a depth, {sure:,} of them sure)"
 
 
 _PIXELS_AT_ONCE = 2**12

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_whole
-from linkedbandits.display.texts import number
+from linkedbandits.display import number
 from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.lidar.sensor import SPEED_OF_LIGHT
 from linkedbandits.model import COUNT_LIMIT, FloatArray, IntArray

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkedbandits.display.texts import percent
+from linkedbandits.display import percent
 from linkedbandits.errors import CannotWrite
 from linkedbandits.figures.images import NO_NUMBER, TAILS, colour_bar, image_aspect, rounded_up
 from linkedbandits.figures.style import new_panels, save

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
-from linkedbandits.display.tables import paragraph
-from linkedbandits.display.texts import counted, number
+from linkedbandits.display import counted, number, paragraph
 from linkedbandits.errors import CannotRead, InvalidParameter, LinkedBanditError, MissingExtra, UnknownName
 from linkedbandits.figures.images import Image, depth_picture
 from linkedbandits.lidar.file_errors import why_not

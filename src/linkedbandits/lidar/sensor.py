@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_not_negative, check_positive, check_share, check_whole
-from linkedbandits.display.texts import told_repr
+from linkedbandits.display import told_repr
 from linkedbandits.errors import InvalidParameter
 from linkedbandits.lidar.gates import Gates, Suffixes
 from linkedbandits.lidar.pulse import MeasuredPulse, Pulse

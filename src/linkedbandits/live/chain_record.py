@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.live.saving import Saved
 from linkedbandits.model import FloatArray, IntArray
 

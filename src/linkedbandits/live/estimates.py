@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, overload
 
-from linkedbandits.display.frames import Columns, WithFrames, labels
-from linkedbandits.display.tables import table
-from linkedbandits.display.texts import counted, number, short_repr, text_table
+from linkedbandits.display import Columns, WithFrames, counted, labels, number, short_repr, table, text_table
 from linkedbandits.figures.options import Known
 from linkedbandits.intervals import anytime_interval
 from linkedbandits.model import Label

@@ -20,16 +20,8 @@ import numpy as np
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS, TOLD_DIFFERENCE, Assumption
 from linkedbandits.attempts.log import AttemptLog, Rule, Which, joined
 from linkedbandits.checks import check_max_plays, check_positive, check_whole
-from linkedbandits.display.tables import paragraph
-from linkedbandits.display.texts import counted
-from linkedbandits.errors import (
-    DamagedSave,
-    HitNotInPlay,
-    InvalidLabels,
-    InvalidParameter,
-    TooManyInFlight,
-    UnknownName,
-)
+from linkedbandits.display import counted, paragraph
+from linkedbandits.errors import DamagedSave, InvalidParameter, TooManyInFlight, UnknownName
 from linkedbandits.figures.options import draw_known, height_for
 from linkedbandits.figures.style import beside_axes, new_figure
 from linkedbandits.linkage import Linkage, find_linkage
@@ -528,6 +520,10 @@ class Experiment(Run):
                 f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
             ) from error
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            if isinstance(error, UnknownName) and error.reason is None:
+                raise UnknownName(
+                    f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
+                ) from error
             raise DamagedSave(f"the saved experiment cannot be read: {error!r}; restore a whole copy") from error
 
     def labelled(self, play: int, arms: IntArray) -> Play:
@@ -546,7 +542,9 @@ class Experiment(Run):
             return self._index[hit]
         except (KeyError, TypeError):
             self.answer_to(play)  # a play that was never asked is the greater mistake
-            raise HitNotInPlay(f"{hit!r} is no arm; the arms are {listed(self.arms)}") from None
+            raise InvalidParameter(
+                f"{hit!r} is no arm; the arms are {listed(self.arms)}", parameter="hit", reason="hit_not_in_play"
+            ) from None
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:  # a copy, for what is returned is read when the lock is free again
@@ -674,18 +672,32 @@ def check_labels(arms: Iterable[Label]) -> tuple[Label, ...]:
     >>> check_labels(["north", "east", "north"])
     Traceback (most recent call last):
     ...
-    linkedbandits.errors.InvalidLabels: label 'north' stands for 2 arms; give every arm its own
+    linkedbandits.errors.InvalidParameter: label 'north' stands for 2 arms; give every arm its own
     """
     try:
         labels = tuple(arms)
     except TypeError:
-        raise InvalidLabels(f"{arms!r} is no list of labels; give the arms as a list, such as ['a', 'b']") from None
+        raise InvalidParameter(
+            f"{arms!r} is no list of labels; give the arms as a list, such as ['a', 'b']",
+            parameter="labels",
+            reason="invalid_labels",
+        ) from None
     if len(labels) < 2:
-        raise InvalidLabels(f"{len(labels)} arm(s) given; a choice needs at least two")
+        raise InvalidParameter(
+            f"{len(labels)} arm(s) given; a choice needs at least two", parameter="labels", reason="invalid_labels"
+        )
     for label in labels:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
-            raise InvalidLabels(f"label {label!r} is no text, number or boolean; use one that JSON can hold")
+            raise InvalidParameter(
+                f"label {label!r} is no text, number or boolean; use one that JSON can hold",
+                parameter="labels",
+                reason="invalid_labels",
+            )
     most_common, times = Counter(labels).most_common(1)[0]
     if times > 1:
-        raise InvalidLabels(f"label {most_common!r} stands for {times} arms; give every arm its own")
+        raise InvalidParameter(
+            f"label {most_common!r} stands for {times} arms; give every arm its own",
+            parameter="labels",
+            reason="invalid_labels",
+        )
     return labels

@@ -15,7 +15,7 @@ import numpy as np
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
 from linkedbandits.attempts.queues import PairQueues, Queues
-from linkedbandits.errors import ConflictingTell, ExperimentFinished, HitNotInPlay, TooManyInFlight, UnknownPlay
+from linkedbandits.errors import ConflictingTell, ExperimentFinished, InvalidParameter, TooManyInFlight, UnknownName
 from linkedbandits.linkage import Linkage
 from linkedbandits.live.answers import GIVEN_UP, NO_HIT, WAITING, AnswerLog, TupleTable
 from linkedbandits.live.chain_record import ChainRecord, Learning, arms_of, order_of, ranked
@@ -355,13 +355,14 @@ class Run(Saved):
             self._successes_behind[hit] += times
 
     def answer_to(self, play: int) -> int:
-        """What is on record for a play that was asked, or UnknownPlay."""
+        """What is on record for a play that was asked, or UnknownName."""
         answer = self.answers.of(play) if isinstance(play, _WHOLE) else None
         if answer is None:
-            raise UnknownPlay(
+            raise UnknownName(
                 f"no play {play!r} was asked; ids run from 0 to {len(self.answers) - 1}"
                 if len(self.answers)
-                else f"no play {play!r} was asked, nor any other yet; ask() first"
+                else f"no play {play!r} was asked, nor any other yet; ask() first",
+                reason="unknown_play",
             )
         return answer
 
@@ -378,10 +379,12 @@ class Run(Saved):
         """How many arms were tried, up to the one that succeeded."""
         positions = (arms == hit).nonzero()[0]
         if not positions.size:
-            raise HitNotInPlay(
+            raise InvalidParameter(
                 f"play {play} did not try {self._names[hit]!r}; its arms were "
                 f"{listed([self._names[arm] for arm in arms.tolist()])}. Tell hit=None if none of them succeeded; if "
-                "others were tried after them, create the experiment with whole_chains=True, and plays say which"
+                "others were tried after them, create the experiment with whole_chains=True, and plays say which",
+                parameter="hit",
+                reason="hit_not_in_play",
             )
         return int(positions[0]) + 1
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkedbandits.errors import DamagedSave, LinkedBanditError, NewerSave
+from linkedbandits.errors import DamagedSave, LinkedBanditError
 from linkedbandits.linkage import Linkage, fulfil
 from linkedbandits.loop import play_on
 from linkedbandits.model import COUNT_LIMIT, BoolArray, Counts, Needs, Request
@@ -82,8 +82,10 @@ def check_version(version: object, content: object) -> int:
         match content:
             case {"written_by": {"version": str(wrote)}} if re.fullmatch(r"[0-9]+\.[0-9a-z.+]{1,40}", wrote):
                 remedy = f"upgrade linkedbandits to {wrote} or later"
-        raise NewerSave(
-            f"the experiment was saved in format {version}, and this library reads up to {VERSION}; {remedy} to open it"
+        raise DamagedSave(
+            f"the experiment was saved in format {version}, and this library reads up to {VERSION}; "
+            f"{remedy} to open it",
+            reason="newer_save",
         )
     return version
 

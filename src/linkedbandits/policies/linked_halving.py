@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkedbandits.checks import check_whole
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.linkage import Asks, Linkage, Ordered, Price
 from linkedbandits.model import (
     BoolArray,

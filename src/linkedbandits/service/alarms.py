@@ -24,13 +24,13 @@ from linkedbandits.attempts.log import AttemptLog, joined, log_of_answers
 from linkedbandits.attempts.losses import loss_alarms
 from linkedbandits.attempts.pictures import alarm_picture
 from linkedbandits.attempts.svg import Markup
-from linkedbandits.errors import UnknownExperiment
 from linkedbandits.live import WarmStart
 from linkedbandits.live.answers import GIVEN_UP, NO_HIT, WAITING
 from linkedbandits.live.chain_record import order_of
 from linkedbandits.model import IntArray, Label
 from linkedbandits.service.records import Entry
 from linkedbandits.service.store import Reading, Store
+from linkedbandits.service.store_errors import UnknownExperiment
 
 ALPHA = 0.01
 """How likely any alarm is with nothing to alarm about, however often one looks: in an experiment and in all that go on

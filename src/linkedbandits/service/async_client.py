@@ -90,7 +90,7 @@ class AsyncClient:
         verdict that was asked of it in this process counts, unless ``log_judged`` says otherwise.
 
         The same ``key`` gets the same experiment, however often and by whomever it is created; without one a new one is
-        made. KeyReused if it was used for another name or set-up, or other tags.
+        made. InvalidParameter if it was used for another name or set-up, or other tags.
         """
         call = calls.create(
             name,

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from linkedbandits.durable_files import put_in_place
-from linkedbandits.errors import CannotRead, CannotWrite, InvalidParameter, NewerSave, StoreUnavailable, why_not
+from linkedbandits.errors import CannotRead, CannotWrite, DamagedSave, InvalidParameter, StoreUnavailable, why_not
 from linkedbandits.service import sqlite_store
 from linkedbandits.service.audit import Actor, AuditEntry, new_entry
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
@@ -136,7 +136,7 @@ def _stage(backup: Path, staged: Path, entry: AuditEntry, tokens: bool, advance:
 
 
 def examine(backup: Path) -> Contents:
-    """What is in a backup; CannotRead if it is none or damaged, NewerSave if it is of a later version."""
+    """What is in a backup; CannotRead if it is none or damaged, DamagedSave if it is of a later version."""
     return _examine(backup, str(backup), "use another backup")
 
 
@@ -150,9 +150,10 @@ def _examine(backup: Path, called: str, remedy: str) -> Contents:
     with _opened(backup) as file:
         schema, library = _schema_of(file, backup)
         if schema > SCHEMA_VERSION:
-            raise NewerSave(
+            raise DamagedSave(
                 f"{called} is in format {schema}, and this library, {__version__}, reads up to {SCHEMA_VERSION}; "
-                f"upgrade linkedbandits to {library} or later to restore it"
+                f"upgrade linkedbandits to {library} or later to restore it",
+                reason="newer_save",
             )
         try:
             (verdict,) = file.execute("PRAGMA integrity_check(1)").fetchone()
@@ -378,9 +379,10 @@ def _copy_from_postgres(url: str, target: Path, advance: Advance) -> None:
             raise CannotRead("there are no experiments in this database; is it the one that the service uses?")
         schema, library = _version_in(connection.execute("SELECT * FROM schema_version").fetchall())
         if schema > SCHEMA_VERSION:
-            raise NewerSave(
+            raise DamagedSave(
                 f"the store is in format {schema}, and this library, {__version__}, reads up to {SCHEMA_VERSION}; "
-                f"upgrade linkedbandits to {library} or later to back it up"
+                f"upgrade linkedbandits to {library} or later to back it up",
+                reason="newer_save",
             )
         copy.execute("PRAGMA synchronous = OFF")  # it is synced as a whole in the end
         copy.execute("BEGIN")

@@ -24,7 +24,7 @@ from linkedbandits.model import Label, Verdict
 from linkedbandits.option_estimates import FirstAttempts, OptionEstimate, OptionEstimates
 from linkedbandits.policies import describe_policy, make_policy
 from linkedbandits.policy import AnyPolicy, linkage_of
-from linkedbandits.service.problem_types import PREFIX, class_of
+from linkedbandits.service.problem_types import PREFIX, error_for
 
 T = TypeVar("T")
 
@@ -243,12 +243,11 @@ def error_of(problem: Any) -> LinkedBanditError:
     if not is_problem(problem):
         return UnexpectedAnswer(f"{problem!r:.200} is no problem document; is this address a linkedbandits service?")
     detail = str(problem.get("detail", problem.get("title", "")))
-    found = InvalidParameter if problem["type"] == PREFIX + "invalid-request" else class_of(problem["type"])
-    if found is None:
+    invalid = problem["type"] == PREFIX + "invalid-request"
+    error = InvalidParameter(detail) if invalid else error_for(problem["type"], detail)
+    if error is None:
         status = problem.get("status")
-        error: LinkedBanditError = UnexpectedAnswer(f"{status} {detail}", status if isinstance(status, int) else None)
-    else:
-        error = found(detail)
+        error = UnexpectedAnswer(f"{status} {detail}", status if isinstance(status, int) else None)
     if isinstance(error, ConflictingTell):
         error.on_record = problem.get("on_record")
     return note_request(error, problem.get("request_id"))

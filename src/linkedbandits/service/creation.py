@@ -6,12 +6,13 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 
-from linkedbandits.errors import DamagedRecord, KeyReused, StoreUnavailable
+from linkedbandits.errors import InvalidParameter, StoreUnavailable
 from linkedbandits.live import HANDS_OUT_BY, WarmStart
 from linkedbandits.service.audit import SERVICE, Actor, new_entry
 from linkedbandits.service.hosted import HostedExperiment
 from linkedbandits.service.records import ExperimentRecord, LogInSetup, Setup, Writer, check_text
 from linkedbandits.service.store import Writing
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.tags import check_tags
 from linkedbandits.service.webhooks import Happening
 from linkedbandits.version import __version__
@@ -74,7 +75,7 @@ class Creation:
         return self.key if self.key is None or self.key_space is None else f"{self.key_space}\x1f{self.key}"
 
     def _created_before(self, store: Writing) -> Created | None:
-        """The experiment that has the key, if there is one; KeyReused if it is another than this one."""
+        """The experiment that has the key, if there is one; InvalidParameter if it is another than this one."""
         if self.key is None or self._kept_key is None:
             return None
         check_text("key", self.key)
@@ -83,9 +84,10 @@ class Creation:
             return None if self.key_space is None else self._created_before_there_were_spaces(store, self.key)
         record = store.record(experiment)
         if not self._is_of(store, record):
-            raise KeyReused(
+            raise InvalidParameter(
                 f"key {self.key!r} was used to create experiment {experiment!r}, which has another name or set-up, or "
-                "other tags; use a new key for another experiment"
+                "other tags; use a new key for another experiment",
+                reason="key_reused",
             )
         return Created(record, repeated=True)
 

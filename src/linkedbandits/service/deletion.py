@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkedbandits.errors import DamagedRecord, ExperimentNotArchived, LinkedBanditError, StoreUnavailable
+from linkedbandits.errors import LinkedBanditError, StoreUnavailable, WrongState
 from linkedbandits.service.audit import Actor, new_entry
 from linkedbandits.service.scopes import Line
 from linkedbandits.service.store import Reading, Store, Writing
+from linkedbandits.service.store_errors import DamagedRecord
 
 ROWS_A_STEP = 1_000
 """Erased in one transaction."""
 
 
 def hide(store: Writing, experiment: str, force: bool, by: Actor, now: float) -> None:
-    """Delete an experiment; ExperimentNotArchived if it is not, unless by ``force``.
+    """Delete an experiment; WrongState if it is not, unless by ``force``.
 
     Webhooks of it alone go with it, and what waits for them. Tokens that were limited to it go on to see the
     experiments that go on from it.
@@ -25,9 +26,10 @@ def hide(store: Writing, experiment: str, force: bool, by: Actor, now: float) ->
     store.lock(experiment)
     name, status = store.name_and_status(experiment)
     if status != "archived" and not force:
-        raise ExperimentNotArchived(
+        raise WrongState(
             f"experiment {experiment!r} is {status}; archive it first, or delete it by force: what it was told is lost "
-            "for good"
+            "for good",
+            reason="experiment_not_archived",
         )
     _pass_tokens_on(store, experiment, by, now)
     _remove_webhooks(store, experiment, by, now)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from linkedbandits.errors import DamagedRecord, StoreUnavailable
+from linkedbandits.errors import StoreUnavailable
+from linkedbandits.service.store_errors import DamagedRecord
 
 FULL = "its disk is full; make room on it"
 HELD = "somebody else holds it; end the process or transaction that does"

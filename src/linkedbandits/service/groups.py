@@ -17,23 +17,13 @@ from math import inf
 from typing import Any
 
 from linkedbandits.errors import (
-    DamagedRecord,
-    ExperimentArchived,
     ExperimentFinished,
-    ExperimentNotArchived,
-    ExperimentPaused,
     InvalidAttempts,
-    InvalidLabels,
     InvalidParameter,
-    KeyReused,
-    LinkageMismatch,
-    NewerSave,
-    RequestTooLarge,
     StoreUnavailable,
     TooManyInFlight,
-    UnknownExperiment,
     UnknownName,
-    UnknownPlay,
+    WrongState,
 )
 from linkedbandits.service.background import Background
 from linkedbandits.service.clocks import CLOCKS, Clocks
@@ -41,6 +31,7 @@ from linkedbandits.service.hosted import PAGE, HostedExperiment
 from linkedbandits.service.jobs import Change, Changing, Errand, Job, OfOne, ReadAll, ReadJob, ReadOne, Removal, Sweep
 from linkedbandits.service.records import damaged_sentence
 from linkedbandits.service.store import Reading, Store, Writing
+from linkedbandits.service.store_errors import DamagedRecord, UnknownExperiment
 from linkedbandits.service.waiting_room import held_by_another
 from linkedbandits.service.webhooks import Happening
 
@@ -48,18 +39,18 @@ MOST_OPEN = 1_000
 """Experiments kept in memory; the others are opened when they are wanted."""
 
 REFUSALS = (
-    ExperimentArchived,
+    WrongState,
     ExperimentFinished,
-    ExperimentPaused,
+    WrongState,
     InvalidAttempts,
-    InvalidLabels,
     InvalidParameter,
-    KeyReused,
-    LinkageMismatch,
-    RequestTooLarge,
+    InvalidParameter,
+    InvalidParameter,
+    InvalidParameter,
+    InvalidParameter,
     TooManyInFlight,
     UnknownName,
-    UnknownPlay,
+    UnknownName,
 )
 """Errors that say no before anything was changed. After any other, what is in memory cannot be trusted."""
 
@@ -351,7 +342,7 @@ class Groups:
             return held_by_another(job.experiment)
         try:
             found = job.remove(store, now)
-        except (ExperimentNotArchived, UnknownExperiment) as refusal:
+        except (WrongState, UnknownExperiment) as refusal:
             return refusal
         self._forget([job.experiment])
         return found
@@ -428,7 +419,7 @@ class Groups:
 
 def _why_not(experiment: str, error: Exception) -> Exception:
     """What callers are told of an experiment that cannot be opened; it was never there, or deleted, or is damaged."""
-    if isinstance(error, UnknownExperiment | NewerSave | MemoryError):
+    if isinstance(error, UnknownExperiment | MemoryError) or getattr(error, "reason", None) == "newer_save":
         return error
     damaged = DamagedRecord(damaged_sentence(experiment, error))
     damaged.__cause__ = error

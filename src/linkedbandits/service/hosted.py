@@ -20,19 +20,13 @@ import numpy as np
 from linkedbandits.checks import check_whole
 from linkedbandits.errors import (
     ConflictingTell,
-    DamagedRecord,
-    ExperimentArchived,
     ExperimentFinished,
-    ExperimentPaused,
-    HitNotInPlay,
-    JournalMismatch,
-    KeyReused,
+    InvalidParameter,
     LinkedBanditError,
-    NewerSave,
-    RequestTooLarge,
     StoreUnavailable,
     TooManyInFlight,
-    UnknownPlay,
+    UnknownName,
+    WrongState,
 )
 from linkedbandits.live import HANDS_OUT_BY, AnswerLog, Experiment, Receipt, Upgrade, WarmStart
 from linkedbandits.live.answers import NO_HIT
@@ -44,6 +38,7 @@ from linkedbandits.service.records import Entry, ExperimentRecord, HistoryPoint,
 from linkedbandits.service.replies import AskReply, Refused, TellReply
 from linkedbandits.service.reply_size import ReplyLimit, ReplySize, ReplySizes
 from linkedbandits.service.store import Reading, Writing
+from linkedbandits.service.store_errors import DamagedRecord, JournalMismatch
 from linkedbandits.service.tuple_numbers import TupleNumbers
 from linkedbandits.service.webhooks import EventKind, Happening, verdict_data
 from linkedbandits.version import __version__
@@ -136,9 +131,11 @@ class HostedExperiment:
         try:
             hosted._fill(store, snapshot)
             hosted._follow(store)
-        except (DamagedRecord, MemoryError, NewerSave, StoreUnavailable):
+        except (DamagedRecord, MemoryError, StoreUnavailable):
             raise
-        except Exception:  # a damaged snapshot may fail in any way
+        except Exception as error:  # a damaged snapshot may fail in any way
+            if getattr(error, "reason", None) == "newer_save":
+                raise
             _logger.warning("snapshot-damaged", extra={"fields": {"experiment": record.id}}, exc_info=True)
             return None
         return hosted
@@ -267,7 +264,7 @@ class HostedExperiment:
     def ask(self, store: Reading, count: int, key: str | None, now: float, limit: ReplyLimit | None = None) -> AskReply:
         """Hand out up to ``count`` plays, as many as fit into the limit but at least one.
 
-        Those of the same key again, if it was used before: these have to fit, or RequestTooLarge.
+        Those of the same key again, if it was used before: these have to fit, or InvalidParameter.
         """
         check_whole("count", count)
         if key is not None:
@@ -277,7 +274,9 @@ class HostedExperiment:
                 return self._ask_again(store, before, count, limit, now)
         self.check_not_archived()
         if self.status == "paused":
-            raise ExperimentPaused(f"experiment {self.record.id!r} is paused; resume it to ask for plays")
+            raise WrongState(
+                f"experiment {self.record.id!r} is paused; resume it to ask for plays", reason="experiment_paused"
+            )
         self.expire(now)
         few = count if limit is None else max(1, MOST_ARMS_ASKED // len(self.record.setup.arms))
         first, tuples = self._hand_out(min(count, few, self._room()), self._size(count, limit))
@@ -307,7 +306,7 @@ class HostedExperiment:
                     self.check_not_archived()
                 arm = number_of(play, hit)
                 receipt = tell(play, arm)
-            except (UnknownPlay, HitNotInPlay, ConflictingTell, ExperimentArchived) as error:
+            except (UnknownName, InvalidParameter, ConflictingTell, WrongState) as error:
                 outcomes.append(Refused(error))
                 continue
             outcomes.append(receipt)
@@ -334,7 +333,9 @@ class HostedExperiment:
         asked = list(dict.fromkeys(plays))
         for play in asked:
             if not isinstance(play, int) or not 0 <= play < known:
-                raise UnknownPlay(f"no play {play!r} was asked; {known} were so far, with ids from 0")
+                raise UnknownName(
+                    f"no play {play!r} was asked; {known} were so far, with ids from 0", reason="unknown_play"
+                )
         return self._give_up(sorted(play for play in asked if play in self.leases), now, unused)
 
     def due(self) -> bool:
@@ -529,17 +530,19 @@ class HostedExperiment:
     def _ask_again(self, store: Reading, entry: Entry, count: int, limit: ReplyLimit | None, now: float) -> AskReply:
         body = entry.body
         if body["asked"] != count:
-            raise KeyReused(
+            raise InvalidParameter(
                 f"key {body['key']!r} came with count={body['asked']} before and now count={count}; "
-                "use a new key for a new question"
+                "use a new key for a new question",
+                reason="key_reused",
             )
         tuples = self._numbers.spelled_out(store, self.record.id, body["runs"])
         size = self._size(len(tuples), limit)
         if limit is not None and size is not None and len(tuples) > 1 and size.add_all(tuples) > limit.most:
-            raise RequestTooLarge(
+            raise InvalidParameter(
                 f"the {len(tuples)} plays of key {body['key']!r} take {size.total} bytes, and an answer may have "
                 f"{limit.most}; ask with tuples=true, which sends the arms of equal plays once, or with a new key for "
-                "fewer plays"
+                "fewer plays",
+                reason="request_too_large",
             )
         return self._asked(entry, tuples, now, repeated=True)
 
@@ -650,9 +653,11 @@ class HostedExperiment:
         )
 
     def check_not_archived(self) -> None:
-        """ExperimentArchived if it is."""
+        """WrongState if it is."""
         if self.status == "archived":
-            raise ExperimentArchived(f"experiment {self.record.id!r} is archived; create a new one to go on")
+            raise WrongState(
+                f"experiment {self.record.id!r} is archived; create a new one to go on", reason="experiment_archived"
+            )
 
     def _snapshot(self) -> Snapshot:
         leases: dict[float, list[int]] = {}

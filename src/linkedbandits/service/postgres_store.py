@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from linkedbandits.errors import DamagedRecord, InvalidParameter, StoreUnavailable
+from linkedbandits.errors import InvalidParameter, StoreUnavailable
 from linkedbandits.service.driver_errors import AWAY, DENIED, FULL, HELD, SLOW, DriverErrors
 from linkedbandits.service.lines import Line, Lines
 from linkedbandits.service.migrations import SCHEMA_VERSION, TABLES
 from linkedbandits.service.owner_tables import OwnerTables
 from linkedbandits.service.records import Room
 from linkedbandits.service.store_address import HOW_TO_MAKE_ONE, DatabaseAddress, secrets_of, settings_of
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.tables import Dialect, ForAMoment, Tables
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class PostgresStore:
                         _make_schema(connection)
                 tables.prepare()
             except StoreUnavailable as error:
-                if error.reason == DENIED:
+                if error.detail == DENIED:
                     said = _said(error.__cause__, secrets_of(self._settings))
                     raise _may_not_migrate(found, said) from error
                 raise

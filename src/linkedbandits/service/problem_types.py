@@ -1,7 +1,7 @@
 """The errors of the library as types of RFC 9457 problem documents, and back.
 
-A type is a URN made of the class's name, so that a client raises the same error that an experiment in its own process
-would have raised.
+A type is a URN made of the error's reason, or of its class's name, so that a client raises the same error that an
+experiment in its own process would have raised.
 """
 
 from __future__ import annotations
@@ -9,44 +9,52 @@ from __future__ import annotations
 import re
 
 from linkedbandits import errors
-from linkedbandits.errors import LinkedBanditError
+from linkedbandits.errors import REASONS, LinkedBanditError
 
 PREFIX = "urn:linkedbandits:"
 
 
-def type_of(error: type[LinkedBanditError]) -> str:
-    """The type under which an error travels.
+def name_of(error: LinkedBanditError) -> str:
+    """The error's reason, or its class's name, in kebab case.
 
-    >>> type_of(errors.ConflictingTell)
-    'urn:linkedbandits:conflicting-tell'
+    >>> name_of(errors.ConflictingTell("told before")), name_of(errors.WrongState("wait", reason="experiment_paused"))
+    ('conflicting-tell', 'experiment-paused')
     """
-    return PREFIX + "-".join(word.lower() for word in _words(error.__name__))
+    return (error.reason or "_".join(re.findall("[A-Z][a-z]+", type(error).__name__))).replace("_", "-").lower()
 
 
-def title_of(error: type[LinkedBanditError]) -> str:
-    """The same for people.
+def type_of(error: LinkedBanditError) -> str:
+    """The type under which an error travels."""
+    return PREFIX + name_of(error)
 
-    >>> title_of(errors.TooManyInFlight)
+
+def title_of(error: LinkedBanditError) -> str:
+    """The type for people.
+
+    >>> title_of(errors.TooManyInFlight("2 are out"))
     'Too many in flight'
     """
-    return " ".join(_words(error.__name__)).capitalize()
+    return name_of(error).replace("-", " ").capitalize()
 
 
-def class_of(problem_type: str) -> type[LinkedBanditError] | None:
+def error_for(problem_type: str, message: str) -> LinkedBanditError | None:
     """The error that travels under this type, if the library has one.
 
-    >>> class_of("urn:linkedbandits:unknown-play")
-    <class 'linkedbandits.errors.UnknownPlay'>
+    >>> error = error_for("urn:linkedbandits:unknown-play", "no play 1 was asked")
+    >>> error, error.reason
+    (UnknownName('no play 1 was asked'), 'unknown_play')
     """
-    return _BY_TYPE.get(problem_type)
-
-
-def _words(name: str) -> list[str]:
-    return re.findall("[A-Z][a-z]+", name)
+    reason = problem_type.removeprefix(PREFIX).replace("-", "_")
+    if problem_type.startswith(PREFIX) and reason in REASONS:
+        error = REASONS[reason](message)
+        error.reason = reason
+        return error
+    found = _BY_TYPE.get(problem_type)
+    return None if found is None else found(message)
 
 
 _BY_TYPE = {
-    type_of(found): found
+    type_of(found("")): found
     for found in vars(errors).values()
     if isinstance(found, type) and issubclass(found, LinkedBanditError)
 }

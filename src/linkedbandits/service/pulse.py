@@ -59,7 +59,7 @@ class Pulse:
                 self._was_taken(jobs)
                 return
             refused = error
-        if refused is not None and refused.reason != HELD:
+        if refused is not None and refused.detail != HELD:
             # An experiment that somebody has locked says nothing against the store.
             self.failure, self._failed_at = refused, self._clock()
 

@@ -14,15 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from linkedbandits.errors import (
-    InvalidParameter,
-    LinkedBanditError,
-    MissingExtra,
-    ServiceUnavailable,
-    TooManyRequests,
-    UnexpectedAnswer,
-    UnknownExperiment,
-)
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, MissingExtra, ServiceUnavailable, UnexpectedAnswer
 from linkedbandits.service.calls import Call, Told, error_of, is_problem, is_request_id, note_request
 from linkedbandits.service.retries import Patience, TimeLeft
 
@@ -165,10 +157,10 @@ def after_answer(call: Call[T], response: httpx.Response, perhaps_done: bool = F
         refusal = ServiceUnavailable(
             f"{_said(call, response)}{_words(response)}; is the service up, behind the proxy that answers for it?"
         )
-    if isinstance(refusal, TooManyRequests):
+    if isinstance(refusal, ServiceUnavailable):
         refusal.retry_after = pause or None
     note_request(refusal, request_id)
-    if perhaps_done and call.removes and isinstance(refusal, UnknownExperiment):
+    if perhaps_done and call.removes and refusal.reason == "unknown_experiment":
         return call.read(None)
     if status not in _NOTHING_DONE and not (unclear and call.repeatable):
         raise refusal
@@ -194,7 +186,7 @@ def _read(call: Call[T], response: httpx.Response, content: object) -> T:
 
 def after_the_last(error: LinkedBanditError, patience: Patience) -> LinkedBanditError:
     """What to raise where there is no other try; of a service that is away, with how long it was tried."""
-    if isinstance(error, ServiceUnavailable) and patience.attempts > 1:
+    if isinstance(error, ServiceUnavailable) and error.reason is None and patience.attempts > 1:
         error.args = (f"{error.args[0]} Tried {patience.attempts} times in {patience.spent:.1f} s.", *error.args[1:])
     return error
 

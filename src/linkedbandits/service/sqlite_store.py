@@ -18,10 +18,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from linkedbandits.errors import DamagedRecord, InvalidParameter, StoreUnavailable
+from linkedbandits.errors import InvalidParameter, StoreUnavailable
 from linkedbandits.service.driver_errors import DENIED, FULL, HELD, DriverErrors
 from linkedbandits.service.records import Room
 from linkedbandits.service.store_address import HOW_TO_MAKE_ONE
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.tables import Dialect, Tables
 
 DIALECT = Dialect(

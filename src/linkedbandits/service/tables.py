@@ -14,7 +14,7 @@ from functools import cache
 from secrets import token_hex
 from typing import Any, Protocol, TypeVar, get_args
 
-from linkedbandits.errors import CannotRead, DamagedRecord, NewerSave, StoreUnavailable, UnknownExperiment
+from linkedbandits.errors import CannotRead, DamagedSave, StoreUnavailable
 from linkedbandits.model import IntArray
 from linkedbandits.service.audit import Action, Actor, AuditEntry
 from linkedbandits.service.migrations import MIGRATIONS, SCHEMA_VERSION
@@ -36,6 +36,7 @@ from linkedbandits.service.records import (
     damaged_sentence,
 )
 from linkedbandits.service.scopes import Scope
+from linkedbandits.service.store_errors import DamagedRecord, UnknownExperiment
 from linkedbandits.version import __version__
 
 _RECORD = "id, name, setup, status, created_at, head, written_by"
@@ -166,12 +167,13 @@ class Tables(OutboxTables):
             )
 
     def schema(self) -> int | None:
-        """The schema of the tables, None of new ones; NewerSave if it is of a later version of the library."""
+        """The schema of the tables, None of new ones; DamagedSave if it is of a later version of the library."""
         rows = self._rows("SELECT * FROM schema_version")
         if rows and rows[0][0] > SCHEMA_VERSION:
-            raise NewerSave(
+            raise DamagedSave(
                 f"the store is in format {rows[0][0]}, and this library, {__version__}, reads up to {SCHEMA_VERSION}; "
-                f"upgrade linkedbandits to {rows[0][1]} or later to open it"
+                f"upgrade linkedbandits to {rows[0][1]} or later to open it",
+                reason="newer_save",
             )
         return int(rows[0][0]) if rows else None
 

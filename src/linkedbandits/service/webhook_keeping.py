@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from linkedbandits.errors import InvalidParameter, UnknownWebhook
+from linkedbandits.errors import InvalidParameter, UnknownName
 from linkedbandits.service.audit import Actor, new_entry
 from linkedbandits.service.store import Store
 from linkedbandits.service.webhooks import MOST_WEBHOOKS, Delivery, Webhook, trial_delivery
@@ -39,14 +39,14 @@ def put_trial(store: Store, identifier: str, now: float) -> Delivery:
                 delivery = trial_delivery(webhook, now)
                 writing.add_delivery(delivery)
                 return delivery
-        raise UnknownWebhook(_unknown(identifier))
+        raise UnknownName(_unknown(identifier), reason="unknown_webhook")
 
 
 def remove(store: Store, identifier: str, by: Actor, now: float) -> None:
     """Send it nothing more, not even what waits."""
     with store.writing() as writing:
         if not writing.remove_webhook(identifier):
-            raise UnknownWebhook(_unknown(identifier))
+            raise UnknownName(_unknown(identifier), reason="unknown_webhook")
         writing.add_audit(new_entry("webhook-delete", by, now, identifier))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkedbandits.checks import check_max_plays
-from linkedbandits.display.texts import counted
+from linkedbandits.display import counted
 from linkedbandits.errors import InvalidStudy
 from linkedbandits.linkage import find_linkage
 from linkedbandits.model import FloatArray

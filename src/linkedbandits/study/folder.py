@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkedbandits.durable_files import put_in_place, try_lock
-from linkedbandits.errors import CannotWrite, DamagedResults, InvalidStudy, ResultsInUse, ResultsMismatch, why_not
+from linkedbandits.errors import CannotWrite, DamagedSave, InvalidStudy, why_not
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Study, check_names
 from linkedbandits.version import __version__
@@ -44,11 +44,15 @@ class ChunkFile(NamedTuple):
         try:
             content = self.path.read_bytes()
         except OSError as error:
-            raise DamagedResults(
-                f"{self.path} cannot be read: {why_not(error)}; run the study again, and only this chunk is run anew"
+            raise DamagedSave(
+                f"{self.path} cannot be read: {why_not(error)}; run the study again, and only this chunk is run anew",
+                reason="damaged_results",
             ) from error
         if _digest(content) != self.digest:
-            raise DamagedResults(f"{self.path} is damaged; run the study again, and only this chunk is run anew")
+            raise DamagedSave(
+                f"{self.path} is damaged; run the study again, and only this chunk is run anew",
+                reason="damaged_results",
+            )
         return content
 
 
@@ -72,13 +76,15 @@ class ResultsFolder:
                 for key in _CELL_KEYS:
                     cell[key]
         except (FileNotFoundError, NotADirectoryError):
-            raise DamagedResults(
-                f"{self.path} has no study.json, so it is no folder of a study's results; name one such as mine-results"
+            raise DamagedSave(
+                f"{self.path} has no study.json, so it is no folder of a study's results; name one like mine-results",
+                reason="damaged_results",
             ) from None
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise DamagedResults(
+            raise DamagedSave(
                 f"{self._resolved} cannot be read ({error!r}); restore it from a copy, or remove it and run the study "
-                "again: finished chunks are kept"
+                "again: finished chunks are kept",
+                reason="damaged_results",
             ) from error
         return content
 
@@ -110,7 +116,10 @@ class ResultsFolder:
             ) from error
         with lock:
             if not try_lock(lock.fileno()):
-                raise ResultsInUse(f"another run is writing to {self.path}; wait for it, or use another folder")
+                raise InvalidStudy(
+                    f"another run is writing to {self.path}; wait for it, or use another folder",
+                    reason="results_in_use",
+                )
             yield
 
     def chunks(self, cell: str) -> list[ChunkFile]:
@@ -138,7 +147,7 @@ class ResultsFolder:
         for chunk in self.chunks(cell):
             try:
                 chunk.content()
-            except DamagedResults:
+            except DamagedSave:
                 aside = chunk.path.with_suffix(".damaged")
                 with _clear_message(chunk.path):
                     chunk.path.rename(aside)
@@ -188,29 +197,32 @@ def _reconciled(path: Path, there: dict[str, Any], wanted: dict[str, Any], merge
     # What differs in these cannot be told apart by the names of cells.
     for what in ("seed", "library"):
         if there[what] != wanted[what]:
-            raise ResultsMismatch(
-                f"{path} has results with {what} {there[what]}, and this run has {wanted[what]}; use another folder"
+            raise InvalidStudy(
+                f"{path} has results with {what} {there[what]}, and this run has {wanted[what]}; use another folder",
+                reason="results_mismatch",
             )
     old = {cell["key"]: cell for cell in there["cells"]}
     new = {cell["key"]: cell for cell in wanted["cells"]}
     fewer = [key for key in old.keys() & new.keys() if new[key]["trials"] < old[key]["trials"]]
     if fewer:
-        raise ResultsMismatch(
+        raise InvalidStudy(
             f"{path} has more trials of {fewer[0]} than are wanted now; "
-            f"ask for at least {old[fewer[0]]['trials']}, or use another folder"
+            f"ask for at least {old[fewer[0]]['trials']}, or use another folder",
+            reason="results_mismatch",
         )
     if old == new or merge:
         together = list((old | new).values())
         try:
             check_names(together)
         except InvalidStudy as error:
-            raise ResultsMismatch(f"{path} cannot take this study in: {error}") from error
+            raise InvalidStudy(f"{path} cannot take this study in: {error}", reason="results_mismatch") from error
         return together
     more = sum(new[key]["trials"] > old[key]["trials"] for key in old.keys() & new.keys())
-    raise ResultsMismatch(
+    raise InvalidStudy(
         f"{path} belongs to a study that differs from this one: {len(new.keys() - old.keys())} cells are new, "
         f"{len(old.keys() - new.keys())} are gone, {more} have more trials; pass --merge to keep all of them together "
-        "by name, or use another folder"
+        "by name, or use another folder",
+        reason="results_mismatch",
     )
 
 

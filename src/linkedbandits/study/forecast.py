@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from linkedbandits.display.texts import short_repr
+from linkedbandits.display import short_repr
 from linkedbandits.simulation import WORKING_MEMORY, simulate
 from linkedbandits.streams import block_lanes
 from linkedbandits.study.cells import Cell, Study

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkedbandits.bounds import BoundAsTold, lower, lower_as_told
-from linkedbandits.display.frames import Columns, WithFrames
-from linkedbandits.display.tables import facts
-from linkedbandits.display.texts import MOST_SHOWN, counted
-from linkedbandits.errors import DamagedResults, InvalidParameter, UnknownName
+from linkedbandits.display import MOST_SHOWN, Columns, WithFrames, counted, facts
+from linkedbandits.errors import DamagedSave, InvalidParameter, UnknownName
 from linkedbandits.extras import need_polars
 from linkedbandits.figures.policies import Needed, Share, draw_needed, draw_shares
 from linkedbandits.figures.style import LETTERS_OF_A_ROW, beside_axes, new_panels, series_styles, with_rows
@@ -210,7 +208,9 @@ class Results(WithFrames):
         wanted = self._ranges(key)
         chunks = [chunk for chunk in self._folder.chunks(key) if chunk.lanes in wanted]
         if not chunks:
-            raise DamagedResults(f"{key} has no finished trials in {self.path}; run the study to have them")
+            raise DamagedSave(
+                f"{key} has no finished trials in {self.path}; run the study to have them", reason="damaged_results"
+            )
         rows = pl.concat([pl.read_parquet(io.BytesIO(chunk.content())) for chunk in chunks])
         # A trial may be there twice, the same each time, where folders were copied together.
         return rows.unique("trial", keep="first").sort("trial")

@@ -15,7 +15,7 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from linkedbandits.assumptions import TOLD_DIFFERENCE, Assumption, ToldDifference
-from linkedbandits.errors import InvalidNeeds, InvalidParameter, LinkedBanditError, TooManyInFlight
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, TooManyInFlight
 from linkedbandits.linkage import LINKAGES, Asks, Linkage, fulfil
 from linkedbandits.live import Experiment, Play
 from linkedbandits.model import BoolArray, Counts, FloatArray, IntArray, Needs, Repeats, Request, check_request
@@ -238,7 +238,9 @@ def _examine(policy: AnyPolicy, means: Sequence[float], seed: int, max_plays: in
         for promise, check in {**_PROMISES, **(_OF_PLAIN_ONES if isinstance(policy, PlainPolicy) else {})}.items():
             try:
                 check(case)
-            except InvalidNeeds as error:
+            except InvalidParameter as error:
+                if error.parameter != "needs":
+                    raise
                 raise PolicyCheckFailed(f"{policy!r}: {error}") from error
             checks.append(f"{case.linkage.name}: {promise}")
             say(checks[-1])

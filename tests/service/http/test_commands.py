@@ -58,19 +58,24 @@ def test_outcomes_are_read_from_pieces_of_any_size(size):
 
 
 @pytest.mark.parametrize(
-    "error", [lb.ExperimentPaused("it is paused"), lb.StoreUnavailable("ü"), lb.UnknownExperiment("x")]
+    "error",
+    [
+        lb.WrongState("it is paused", reason="experiment_paused"),
+        lb.StoreUnavailable("ü"),
+        lb.UnknownName("x", reason="unknown_experiment"),
+    ],
 )
 def test_an_error_is_raised_as_it_was(error):
     raised = Outcome.of(error).error()
-    assert (type(raised), str(raised)) == (type(error), str(error))
+    assert (type(raised), str(raised), raised.reason) == (type(error), str(error), error.reason)
 
 
 @pytest.mark.parametrize(
     ("error", "part"),
     [
-        (lb.StoreUnavailable("disk", reason="the disk is full"), "reason"),
+        (lb.StoreUnavailable("disk", detail="the disk is full"), "detail"),
         (lb.ConflictingTell("other", on_record="north"), "on_record"),
-        (lb.TooManyRequests("often", retry_after=0.5), "retry_after"),
+        (lb.ServiceUnavailable("often", retry_after=0.5, reason="too_many_requests"), "retry_after"),
     ],
     ids=["reason", "on_record", "retry_after"],
 )

@@ -56,7 +56,7 @@ async def shout(service, experiment, text):
 
 def test_every_command_of_a_batch_gets_its_outcome_and_is_counted_for_its_sender():
     async def refuse(service, experiment):
-        raise lb.ExperimentPaused("it is paused")
+        raise lb.WrongState("it is paused", reason="experiment_paused")
 
     async def conflict(service, experiment):
         return Answer(b"{}", 409)
@@ -81,7 +81,7 @@ def test_every_command_of_a_batch_gets_its_outcome_and_is_counted_for_its_sender
         Kind.ANSWER,
     ]
     assert (found[0].body, found[5].body, found[2].status) == (b"x a", b"y b", 409)
-    assert isinstance(found[1].error(), lb.ExperimentPaused)
+    assert isinstance(found[1].error(), lb.WrongState)
     assert isinstance(found[3].error(), lb.UnexpectedAnswer)
     assert sorted(parts.counted) == [("x", "there")] * 2 + [("y", "there")] * 3
     assert inner.scopes == []

@@ -356,7 +356,7 @@ def test_only_what_may_be_repeated_is_done_here_after_it_may_have_been_done_ther
         (Outcome(Kind.ANSWER, 200, b"{}"), (200, "application/json", b"{}")),
         (Outcome(Kind.PROBLEM, 409, b"{}"), (409, "application/problem+json", b"{}")),
         (Outcome(Kind.UNKNOWN, 0, b""), None),
-        (Outcome.of(lb.ExperimentPaused("paused")), lb.ExperimentPaused),
+        (Outcome.of(lb.WrongState("paused", reason="experiment_paused")), lb.WrongState),
     ],
 )
 def test_outcomes_become_answers_or_are_raised(outcome, expected):

@@ -14,6 +14,7 @@ from linkedbandits.service.http import housekeeping
 from linkedbandits.service.http.handover import Handover
 from linkedbandits.service.http.housekeeping import Housekeeping
 from linkedbandits.service.http.sign_ins import RefusedSignIns
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.tables import Tables
 from tests.support.service_parts import ManualClock, create
 from tools.waiting import run_async
@@ -124,7 +125,7 @@ def test_one_that_cannot_be_erased_keeps_no_other_from_it(store, desk, monkeypat
 
     def erase(self, hidden, most):
         if hidden == first:
-            raise lb.DamagedRecord("a bad page")
+            raise DamagedRecord("a bad page")
         return whole(self, hidden, most)
 
     monkeypatch.setattr(Tables, "_erase", erase)

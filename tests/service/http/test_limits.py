@@ -26,13 +26,13 @@ def test_a_rate_of_less_than_one_request_in_two_seconds_still_lets_one_in_at_a_t
     rate = RateLimit(per_second, clock)
     for _ in range(3):
         rate.spend("somebody")
-        with pytest.raises(lb.TooManyRequests) as refused:
+        with pytest.raises(lb.ServiceUnavailable) as refused:
             rate.spend("somebody")
         assert refused.value.retry_after == pytest.approx(1 / per_second)
         clock.now += 1 / per_second
     clock.now += 100 / per_second  # what is not used is not saved up
     rate.spend("somebody")
-    with pytest.raises(lb.TooManyRequests):
+    with pytest.raises(lb.ServiceUnavailable):
         rate.spend("somebody")
 
 
@@ -127,7 +127,7 @@ def test_no_more_requests_are_let_in_than_the_rate_allows_and_who_waits_as_told_
         clock.now += gap
         try:
             rate.spend("somebody")
-        except lb.TooManyRequests as refused:
+        except lb.ServiceUnavailable as refused:
             clock.now += refused.retry_after * (1 + 1e-9) + 1e-9
             rate.spend("somebody")
         most = max(1.0, 2 * per_second) + per_second * (clock.now - begun)
@@ -144,7 +144,7 @@ def test_a_large_body_is_read_only_for_those_who_are_let_in():
 
     async def nobody(headers, client):
         asked.append(headers)
-        raise lb.MissingToken("this service wants a token")
+        raise lb.AccessDenied("this service wants a token", reason="missing_token")
 
     inner = Inner()
     layer = BodyLimit(inner, LARGEST_BODY, nobody)

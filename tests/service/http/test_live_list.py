@@ -237,7 +237,7 @@ def test_a_damaged_experiment_is_shown_as_such_and_hides_no_other(own_service, c
         ("damaged", "damaged", None),
     ]
     (logged,) = [record for record in caplog.records if record.getMessage() == "experiment-damaged"]
-    assert logged.exc_info[0] is lb.DamagedRecord
+    assert issubclass(logged.exc_info[0], lb.DamagedSave)
     assert logged.fields["found"] == "JournalMismatch"
     assert "restore the store from a backup" in known(seen)[1]["detail"]
     assert known(seen)[1]["arms"] == 3

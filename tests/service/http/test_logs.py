@@ -86,11 +86,14 @@ def test_no_token_and_no_label_is_logged(own_service, monkeypatch):
 
 def test_why_a_store_is_away_is_logged_and_what_other_errors_say_is_not():
     lines = lines_logged(
-        lambda: [log_failure("failed", error) for error in (lb.StoreUnavailable("disk full"), lb.UnknownPlay("SECRET"))]
+        lambda: [
+            log_failure("failed", error)
+            for error in (lb.StoreUnavailable("disk full"), lb.UnknownName("SECRET", reason="unknown_play"))
+        ]
     )
     assert [(line["error"], line.get("reason")) for line in lines] == [
         ("StoreUnavailable", "disk full"),
-        ("UnknownPlay", None),
+        ("UnknownName", None),
     ]
     assert "SECRET" not in json.dumps(lines)
 

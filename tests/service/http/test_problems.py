@@ -9,6 +9,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.http.logs import JsonLines
 from linkedbandits.service.http.problems import problem_of, status_of
+from linkedbandits.service.store_errors import JournalMismatch
 from tests.support.problem_documents import check_problem
 
 NEW = {"name": "directions", "arms": ["north", "east"]}
@@ -45,8 +46,8 @@ def test_a_store_that_is_away_is_a_503_with_when_to_come_back_and_the_reason_is_
 
 
 def test_a_problem_has_the_words_of_its_error():
-    assert problem_of(lb.UnknownPlay("no play 3"))["detail"] == "no play 3"
+    assert problem_of(lb.UnknownName("no play 3", reason="unknown_play"))["detail"] == "no play 3"
 
 
 def test_an_error_that_no_request_should_cause_is_the_service_s_own():
-    assert status_of(lb.JournalMismatch("entry 3")) == 500
+    assert status_of(JournalMismatch("entry 3")) == 500

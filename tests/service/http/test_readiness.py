@@ -12,6 +12,7 @@ import pytest
 import linkedbandits as lb
 from linkedbandits.service.http import readiness as module
 from linkedbandits.service.http.readiness import Readiness
+from linkedbandits.service.store_errors import DamagedRecord
 from tests.support.problem_documents import check_problem
 from tests.support.service_parts import ManualClock
 from tools.waiting import SECONDS, run_async, until
@@ -53,13 +54,13 @@ def test_the_store_is_tried_once_however_many_ask_and_again_after_a_while(probed
         for _ in range(2):
             with pytest.raises(lb.StoreUnavailable, match="/srv") as raised:
                 await readiness.check()
-            assert raised.value.reason == "its disk is full"
+            assert raised.value.detail == "its disk is full"
         assert probed.tries == 2
-        probed.error = lb.DamagedRecord("bad page")
+        probed.error = DamagedRecord("bad page")
         clock.now += module.SECONDS_BELIEVED + 0.1
         with pytest.raises(lb.StoreUnavailable, match="bad page") as raised:
             await readiness.check()
-        assert "restore it from a backup" in raised.value.reason
+        assert "restore it from a backup" in raised.value.detail
         readiness.close()
 
     run_async(run())

@@ -13,6 +13,7 @@ from linkedbandits.service.http.service import Settings
 from linkedbandits.service.http.visibility import UNREADABLE_SECONDS, Visibility
 from linkedbandits.service.records import ExperimentRecord
 from linkedbandits.service.scopes import EVERYTHING, Scope
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.succession import succeed
 from linkedbandits.service.tokens import make_token
 from tests.support.running_service import running_service
@@ -249,7 +250,7 @@ def test_all_of_a_list_is_read_together(store, desk):
 
 def test_one_that_is_created_later_is_seen_at_once(store):
     visibility, scope = Visibility(store), Scope(prefixes=("te",))
-    with pytest.raises(lb.UnknownExperiment):
+    with pytest.raises(lb.UnknownName):
         run_async(visibility.check(scope, "0123456789abcdef"))
     with store.writing() as writing:
         writing.create(ExperimentRecord("0123456789abcdef", "test", SETUP, "running", 0.0, head=0))
@@ -300,7 +301,7 @@ def test_where_one_hides_the_others_each_is_read_for_itself(store, desk):
                 yield SimpleNamespace(records_among=self.fail, record=lambda one: self.record(reading, one))
 
         def fail(self, _):
-            raise lb.DamagedRecord("a page")
+            raise DamagedRecord("a page")
 
         def record(self, reading, experiment):
             return self.fail(None) if experiment == damaged else reading.record(experiment)

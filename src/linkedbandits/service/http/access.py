@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from linkedbandits.errors import AccessDenied, MissingToken, StoreUnavailable
+from linkedbandits.errors import AccessDenied, StoreUnavailable
 from linkedbandits.service.audit import Actor
 from linkedbandits.service.http.limits import RateLimit
 from linkedbandits.service.http.proxy_sign_in import TrustedProxy
@@ -118,13 +118,14 @@ class Guard:
                 if counts:
                     self._rate.spend(f"user {user}")
                 return self._with_role(Caller(None, self._proxy.role, user, user=True), needed, headers, client)
-            raise MissingToken(
+            raise AccessDenied(
                 "this service wants a token; send the header 'Authorization: Bearer TOKEN' with one that "
-                "'linkedbandits token create' made"
+                "'linkedbandits token create' made",
+                reason="missing_token",
             )
         try:
             record = await self._find(digest_of(token.strip()))
-        except MissingToken:
+        except AccessDenied:
             self.refused("unknown token", headers, client)
             raise
         if counts:
@@ -135,7 +136,7 @@ class Guard:
     def _named_by_the_proxy(self, headers: Mapping[str, str], client: str | None) -> str | None:
         try:
             return None if self._proxy is None else self._proxy.user_of(headers, client)
-        except (MissingToken, AccessDenied):
+        except AccessDenied:
             self.refused("header of the proxy", headers, client)
             raise
 
@@ -182,8 +183,9 @@ class Guard:
         try:
             return self._by_digest[digest]
         except KeyError:
-            raise MissingToken(
-                "the token is not known, or was revoked; make one with 'linkedbandits token create'"
+            raise AccessDenied(
+                "the token is not known, or was revoked; make one with 'linkedbandits token create'",
+                reason="missing_token",
             ) from None
 
     async def _refresh(self, age: float) -> None:

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from linkedbandits.errors import LinkedBanditError, UnexpectedAnswer
 from linkedbandits.model import Label
 from linkedbandits.service.http.request_ids import current_request_id
-from linkedbandits.service.problem_types import class_of, type_of
+from linkedbandits.service.problem_types import error_for, type_of
 
 PATH = "/internal/v1/commands"
 """Where a server takes them. Another form of them gets another path: a server of another version then refuses them."""
@@ -26,7 +26,7 @@ MOST_BYTES = 4_000_000
 """Of the commands in one batch, but for one that is larger by itself."""
 MOST_COMMANDS = 1_000
 
-_PARTS = ("on_record", "reason", "retry_after", "status")
+_PARTS = ("detail", "on_record", "retry_after", "status")
 """What errors say besides their message, and problem documents and their headers with them."""
 
 Looking = Literal["estimates", "verdict", "view", "state"]
@@ -53,12 +53,12 @@ class Outcome:
     def of(cls, error: LinkedBanditError) -> Outcome:
         """The error, to be raised where the request came in."""
         parts = {name: value for name, value in vars(error).items() if name in _PARTS}
-        return cls(Kind.ERROR, 0, to_json([type_of(type(error)), str(error), parts]))
+        return cls(Kind.ERROR, 0, to_json([type_of(error), str(error), parts]))
 
     def error(self) -> LinkedBanditError:
         """The error that it has."""
         kind, message, parts = from_json(self.body)
-        error = (class_of(kind) or UnexpectedAnswer)(message)
+        error = error_for(kind, message) or UnexpectedAnswer(message)
         for name, value in parts.items():
             setattr(error, name, value)
         return error

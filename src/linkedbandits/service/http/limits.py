@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linkedbandits.errors import LinkedBanditError, RequestTooLarge, ServiceUnavailable, TooManyRequests
+from linkedbandits.errors import InvalidParameter, LinkedBanditError, ServiceUnavailable
 from linkedbandits.service.http.problems import error_response
 
 MOST_PLAYS_A_REQUEST = 1_000
@@ -91,9 +91,10 @@ class BodyLimit:
             message = await receive()
         return message
 
-    def _too_large(self) -> RequestTooLarge:
-        return RequestTooLarge(
-            f"the request is larger than {self._most} bytes; send a smaller batch, or the last part of a log"
+    def _too_large(self) -> InvalidParameter:
+        return InvalidParameter(
+            f"the request is larger than {self._most} bytes; send a smaller batch, or the last part of a log",
+            reason="request_too_large",
         )
 
 
@@ -139,9 +140,10 @@ class RateLimit:
         bucket.at = now
         if bucket.tokens < 1.0:
             wait = (1.0 - bucket.tokens) / self._per_second
-            raise TooManyRequests(
+            raise ServiceUnavailable(
                 f"more than {self._per_second:g} requests a second with this token; come back in {wait:.3f} s, "
                 "or send larger batches",
                 retry_after=wait,
+                reason="too_many_requests",
             )
         bucket.tokens -= 1.0

@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from linkedbandits.errors import StoreUnavailable, UnknownExperiment
+from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.desk import Desk
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.pools import Pools
@@ -31,6 +31,7 @@ from linkedbandits.service.http.turns import Callers, Turns
 from linkedbandits.service.listing import ListPage, ListQuery, page_of
 from linkedbandits.service.records import DamagedExperiment, ListedExperiment
 from linkedbandits.service.store import Store
+from linkedbandits.service.store_errors import UnknownExperiment
 from linkedbandits.service.view import Summary, read_summary, summary_data
 
 LIST_TICK_SECONDS = 1.0

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TextIO
 
-from linkedbandits.errors import DamagedRecord, StoreUnavailable
+from linkedbandits.errors import StoreUnavailable
 from linkedbandits.service.http.request_ids import current_request_id
+from linkedbandits.service.store_errors import DamagedRecord
 
 logger = logging.getLogger("linkedbandits.service")
 

@@ -13,33 +13,33 @@ from linkedbandits import errors
 from linkedbandits.errors import LinkedBanditError
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.http.request_ids import current_request_id
-from linkedbandits.service.problem_types import PREFIX, title_of, type_of
+from linkedbandits.service.problem_types import PREFIX, name_of, title_of, type_of
 
 MEDIA_TYPE = "application/problem+json"
 
-_STATUS: dict[type[LinkedBanditError], int] = {
-    errors.MissingToken: 401,
-    errors.AccessDenied: 403,
-    errors.UnknownExperiment: 404,
-    errors.UnknownPlay: 404,
-    errors.UnknownWebhook: 404,
-    errors.ConflictingTell: 409,
-    errors.ExperimentFinished: 409,
-    errors.ExperimentPaused: 409,
-    errors.ExperimentArchived: 409,
-    errors.ExperimentNotArchived: 409,
-    errors.TooManyInFlight: 409,
-    errors.RequestTooLarge: 413,
-    errors.KeyReused: 422,
-    errors.HitNotInPlay: 422,
-    errors.InvalidAttempts: 422,
-    errors.InvalidLabels: 422,
-    errors.InvalidParameter: 422,
-    errors.LinkageMismatch: 422,
-    errors.UnknownName: 422,
-    errors.TooManyRequests: 429,
-    errors.ServiceUnavailable: 503,
-    errors.StoreUnavailable: 503,
+_STATUS = {
+    "missing-token": 401,
+    "access-denied": 403,
+    "unknown-experiment": 404,
+    "unknown-play": 404,
+    "unknown-webhook": 404,
+    "conflicting-tell": 409,
+    "experiment-finished": 409,
+    "experiment-paused": 409,
+    "experiment-archived": 409,
+    "experiment-not-archived": 409,
+    "too-many-in-flight": 409,
+    "request-too-large": 413,
+    "key-reused": 422,
+    "hit-not-in-play": 422,
+    "invalid-attempts": 422,
+    "invalid-labels": 422,
+    "invalid-parameter": 422,
+    "linkage-mismatch": 422,
+    "unknown-name": 422,
+    "too-many-requests": 429,
+    "service-unavailable": 503,
+    "store-unavailable": 503,
 }
 _STORE_AWAY = "the store cannot be used now; try again in a moment, the log of the service says why"
 _STORE_AWAY_BECAUSE = "the store cannot be used now: {}. Try again in a moment; the log of the service says more"
@@ -48,7 +48,7 @@ _SECONDS_AWAY = {errors.StoreUnavailable: "1", errors.ServiceUnavailable: "10"}
 
 def status_of(error: LinkedBanditError) -> int:
     """The HTTP status of an error; one that no request should be able to cause is the service's own fault."""
-    return _STATUS.get(type(error), 500)
+    return _STATUS.get(name_of(error), 500)
 
 
 def problem_of(error: LinkedBanditError, instance: str | None = None, **members: Any) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def problem_of(error: LinkedBanditError, instance: str | None = None, **members:
     Callers are not told where the store is or who uses it: why it is away is in the log alone.
     """
     return {
-        "type": type_of(type(error)),
-        "title": title_of(type(error)),
+        "type": type_of(error),
+        "title": title_of(error),
         "status": status_of(error),
         "detail": _detail_of(error),
         **({} if instance is None else {"instance": instance}),
@@ -68,7 +68,7 @@ def problem_of(error: LinkedBanditError, instance: str | None = None, **members:
 
 def _detail_of(error: LinkedBanditError) -> str:
     if isinstance(error, errors.StoreUnavailable):
-        return _STORE_AWAY if error.reason is None else _STORE_AWAY_BECAUSE.format(error.reason)
+        return _STORE_AWAY if error.detail is None else _STORE_AWAY_BECAUSE.format(error.detail)
     return str(error)
 
 
@@ -77,9 +77,9 @@ def error_response(error: LinkedBanditError, instance: str, **members: Any) -> R
     if status_of(error) >= 500:
         log_failure("request-failed", error)
     headers = {}
-    if isinstance(error, errors.MissingToken):
+    if error.reason == "missing_token":
         headers["WWW-Authenticate"] = "Bearer"
-    elif isinstance(error, errors.TooManyRequests) and error.retry_after is not None:
+    elif isinstance(error, errors.ServiceUnavailable) and error.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     elif type(error) in _SECONDS_AWAY:
         headers["Retry-After"] = _SECONDS_AWAY[type(error)]

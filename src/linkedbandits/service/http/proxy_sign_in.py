@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from linkedbandits.errors import AccessDenied, InvalidParameter, MissingToken
+from linkedbandits.errors import AccessDenied, InvalidParameter
 from linkedbandits.service.records import LONGEST_TEXT, Role, what_is_not_seen
 
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
@@ -73,12 +73,16 @@ class TrustedProxy:
             return None
         several = getattr(headers, "getlist", None)
         if (several is not None and len(several(self.header)) > 1) or "," in said:
-            raise MissingToken(f"the header {self.header} came twice; let the proxy replace what its callers send")
+            raise AccessDenied(
+                f"the header {self.header} came twice; let the proxy replace what its callers send",
+                reason="missing_token",
+            )
         user = _in_utf8(said)
         if user is None or len(user) > LONGEST_TEXT or what_is_not_seen(user) is not None:
-            raise MissingToken(
+            raise AccessDenied(
                 f"the header {self.header} has no name that can be kept; let the proxy send one in UTF-8, of at most "
-                f"{LONGEST_TEXT} characters that can be seen"
+                f"{LONGEST_TEXT} characters that can be seen",
+                reason="missing_token",
             )
         origin = headers.get("origin")
         foreign = origin is not None and origin.partition("://")[2] != headers.get("host", "")

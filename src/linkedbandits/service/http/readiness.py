@@ -42,7 +42,7 @@ class Readiness:
             )
         error = trying.exception()
         if isinstance(error, StoreUnavailable):
-            raise StoreUnavailable(str(error), error.reason) from error  # one of its own for each who asks
+            raise StoreUnavailable(str(error), error.detail) from error  # one of its own for each who asks
         if error is not None:
             raise StoreUnavailable(str(error), "it is damaged; restore it from a backup") from error
 

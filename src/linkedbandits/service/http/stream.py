@@ -17,10 +17,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from linkedbandits.errors import UnknownExperiment
 from linkedbandits.service.alarms import Found
 from linkedbandits.service.http.logs import log_failure
 from linkedbandits.service.outlook import Outlook
+from linkedbandits.service.store_errors import UnknownExperiment
 from linkedbandits.service.view import Standing
 
 TICK_SECONDS = 0.5

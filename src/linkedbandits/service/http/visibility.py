@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import partial
 from time import monotonic
 
-from linkedbandits.errors import LinkedBanditError, StoreUnavailable, UnknownExperiment
+from linkedbandits.errors import LinkedBanditError, StoreUnavailable
 from linkedbandits.service.records import ListedExperiment
 from linkedbandits.service.scopes import Line, Scope
 from linkedbandits.service.store import Store
+from linkedbandits.service.store_errors import UnknownExperiment
 
 MOST_KNOWN = 100_000
 """Experiments whose name and line are remembered; both never change. Those that were asked for last are kept."""

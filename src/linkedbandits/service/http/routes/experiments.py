@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from linkedbandits.attempts.log import AttemptLog
-from linkedbandits.errors import AccessDenied, DamagedRecord, LinkedBanditError
+from linkedbandits.errors import AccessDenied, LinkedBanditError
 from linkedbandits.live import WarmStart
 from linkedbandits.policies import policy_class
 from linkedbandits.policy import linkage_of
@@ -45,6 +45,7 @@ from linkedbandits.service.records import (
     damaged_sentence,
 )
 from linkedbandits.service.store import Store
+from linkedbandits.service.store_errors import DamagedRecord
 from linkedbandits.service.succession import succeed
 from linkedbandits.service.tags import check_tags
 

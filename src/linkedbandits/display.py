@@ -1,25 +1,40 @@
-"""Results in few words: numbers rounded, arrays by their size, long lists cut.
+"""Results for people: short texts, small tables for notebooks, and frames of polars and pandas.
 
-What is shown is rounded; the fields of a result keep all their digits.
+Texts round: the fields of a result keep all their digits. Tables take their colours from the page, so that they are
+readable in light and in dark. Polars and pandas are imported with the first frame.
 """
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-DIGITS = 4
+from linkedbandits.errors import MissingExtra
+from linkedbandits.extras import need_polars
+from linkedbandits.model import COUNT_LIMIT, Verdict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DIGITS = 4
 """That are shown of a number which is no count."""
 MOST_SHOWN = 6
 """Entries of a list or a mapping."""
-MOST_LETTERS = 60
-MANY = 1e9
-"""From here on nobody reads all digits."""
-LARGEST_COUNT = 2**62
+_MOST_LETTERS = 60
+_READABLE_DIGITS = 9
+"""Of a measured number in JSON: a share of ten million pixels keeps its last one."""
+_EXACT_DIGITS = 12
+"""Of a computed number; the digits behind them come of binary sums."""
+_MANY = 1e9
+"""Larger numbers are shown with a power of ten."""
 
 
 def rounded(value: float) -> float:
@@ -30,19 +45,13 @@ def rounded(value: float) -> float:
     """
     if not math.isfinite(value) or value == 0:
         return value
-    if abs(value) >= MANY:
-        return float(f"{value:.{DIGITS}g}")
+    if abs(value) >= _MANY:
+        return float(f"{value:.{_DIGITS}g}")
     before_the_point = math.floor(math.log10(abs(value))) + 1
-    return round(value, max(DIGITS - before_the_point, 0))
+    return round(value, max(_DIGITS - before_the_point, 0))
 
 
-READABLE_DIGITS = 9
-"""Of a measured number for programs that people read, too: a share of ten million pixels keeps the last of them."""
-EXACT_DIGITS = 12
-"""Of a computed number: what is behind them comes of adding up in binary."""
-
-
-def readable(value: float, digits: int = READABLE_DIGITS) -> float:
+def readable(value: float, digits: int = _READABLE_DIGITS) -> float:
     """A number without the digits that only come of computing.
 
     >>> readable(0.0010000000000000009), readable(541.9215686274509), readable(123456789012.0), readable(float("nan"))
@@ -65,7 +74,7 @@ def tidied(data: Any) -> Any:
         case list() | tuple():
             return [tidied(value) for value in data]
         case float():
-            return readable(data, EXACT_DIGITS)
+            return readable(data, _EXACT_DIGITS)
         case _:
             return data
 
@@ -78,8 +87,8 @@ def number(value: float) -> str:
     """
     if math.isnan(value):
         return "-"
-    if abs(value) >= MANY:
-        return f"{value:.{DIGITS}g}"
+    if abs(value) >= _MANY:
+        return f"{value:.{_DIGITS}g}"
     shown = rounded(value)
     return f"{shown:,.0f}" if shown == int(shown) else f"{shown:,g}"
 
@@ -90,9 +99,9 @@ def plays(value: float) -> str:
     >>> plays(811.6), plays(2.0**62), plays(5.144e9)
     ('812', 'over 4.6e+18', '5.144e+09')
     """
-    if value >= LARGEST_COUNT:
+    if value >= COUNT_LIMIT:
         return "over 4.6e+18"
-    return number(value) if value >= MANY else f"{value:,.0f}"
+    return number(value) if value >= _MANY else f"{value:,.0f}"
 
 
 def percent(share: float) -> str:
@@ -155,7 +164,7 @@ def shown(value: Any) -> str:
         case np.ndarray():
             text = _array(value)
         case str():
-            text = repr(value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]}...")
+            text = repr(value if len(value) <= _MOST_LETTERS else f"{value[:_MOST_LETTERS]}...")
         case list() | tuple() if not hasattr(value, "_fields"):
             text = _listed(value)
         case Mapping():
@@ -210,3 +219,135 @@ def short_repr(result: Any) -> str:
     else:
         names = [field.name for field in fields(result) if field.repr]
     return f"{type(result).__name__}({', '.join(f'{name}={shown(getattr(result, name))}' for name in names)})"
+
+
+MOST_ROWS = 50
+"""That a table shows."""
+_LINE = "border-bottom:1px solid rgba(128,128,128,0.4);"
+"""Seen on white and on black."""
+_TABLE = "border-collapse:collapse;color:inherit"
+"""Where a page has no doctype, tables do not inherit its colour unless they are told."""
+_CELL = "padding:0.15em 0.9em 0.15em 0;background:none;"
+
+
+def facts(title: str, entries: Mapping[str, object], *more: str) -> str:
+    """A table of two columns: what is asked, and the answer. ``more`` is HTML that goes below."""
+    rows = "".join(
+        f'<tr style="background:none"><th style="{_CELL}text-align:left;font-weight:normal;opacity:0.75">'
+        f'{escape(name)}</th><td style="{_CELL}text-align:left">{escape(str(value))}</td></tr>'
+        for name, value in entries.items()
+    )
+    return _whole(title, f'<table style="{_TABLE}">{rows}</table>' if rows else "", *more)
+
+
+def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *more: str) -> str:
+    """A table with a row for each thing; the first column has their names."""
+    everything = list(rows)
+    head = "".join(
+        f'<th style="{_CELL}{_LINE}white-space:nowrap;text-align:{_side(at)}">{escape(heading)}</th>'
+        for at, heading in enumerate(headings)
+    )
+    body = "".join(
+        '<tr style="background:none">'
+        + "".join(
+            f'<td style="{_CELL}{"white-space:nowrap;" if at else ""}text-align:{_side(at)}">{escape(str(value))}</td>'
+            for at, value in enumerate(row)
+        )
+        + "</tr>"
+        for row in everything[:MOST_ROWS]
+    )
+    left = len(everything) - MOST_ROWS
+    rest = paragraph(f"and {left:,} more") if left > 0 else ""
+    return _whole(title, f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead>{body}</table>{rest}', *more)
+
+
+def verdict_table(verdict: Verdict) -> str:
+    """A verdict with all that it rests on."""
+    entries = {
+        "status": f"{verdict.status}{'' if verdict.proved else ', not proved'}",
+        "plays": plays(verdict.plays),
+    }
+    if verdict.proved:
+        entries["wrong with probability at most"] = f"{verdict.error_bound:g}"
+    if verdict.top:
+        entries["in order"] = ", ".join(map(str, verdict.top))
+    entries["assumes"] = ", ".join(verdict.assumes) or "nothing of how options depend on each other"
+    if verdict.contradicted:
+        entries["what was seen speaks against"] = ", ".join(verdict.contradicted)
+    return facts(f"Verdict: {verdict.arm}", entries)
+
+
+def paragraph(text: str) -> str:
+    """A sentence."""
+    return f'<p style="margin:0.3em 0">{escape(text)}</p>'
+
+
+def picture(png: bytes, alt: str, width: int) -> str:
+    """A small picture within the page; its pixels stay sharp."""
+    content = base64.b64encode(png).decode("ascii")
+    style = f"width:{width}px;max-width:100%;image-rendering:pixelated;background:none"
+    return f'<img alt="{escape(alt)}" style="{style}" src="data:image/png;base64,{content}">'
+
+
+def _side(column: int) -> str:
+    return "left" if column == 0 else "right"
+
+
+def _whole(title: str, *parts: str) -> str:
+    return f'<div><p style="margin:0.3em 0"><strong>{escape(title)}</strong></p>{"".join(parts)}</div>'
+
+
+Columns = dict[str, Any]
+"""Arrays or lists of one length, by name."""
+
+
+class WithFrames:
+    """What has columns has frames."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _columns(self) -> Columns:
+        """Arrays or lists of one length, by name."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a polars frame; ``pip install 'linkedbandits[study]'`` brings polars."""
+        return polars_frame(self._columns())
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas frame; ``pip install pandas`` brings pandas, which is no part of any extra."""
+        return pandas_frame(self._columns())
+
+
+def polars_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """A polars frame with these columns."""
+    need_polars("to_polars()")
+    import polars as pl
+
+    return pl.DataFrame(dict(columns))
+
+
+def pandas_frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas frame with these columns."""
+    try:
+        pandas = import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise MissingExtra("to_pandas() needs pandas; install it with: pip install pandas") from error
+    return pandas.DataFrame(dict(columns))
+
+
+def labels(values: Iterable[object]) -> list[Any]:
+    """Labels for a column: as they are if they are of one kind, and else as text.
+
+    >>> labels(["a", "b"]), labels([1, 2]), labels(["a", 1])
+    (['a', 'b'], [1, 2], ['a', '1'])
+    """
+    listed = list(values)
+    return listed if len({type(value) for value in listed}) <= 1 else [str(value) for value in listed]
+
+
+def pixels(images: Mapping[str, np.ndarray[Any, Any]]) -> Columns:
+    """Images of one shape as columns, a row for each pixel, with its row and column in the images first."""
+    high, wide = next(iter(images.values())).shape
+    row, column = np.divmod(np.arange(high * wide), wide)
+    return {"row": row, "column": column, **{name: image.reshape(-1) for name, image in images.items()}}
