@@ -31,7 +31,7 @@ class InvalidParameter(LinkedBanditError, ValueError):
     """An argument that the library cannot use.
 
     ``parameter`` is its name and ``value`` what was given, where one argument is to blame; ``problem`` is the message
-    without them, for a front end that calls the parameter otherwise.
+    without them, for a front end that calls the parameter otherwise. Without a value (``...``) the message is whole.
     """
 
     def __init__(

@@ -62,6 +62,8 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except InvalidParameter as error:
+            if error.value is ...:
+                raise
             command: Any = self.get_command(ctx, ctx.invoked_subcommand or "")
             name = _OPTION_OF.get(error.parameter or "", error.parameter)
             for param in command.params:
