@@ -515,10 +515,6 @@ class Experiment(Run):
         content = unseal(text)
         try:
             return cls._read(content, AnswerLog.from_json(content), policy, linkage)
-        except UnknownName as error:
-            raise UnknownName(
-                f"{error}; pass one of your own again, as from_json(text, policy=...) or linkage=..."
-            ) from error
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             if isinstance(error, UnknownName) and error.reason is None:
                 raise UnknownName(
