@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from click import HelpFormatter
 from typer.core import TyperCommand, TyperGroup
 
 from linkedbandits.assumptions import INDEPENDENT_OPTIONS
@@ -42,7 +41,7 @@ def _write_help(command: Any, write: Callable[[Any, Any], None], ctx: Any, forma
         if getattr(param, "is_flag", False):
             param.metavar = ""
     with redirect_stdout(io.StringIO()) as panels:
-        write(ctx, HelpFormatter())
+        write(ctx, ctx.make_formatter())
     if "…" in panels.getvalue():
         command.rich_markup_mode = None
     write(ctx, formatter)
